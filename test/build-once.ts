@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 
-const root = path.join(import.meta.dirname, "..");
+const root = path.join(__dirname, "..");
 
 /** Programs and provider processes load the package as users do, from `dist`: built once before any test. */
 export default function setup(): void {

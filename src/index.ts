@@ -1,0 +1,2 @@
+export { Instance, type InstanceArgs } from "./resources/instance";
+export { Project, type ProjectArgs } from "./resources/project";

@@ -1,0 +1,68 @@
+import * as pulumi from "@pulumi/pulumi";
+import { v4 as uuidV4 } from "uuid";
+import { warnOfTokenInClear } from "./clear-token";
+import { requireProviderFromProgram } from "./resolvable";
+
+/** What the engine stores of the provider: the same text for ever, so that old states meet new code. */
+const providerText = (name: "project" | "instance"): string =>
+  `exports.handler=()=>require("pulumi-cloudinfra/provider").${name}`;
+
+/** Which export of `pulumi-cloudinfra/provider` serves a resource, and what the resource declares. */
+export interface DynamicResource {
+  readonly provider: "project" | "instance";
+  readonly type: string;
+  /** Names of the outputs that are not inputs; the SDK resolves only what it was told of. */
+  readonly outputs: readonly string[];
+}
+
+/**
+ * The properties with which a resource is registered: its arguments, its outputs, and the hidden inputs that the
+ * provider needs and the host does not give it.
+ *
+ * @throws Error in words, where the program's folder cannot resolve this package or where `import` is asked for.
+ */
+export function resourceInputs(
+  resource: DynamicResource,
+  name: string,
+  args: pulumi.Inputs,
+  options: pulumi.CustomResourceOptions,
+): pulumi.Inputs {
+  requireProviderFromProgram(name);
+  warnOfTokenInClear();
+  const outputs = Object.fromEntries(resource.outputs.map((output) => [output, undefined]));
+  return {
+    ...outputs,
+    ...args,
+    __provider: providerText(resource.provider),
+    __urn: pulumi.createUrn(name, resource.type, options.parent),
+    ...(options.id === undefined ? managedInputs(name, args, options) : {}),
+  };
+}
+
+/** What only a resource that is created and updated needs, not one that is looked up with `get`. */
+function managedInputs(name: string, args: pulumi.Inputs, options: pulumi.CustomResourceOptions): pulumi.Inputs {
+  if (options.import !== undefined) {
+    throw new Error(
+      `cloudinfra: the \`import\` option of "${name}" is not supported yet: remove it. ` +
+        `To read an object that this program does not manage, use \`get\`.`,
+    );
+  }
+  const { create, update, delete: remove } = options.customTimeouts ?? {};
+  const timeouts = { ...(create && { create }), ...(update && { update }), ...(remove && { delete: remove }) };
+  return {
+    // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
+    __key: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : uuidV4(),
+    __timeouts: Object.keys(timeouts).length > 0 ? timeouts : undefined,
+    __secrets: namesOfSecrets(args),
+  };
+}
+
+async function namesOfSecrets(args: pulumi.Inputs): Promise<string[] | undefined> {
+  const secret = await Promise.all(
+    Object.entries(args).map(async ([key, value]) =>
+      (await pulumi.isSecret(pulumi.output(value))) ? key : undefined,
+    ),
+  );
+  const names = secret.filter((key) => key !== undefined);
+  return names.length > 0 ? names : undefined;
+}

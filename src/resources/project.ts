@@ -1,0 +1,47 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { CustomResource } from "@pulumi/pulumi";
+import { type DynamicResource, resourceInputs } from "./dynamic-resource";
+
+/** Arguments of a {@link Project} (§4.2). */
+export interface ProjectArgs {
+  /**
+   * Name of the project. A change replaces the project.
+   * @default the resource's name and seven characters, made up once and kept
+   */
+  name?: pulumi.Input<string>;
+  /** Region of the project, as the service names it. A change replaces the project. */
+  region: pulumi.Input<string>;
+}
+
+const resource: DynamicResource = {
+  provider: "project",
+  type: "pulumi-nodejs:dynamic/cloudinfra:Project",
+  outputs: ["name", "region", "description", "createdAt"],
+};
+
+/** A project of the Cloud Infrastructure Service (§2.1). Its `id` is the service's. */
+export class Project extends CustomResource {
+  /** Name of the project, as given or made up. */
+  declare readonly name: pulumi.Output<string>;
+  /** Region of the project, as given. */
+  declare readonly region: pulumi.Output<string>;
+  /** The service's description; `undefined` where it gave none. */
+  declare readonly description: pulumi.Output<string | undefined>;
+  /** When the service created the project (ISO 8601, UTC). */
+  declare readonly createdAt: pulumi.Output<string | undefined>;
+
+  /**
+   * @param name the resource's name in the program, unique among its siblings
+   * @param args the project's arguments; a wrong one is refused before anything is made
+   * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` is not supported yet
+   */
+  constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
+    super(resource.type, name, resourceInputs(resource, name, { ...args }, opts), opts);
+  }
+
+  /** Looks at a project that this program does not manage. An error where the service does not show it. */
+  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: pulumi.CustomResourceOptions = {}): Project {
+    const none = {} as ProjectArgs; // what is only looked at has no arguments
+    return new Project(name, none, { ...opts, id });
+  }
+}
