@@ -1,0 +1,147 @@
+import type { Problem } from "./problem";
+
+const CODES = [
+  "config_missing",
+  "config_invalid",
+  "input_invalid",
+  "refused",
+  "unauthorized",
+  "forbidden",
+  "not_found",
+  "conflict",
+  "revision_conflict",
+  "rate_limited",
+  "unavailable",
+  "unreachable",
+  "timeout",
+  "not_this_service",
+  "bad_reply",
+  "unsupported",
+  "operation_failed",
+  "operation_timeout",
+  "operation_unknown",
+  "no_result",
+  "not_applied",
+  "endpoint_changed",
+  "aborted",
+] as const;
+
+/**
+ * What kind of failure it is; stable, to be matched instead of words or classes.
+ *
+ * - `config_missing`, `config_invalid`: a setting; `input_invalid`: an argument of a resource
+ * - `refused`: the service answered 4xx and has no code of its own below
+ * - `unauthorized` 401, `forbidden` 403, `not_found` 404 and 410, `conflict` 409, `revision_conflict` 412,
+ *   `rate_limited` 429, `unsupported` 405 and 501, `unavailable` any other 5xx
+ * - `unreachable`: no HTTP answer at all; `timeout`: a deadline passed; `aborted`: the caller's signal
+ * - `not_this_service`: something answered, but not this API; `bad_reply`: this API, but a reply that breaks its rules
+ * - `operation_failed`, `operation_timeout`, `operation_unknown` (its address answers 404), `no_result` (done, but no link)
+ * - `not_applied`: accepted and not done; `endpoint_changed`: the object lives at another endpoint
+ */
+export type ErrorCode = (typeof CODES)[number];
+
+/** The operation an error is about, as last seen. */
+export interface OperationSeen {
+  readonly id: string;
+  readonly status: string;
+  /** From 0 to 1. */
+  readonly progress?: number | undefined;
+}
+
+/** What is known about a failure besides its code and words. All of it is optional. */
+export interface ErrorDetails {
+  cause?: unknown;
+  /** The problem document of the reply, or of the failed operation (§2.4). */
+  problem?: Problem | undefined;
+  /** HTTP status of the last reply. */
+  status?: number | undefined;
+  method?: string | undefined;
+  /** Path of the request, without origin and query. */
+  path?: string | undefined;
+  /** @default the problem document's */
+  traceId?: string | undefined;
+  /** How many times the request was tried. */
+  attempts?: number | undefined;
+  /** What to do next. @default derived from the code, see hints.ts */
+  hint?: string | undefined;
+  /** The request may have been carried out: some attempt left and got no definite answer. */
+  sent?: boolean | undefined;
+  /** Two attempts with one idempotency key got the same stored failure: only a new key can change it (§4.7). */
+  replayed?: boolean | undefined;
+  operation?: OperationSeen | undefined;
+  /** Id of the object that the failed request or operation is known to have left behind. */
+  resultId?: string | undefined;
+  /** How long the service asked to stay away, in milliseconds. */
+  retryAfterMs?: number | undefined;
+}
+
+/** The one error type of this package. Match it with {@link isCloudInfraError} and its `code`. */
+export class CloudInfraError extends Error {
+  override readonly name = "CloudInfraError";
+  readonly code: ErrorCode;
+  /** The message without the request; `message` is this and the request. */
+  readonly summary: string;
+  readonly problem: Problem | undefined;
+  readonly status: number | undefined;
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly traceId: string | undefined;
+  readonly attempts: number | undefined;
+  readonly hint: string | undefined;
+  readonly sent: boolean;
+  readonly replayed: boolean;
+  readonly operation: OperationSeen | undefined;
+  readonly resultId: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    const request = details.method && details.path ? ` [${details.method} ${details.path}]` : "";
+    super(message + request, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.summary = message;
+    this.problem = details.problem;
+    this.status = details.status;
+    this.method = details.method;
+    this.path = details.path;
+    this.traceId = details.traceId ?? details.problem?.traceId;
+    this.attempts = details.attempts;
+    this.hint = details.hint;
+    this.sent = details.sent ?? false;
+    this.replayed = details.replayed ?? false;
+    this.operation = details.operation;
+    this.resultId = details.resultId;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** True for an error of this package, also when it was made by another copy of it. */
+export function isCloudInfraError(error: unknown): error is CloudInfraError {
+  return (
+    error instanceof Error && error.name === "CloudInfraError" && "code" in error && isErrorCode(error.code)
+  );
+}
+
+/** The same failure with more known about it; the original becomes the cause. */
+export function withDetails(error: CloudInfraError, details: ErrorDetails): CloudInfraError {
+  const { code, summary, problem, status, method, path, traceId, attempts, hint } = error;
+  const { sent, replayed, operation, resultId, retryAfterMs } = error;
+  const known = {
+    problem,
+    status,
+    method,
+    path,
+    traceId,
+    attempts,
+    hint,
+    sent,
+    replayed,
+    operation,
+    resultId,
+    retryAfterMs,
+  };
+  return new CloudInfraError(code, summary, { ...known, cause: error, ...details });
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return CODES.some((known) => known === code);
+}

@@ -1,0 +1,109 @@
+import { STATUS_CODES } from "node:http";
+import { inspect, stripVTControlCharacters } from "node:util";
+import { type CloudInfraError, isCloudInfraError } from "./error";
+import { hintFor } from "./hints";
+import { propertyPath } from "./property";
+import { redact } from "./redact";
+
+/** How an error is told to the person who ran `pulumi`. */
+export interface Wording {
+  /** What was being done: `creating instance "web"`. */
+  doing: string;
+  /** From the service's field to the program's property: public_ip → publicIp. @default the field itself */
+  propertyOf?: ((wireField: string) => string) | undefined;
+  /** What must not be seen: the token, and secret inputs. @default none */
+  secrets?: readonly string[] | undefined;
+}
+
+const LONGEST_LINE = 1_000;
+const MOST_FAULTS = 20;
+const MOST_CAUSES = 3;
+
+/**
+ * An error as text: what was done and how it ended, a line for each property, the request with its trace id, and a hint.
+ * Anything that is not a {@link CloudInfraError} is a bug and keeps its stack.
+ */
+export function inWords(error: unknown, wording: Wording): string {
+  const secrets = wording.secrets ?? [];
+  if (!isCloudInfraError(error)) return redact(`${wording.doing} failed: ${inspect(error)}`, secrets);
+  const faults = readFaults(error, wording.propertyOf ?? ((field) => field));
+  const headline = `${wording.doing} ${ending(error)}`;
+  const hint = hintFor(error, faults.properties);
+  const below = [
+    ...faults.lines,
+    ...causes(error, [headline, ...faults.lines].join("\n")).map((cause) => `because: ${cause}`),
+    requestLine(error),
+    hint && `hint: ${hint}`,
+  ].filter((line) => line !== undefined && line !== "");
+  // Redacted before it is shortened: a secret that is cut in two would not be recognised.
+  const clean = (text: string | undefined) => oneLine(redact(text ?? "", secrets));
+  return [clean(headline), ...below.map((line) => `  ${clean(line)}`)].join("\n");
+}
+
+/** How a request or an operation ended, short: `validation_failed (422)`. */
+export function label(error: Pick<CloudInfraError, "problem" | "status">): string {
+  const { problem, status = problem?.status } = error;
+  const name = problem?.code ?? problem?.title ?? (status === undefined ? undefined : STATUS_CODES[status]);
+  return [name, status === undefined ? undefined : `(${status})`]
+    .filter((part) => part !== undefined)
+    .join(" ");
+}
+
+function ending(error: CloudInfraError): string {
+  const status = error.operation === undefined && saysItself(error) ? undefined : error.status;
+  if (status !== undefined && status >= 400 && status < 500) return `was refused: ${label(error)}`;
+  if (status !== undefined && status >= 500) return `failed: ${label(error)}`;
+  return `failed: ${error.summary}`;
+}
+
+/** These were put into words where they were made; the status alone would say less. */
+function saysItself(error: CloudInfraError): boolean {
+  return ["unauthorized", "not_this_service", "bad_reply", "timeout", "not_applied", "aborted"].includes(
+    error.code,
+  );
+}
+
+function readFaults(error: CloudInfraError, propertyOf: (wireField: string) => string) {
+  const problem = error.problem;
+  const faults = (problem?.errors ?? []).map((fault) => {
+    const property = propertyPath(fault, propertyOf);
+    const words = fault.detail ?? fault.code ?? problem?.detail ?? "is not accepted";
+    return { property, line: property === undefined ? words : `${property}: ${words}` };
+  });
+  const lines = faults.slice(0, MOST_FAULTS).map(({ line }) => line);
+  if (faults.length > MOST_FAULTS) lines.push(`… and ${faults.length - MOST_FAULTS} more`);
+  const general = problem?.detail ?? (problem?.code === undefined ? undefined : problem.title);
+  if (lines.length === 0 && general !== undefined && !ending(error).includes(general)) lines.push(general);
+  const properties = new Set(faults.flatMap(({ property }) => property?.split(/[.[]/, 1) ?? []));
+  return { lines, properties: [...properties] };
+}
+
+function causes(error: CloudInfraError, said: string): string[] {
+  const found: string[] = [];
+  for (let cause = error.cause; cause instanceof Error && found.length < MOST_CAUSES; cause = cause.cause) {
+    const words = isCloudInfraError(cause) ? cause.summary : cause.message;
+    if (words !== "" && ![said, error.summary, ...found].some((text) => text.includes(words)))
+      found.push(words);
+  }
+  return found;
+}
+
+function requestLine(error: CloudInfraError): string {
+  const { method, path, traceId, attempts = 1, operation, resultId } = error;
+  const parts = [
+    method && path ? `${method} ${path}` : undefined,
+    traceId && `trace ${traceId}`,
+    attempts > 1 ? `${attempts} attempts` : undefined,
+    operation && !error.summary.includes(operation.id)
+      ? `operation ${operation.id} (${operation.status})`
+      : undefined,
+    resultId && !error.summary.includes(resultId) ? `object ${resultId}` : undefined,
+  ];
+  return parts.filter((part) => part !== undefined && part !== "").join(" · ");
+}
+
+/** Text of the service must neither break the layout nor steer the terminal. */
+function oneLine(text: string): string {
+  const flat = stripVTControlCharacters(text).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+  return flat.length > LONGEST_LINE ? `${flat.slice(0, LONGEST_LINE)}…` : flat;
+}

@@ -1,0 +1,161 @@
+import { duration } from "../diagnostics/duration";
+import { CloudInfraError, type ErrorCode, isCloudInfraError, withDetails } from "../diagnostics/error";
+import { type Backoff, pauseMs } from "./backoff";
+import type { Clock } from "./clock";
+import { type Deadline, isTimeIsUp, limitOf, remainingMs, timeIsUp, within } from "./deadline";
+import { asSeen, isSuccess, isTerminal, type Operation } from "./operation";
+import { PollSchedule, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
+
+/** What is known in the middle of a wait. */
+export interface Progress {
+  readonly status: string;
+  /** From 0 to 1. */
+  readonly progress?: number | undefined;
+  readonly elapsedMs: number;
+  /** Estimated; undefined where nothing sensible can be said. */
+  readonly remainingMs?: number | undefined;
+}
+
+export interface WaitOptions {
+  /** One look at the operation. It may throw; see {@link waitForOperation} for what that means. */
+  poll: (operation: Operation, signal: AbortSignal) => Promise<Operation>;
+  deadline: Deadline;
+  clock: Clock;
+  signal?: AbortSignal | undefined;
+  /** From 0 to 1. @default Math.random */
+  random?: (() => number) | undefined;
+  /** Called before each pause. What it throws is ignored: a progress line never fails the work. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** Kept free before the deadline: an operation that is done just before it should be seen. */
+const LAST_LOOK_MS = 1_000;
+const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
+
+/** Over the next poll these pass. */
+const PASSING: ReadonlySet<ErrorCode> = new Set(["unavailable", "unreachable", "rate_limited", "timeout"]);
+
+/** These may pass too (an error page of a proxy, a cut-off reply), but not for ever, nor 404 right after the creation. */
+const DOUBTFUL: ReadonlyMap<ErrorCode, number> = new Map([
+  ["not_found", 1],
+  ["not_this_service", 5],
+  ["bad_reply", 5],
+]);
+
+/**
+ * Waits until an operation is over, in whatever status (design: polls few, notice quick).
+ *
+ * Polls that fail in a way that may pass are repeated with backoff until the deadline; others end the wait at once.
+ *
+ * @returns the terminal operation, also when it failed
+ * @throws CloudInfraError that carries the operation: `operation_timeout` at the deadline, `operation_unknown` when its address
+ * answers 404 twice in a row, `aborted`, or the poll's own definite error
+ */
+export async function waitForOperation(first: Operation, options: WaitOptions): Promise<Operation> {
+  const { clock, deadline, random = Math.random } = options;
+  const startMs = clock.now();
+  const limit = limitOf(remainingMs(deadline, clock), clock, options.signal);
+  const samples: Sample[] = [{ atMs: 0, progress: first.progress }];
+  let operation = first;
+  let failures: CloudInfraError[] = [];
+  try {
+    while (!isTerminal(operation)) {
+      const elapsedMs = clock.now() - startMs;
+      const soFar = { elapsedMs, samples, retryAfterMs: operation.retryAfterMs };
+      tell(options, operation, soFar);
+      const failed = failures.at(-1);
+      const planned = failed
+        ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
+        : PollSchedule.next(soFar);
+      await clock.sleep(withLastLook(planned, deadline, clock), limit.signal);
+      try {
+        operation = await within(limit.signal, options.poll(operation, limit.signal));
+        failures = [];
+        samples.push({ atMs: clock.now() - startMs, progress: operation.progress });
+      } catch (error) {
+        if (limit.signal.aborted || !mayPass(error, failures)) throw error;
+        failures.push(error);
+      }
+    }
+    return operation;
+  } catch (error) {
+    throw explained(error, operation, failures.at(-1), clock.now() - startMs, options);
+  } finally {
+    limit.release();
+  }
+}
+
+/**
+ * {@link waitForOperation}, and an operation that ended in any status but `done` is an error.
+ *
+ * @throws CloudInfraError `operation_failed` with the operation's problem and, where known, the object it left behind
+ */
+export async function waitForSuccess(first: Operation, options: WaitOptions): Promise<Operation> {
+  const operation = await waitForOperation(first, options);
+  if (isSuccess(operation)) return operation;
+  const { id, status, error: problem, resource } = operation;
+  const why = problem?.code ?? problem?.title;
+  const message = `operation ${id} ended as "${status}"${why === undefined ? "" : `: ${why}`}`;
+  throw new CloudInfraError("operation_failed", message, {
+    problem,
+    operation: asSeen(operation),
+    resultId: resource,
+  });
+}
+
+/** A pause that never passes the deadline and leaves room for one more look before it. */
+function withLastLook(plannedMs: number, deadline: Deadline, clock: Clock): number {
+  const roomMs = Math.min(LAST_LOOK_MS, deadline.ms / 10);
+  const leftMs = remainingMs(deadline, clock) - roomMs;
+  if (leftMs <= 0) throw timeIsUp();
+  return Math.min(plannedMs, leftMs);
+}
+
+function mayPass(error: unknown, failures: readonly CloudInfraError[]): error is CloudInfraError {
+  if (!isCloudInfraError(error)) return false;
+  const sameBefore = failures.filter(({ code }) => code === error.code).length;
+  return PASSING.has(error.code) || sameBefore < (DOUBTFUL.get(error.code) ?? 0);
+}
+
+function explained(
+  error: unknown,
+  operation: Operation,
+  lastFailure: CloudInfraError | undefined,
+  elapsedMs: number,
+  { signal, deadline, clock }: WaitOptions,
+): unknown {
+  const details = { operation: asSeen(operation), resultId: operation.resource };
+  if (signal?.aborted) {
+    const message = `the wait for operation ${operation.id} was interrupted (${inShort(operation)})`;
+    return new CloudInfraError("aborted", message, { ...details, cause: signal.reason });
+  }
+  if (isTimeIsUp(error) || remainingMs(deadline, clock) === 0) {
+    const message = `operation ${operation.id} is not over after ${duration(elapsedMs)} (${inShort(operation)})`;
+    return new CloudInfraError("operation_timeout", message, { ...details, cause: lastFailure });
+  }
+  if (!isCloudInfraError(error)) return error;
+  if (error.code !== "not_found") return withDetails(error, details);
+  const { status, method, path, traceId, problem } = error;
+  const message = `the service does not know operation ${operation.id} (last seen: ${inShort(operation)})`;
+  return new CloudInfraError("operation_unknown", message, {
+    status,
+    method,
+    path,
+    traceId,
+    problem,
+    ...details,
+    cause: error,
+  });
+}
+
+function inShort({ status, progress }: Operation): string {
+  return progress === undefined ? status : `${status}, ${Math.round(progress * 100)} %`;
+}
+
+function tell({ onProgress }: WaitOptions, { status, progress }: Operation, soFar: WaitSoFar): void {
+  try {
+    onProgress?.({ status, progress, elapsedMs: soFar.elapsedMs, remainingMs: remainingEstimateMs(soFar) });
+  } catch {
+    // By contract: showing progress is never a reason to lose an operation.
+  }
+}
