@@ -149,6 +149,7 @@ export interface StateResource {
   customTimeouts?: { create?: number; update?: number; delete?: number };
   aliases?: readonly string[];
   deletedWith?: string;
+  replaceWith?: readonly string[];
   created?: string;
   modified?: string;
   sourcePosition?: string;

@@ -1,0 +1,38 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { linkModules } from "./modules";
+
+export interface ProgramOptions {
+  /** Name of the Pulumi project. @default "scenario" */
+  name?: string;
+  /** What stands before the source. @default `PRELUDE` */
+  prelude?: string;
+}
+
+export interface ProgramFolder {
+  readonly dir: string;
+  /** Makes this the program from now on. */
+  write(source: string): void;
+  /** Removes the folder with all that is in it. */
+  remove(): void;
+}
+
+/** The names that a scenario's program may use without more words; one line, so that line numbers stay near. */
+export const PRELUDE = [
+  'const pulumi = require("@pulumi/pulumi");',
+  'const { Project, Instance, getProjects, getInstances } = require("pulumi-cloudinfra");',
+].join(" ");
+
+/** A folder with a JavaScript program that can load this package as its users do, from `dist`. */
+export function programFolder(source: string, options: ProgramOptions = {}): ProgramFolder {
+  const { name = "scenario", prelude = PRELUDE } = options;
+  const dir = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-program-")));
+  const put = (file: string, text: string): void => writeFileSync(path.join(dir, file), text);
+  const write = (program: string): void => put("index.js", `${prelude}\n${program}\n`);
+  put("Pulumi.yaml", `name: ${name}\nruntime:\n  name: nodejs\n  options:\n    typescript: false\n`);
+  put("package.json", `${JSON.stringify({ name, version: "1.0.0", main: "index.js" })}\n`);
+  write(source);
+  linkModules(dir);
+  return { dir, write, remove: () => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }) };
+}

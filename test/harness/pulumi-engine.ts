@@ -1,0 +1,114 @@
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import * as automation from "@pulumi/pulumi/automation";
+import type { ConfigValue, Engine, RunResult, Stack, StackOptions } from "./engine";
+import { isolatedEnvironment, pulumiOnPath } from "./pulumi-environment";
+import { runCommand } from "./pulumi-run";
+
+const COMPILE_CACHE = path.join(__dirname, "../../node_modules/.cache/compiled");
+
+/**
+ * The real CLI through the Automation API, each stack with a home and a file backend of its own.
+ * Undefined where no `pulumi` is on PATH.
+ */
+export async function pulumiEngine(): Promise<Engine | undefined> {
+  if (!pulumiOnPath()) return undefined;
+  let command: Promise<automation.PulumiCommand> | undefined;
+  return {
+    name: "pulumi",
+    open: async (options) => {
+      command ??= findCommand();
+      return openStack(await command, options);
+    },
+  };
+}
+
+/** Asks the CLI for its version, which the SDK can only do with the environment of this process. */
+async function findCommand(): Promise<automation.PulumiCommand> {
+  const home = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-pulumi-"));
+  const usersHome = process.env.PULUMI_HOME;
+  process.env.PULUMI_HOME = home;
+  // The child is started before `get` first waits: nothing else sees the changed variable.
+  const command = automation.PulumiCommand.get();
+  if (usersHome === undefined) delete process.env.PULUMI_HOME;
+  else process.env.PULUMI_HOME = usersHome;
+  try {
+    return await command;
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function openStack(pulumiCommand: automation.PulumiCommand, options: StackOptions): Promise<Stack> {
+  const root = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-pulumi-"));
+  const own = { ...isolatedEnvironment(root), NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env };
+  const removeRoot = (): Promise<void> => rm(root, { recursive: true, force: true, maxRetries: 3 });
+  try {
+    const stack = await automation.LocalWorkspace.createStack(
+      { stackName: options.stack, workDir: options.dir },
+      { pulumiCommand, envVars: asEnvVars(own) },
+    );
+    // After each command the SDK asks the CLI for outputs and history: a third of an `up`, and events tell the same.
+    Object.assign(stack, { outputs: async () => ({}), info: async () => undefined });
+    await setAllConfig(stack, options.config ?? {});
+    return openedStack(stack, own, removeRoot);
+  } catch (error) {
+    await removeRoot();
+    throw error;
+  }
+}
+
+/** The SDK's type knows no `undefined`, but it hands the values on to Node, which then leaves the variable out. */
+function asEnvVars(variables: Record<string, string | undefined>): Record<string, string> {
+  const given: Record<string, string> = {};
+  const unset: Record<string, undefined> = {};
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) unset[name] = value;
+    else given[name] = value;
+  }
+  return Object.assign(given, unset);
+}
+
+async function setAllConfig(
+  stack: automation.Stack,
+  config: Readonly<Record<string, ConfigValue>>,
+): Promise<void> {
+  const entries = Object.entries(config);
+  if (entries.length === 0) return;
+  await stack.setAllConfig(Object.fromEntries(entries.map(([key, value]) => [key, toCliValue(value)])));
+}
+
+function toCliValue(value: ConfigValue): automation.ConfigValue {
+  return typeof value === "string" ? { value } : { value: value.secret, secret: true };
+}
+
+function openedStack(
+  stack: automation.Stack,
+  environment: Record<string, string | undefined>,
+  removeRoot: () => Promise<void>,
+): Stack {
+  const disposing = new AbortController();
+  const running = new Set<Promise<RunResult>>();
+  return {
+    run: (command, options = {}) => {
+      const secrets = options.showSecrets ? { PULUMI_OPTION_SHOW_SECRETS: "true" } : {};
+      stack.workspace.envVars = asEnvVars({ ...environment, ...secrets, ...options.env });
+      const run = runCommand(stack, command, options, disposing.signal);
+      running.add(run);
+      const forget = (): boolean => running.delete(run);
+      run.then(forget, forget);
+      return run;
+    },
+    deployment: async () => (await stack.exportStack()).deployment ?? {},
+    setConfig: (key, value) => stack.setConfig(key, toCliValue(value)),
+    removeConfig: (key) => stack.removeConfig(key),
+    import: (deployment) => stack.importStack({ version: 3, deployment }),
+    dispose: async () => {
+      disposing.abort();
+      await Promise.allSettled(running);
+      await removeRoot();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { stripVTControlCharacters } from "node:util";
+import * as automation from "@pulumi/pulumi/automation";
+import type { Command, RunOptions, RunResult } from "./engine";
+import { collectEvents, hidesSecret } from "./pulumi-events";
+
+/** Runs one command of the CLI to its end; a command that fails is a result, not an error. */
+export async function runCommand(
+  stack: automation.Stack,
+  command: Command,
+  options: RunOptions,
+  disposing: AbortSignal,
+): Promise<RunResult> {
+  const signal = options.signal ? AbortSignal.any([options.signal, disposing]) : disposing;
+  signal.throwIfAborted();
+  const { collected, take } = collectEvents(options.onEvent);
+  let output = "";
+  const said = (text: string): void => {
+    output += text;
+  };
+  const failure = await start(stack, command, options, {
+    color: "never",
+    suppressProgress: true,
+    onOutput: said,
+    onError: said,
+    onEvent: take,
+    signal,
+  }).then(() => undefined, commandError);
+  if (collected.failure !== undefined) throw collected.failure;
+  const { steps, diagnostics, changes } = collected;
+  const outputs =
+    command !== "preview" && hidesSecret(collected.outputs) ? await clearOutputs(stack) : collected.outputs;
+  output = stripVTControlCharacters(output) || (failure?.message ?? "");
+  return { ok: failure === undefined, output, steps, changes, diagnostics, outputs };
+}
+
+function commandError(error: unknown): automation.CommandError {
+  if (error instanceof automation.CommandError) return error;
+  throw error;
+}
+
+type Reporting = Pick<
+  automation.UpOptions,
+  "color" | "suppressProgress" | "onOutput" | "onError" | "onEvent" | "signal"
+>;
+
+function start(
+  stack: automation.Stack,
+  command: Command,
+  options: RunOptions,
+  reporting: Reporting,
+): Promise<unknown> {
+  const { parallel, targetDependents, refresh, runProgram, continueOnError, previewOnly, excludeProtected } =
+    options;
+  const target = [...(options.target ?? []), ...(options.targetReplace ?? [])];
+  const replace = [...(options.replace ?? []), ...(options.targetReplace ?? [])];
+  const common = {
+    ...reporting,
+    target,
+    ...(targetDependents !== undefined && { targetDependents }),
+    ...(parallel !== undefined && { parallel }),
+    ...(runProgram !== undefined && { runProgram }),
+  };
+  const withRefresh = { ...common, ...(refresh !== undefined && { refresh }) };
+  const persistent = continueOnError !== undefined && { continueOnError };
+  const onlyPreview = previewOnly !== undefined && { previewOnly };
+  switch (command) {
+    case "preview":
+      return stack.preview({ ...withRefresh, replace });
+    case "up":
+      return stack.up({ ...withRefresh, ...persistent, replace });
+    case "refresh":
+      return stack.refresh({ ...common, ...onlyPreview });
+    case "destroy":
+      return stack.destroy({
+        ...withRefresh,
+        ...persistent,
+        ...onlyPreview,
+        ...(excludeProtected !== undefined && { excludeProtected }),
+      });
+  }
+}
+
+/** Events hide secret values: only the state has them. */
+async function clearOutputs(stack: automation.Stack): Promise<Record<string, unknown>> {
+  const outputs = await stack.workspace.stackOutputs(stack.name);
+  return Object.fromEntries(Object.entries(outputs).map(([key, output]) => [key, output.value]));
+}

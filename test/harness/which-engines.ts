@@ -1,0 +1,11 @@
+import { pulumiOnPath } from "./pulumi-environment";
+
+/** Says on which engines the scenarios of this run are played; loudly where the real one is missing. */
+export function sayWhichEngines(say: (line: string) => void = console.warn): void {
+  const pulumi = pulumiOnPath();
+  say(
+    pulumi
+      ? `Scenarios run on two engines: the fake in test/engine, and ${pulumi}.`
+      : "!!! No `pulumi` on PATH: scenarios run on the fake engine of test/engine ONLY, not on the real CLI. !!!",
+  );
+}
