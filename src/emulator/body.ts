@@ -1,0 +1,96 @@
+import * as v from "valibot";
+import { invalid, type ProblemDetail, type Refusal } from "./problems";
+import type { EmulatorRequest } from "./request";
+
+const readOnly = new Set(["id", "status", "created_at", "updated_at", "url", "ip_address", "public_address"]);
+
+const text = (field: string, longest = 255) =>
+  v.pipe(
+    v.string(`${field} must be a string`),
+    v.nonEmpty(`${field} must not be empty`),
+    v.maxLength(longest, `${field} must not be longer than ${longest}`),
+  );
+
+/** §2.2 names no catalogue: every value is known but those that say they are not. */
+const catalogued = (field: string) =>
+  v.pipe(
+    text(field),
+    v.check(
+      (value) => !/^(unknown-|nope)/.test(value),
+      (issue) => `${field} '${issue.input}' does not exist`,
+    ),
+  );
+
+const sshKey = v.pipe(text("an SSH key", 16_384), v.regex(/^[^\r\n]+$/, "an SSH key must be a single line"));
+
+const projectEntries = {
+  name: text("name"),
+  region: catalogued("region"),
+  description: v.optional(v.string("description must be a string")),
+};
+
+const updateEntries = {
+  project: v.optional(text("project")),
+  name: text("name"),
+  image: v.optional(catalogued("image")),
+  flavor: catalogued("flavor"),
+  network: catalogued("network"),
+  public_ip: v.optional(catalogued("public_ip")),
+  ssh_keys: v.optional(v.array(sshKey, "ssh_keys must be an array")),
+  labels: v.optional(
+    v.record(text("a label key"), v.string("a label must be a string"), "labels must be an object"),
+  ),
+};
+
+const wrongKey = (issue: v.StrictObjectIssue) => {
+  const key = String(issue.path?.[0]?.key);
+  if (issue.path === undefined) return "the body must be a JSON object";
+  return issue.expected === "never" ? `${key} is not known` : `${key} is missing`;
+};
+
+/** Body of POST /v1/projects (§2.1). */
+export const projectBody = v.strictObject(projectEntries, wrongKey);
+
+/** Body of PUT /v1/instances/{id}: as in a creation, but what can't be changed in place may be left out. */
+export const instanceUpdateBody = v.strictObject(updateEntries, wrongKey);
+
+/** Body of POST /v1/instances (§2.2). */
+export const instanceBody = v.strictObject(
+  { ...updateEntries, project: text("project"), image: catalogued("image") },
+  wrongKey,
+);
+
+/** The body of a request, or why it is refused: 415 and 400 for its form, 422 for what is in it. */
+export function parseBody<T>(
+  request: EmulatorRequest,
+  schema: v.GenericSchema<unknown, T>,
+  revisionField: string,
+): { fields: T } | Refusal {
+  if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers["content-type"] ?? "")) {
+    return { status: 415, code: "unsupported_media_type", detail: "send the body as application/json" };
+  }
+  let body: unknown;
+  try {
+    body = JSON.parse(request.body);
+  } catch {
+    return { status: 400, code: "malformed_json", detail: "the body is not JSON" };
+  }
+  const parsed = v.safeParse(schema, body);
+  if (parsed.success) return { fields: parsed.output };
+  const errors = parsed.issues.map((issue) => wrong(issue, revisionField));
+  const readOnlyError = errors.find((error) => error.code === "read_only_field");
+  if (readOnlyError === undefined) return invalid(errors);
+  return { status: 422, code: "read_only_field", detail: readOnlyError.detail, errors };
+}
+
+function wrong(issue: v.BaseIssue<unknown>, revisionField: string): ProblemDetail {
+  const keys = issue.path?.map((part) => String(part.key)) ?? [];
+  const pointer = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  const field = keys[0] ?? "";
+  if (keys.length === 1 && issue.expected === "never") {
+    return readOnly.has(field) || field === revisionField
+      ? { pointer, detail: `${field} is set by the service`, code: "read_only_field" }
+      : { pointer, detail: issue.message, code: "unknown_field" };
+  }
+  return { pointer, detail: issue.message };
+}

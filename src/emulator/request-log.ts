@@ -1,0 +1,52 @@
+import type { FaultKind } from "./faults";
+import type { EmulatorRequest } from "./request";
+
+/** A request as the service saw it. The token is in none of its parts. */
+export interface LoggedRequest {
+  /** By the service's clock, in milliseconds. */
+  readonly at: number;
+  readonly method: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** All headers; of `authorization` only whether it was right. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it was sent. */
+  readonly body: string;
+  /** Status of the answer; 0 while there is none, and where a fault kept it back. */
+  readonly status: number;
+  readonly fault?: FaultKind;
+}
+
+type Entry = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
+
+/** The requests, oldest first; when there are more than `kept`, the older half is dropped. */
+export class RequestLog {
+  readonly entries: Entry[] = [];
+
+  constructor(private readonly kept: number) {}
+
+  add(request: EmulatorRequest, at: number, token: string): Entry {
+    const hide = (text: string) => text.replaceAll(token, "[token]");
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(request.headers)) headers[name] = hide(String(value));
+    headers.authorization = authorization(request, token);
+    const query: Record<string, string> = {};
+    for (const [name, value] of request.query) query[hide(name)] = hide(value);
+    const { method, path, body } = request;
+    const entry: Entry = { at, method, path: hide(path), query, headers, body: hide(body), status: 0 };
+    this.entries.push(entry);
+    if (this.entries.length > this.kept) this.entries.splice(0, Math.ceil(this.entries.length / 2));
+    return entry;
+  }
+
+  clear(): void {
+    this.entries.length = 0;
+  }
+}
+
+/** Whether the request carries the token (§5). */
+export function authorization(request: EmulatorRequest, token: string): "ok" | "missing" | "wrong" {
+  const { authorization: header } = request.headers;
+  if (header === undefined) return "missing";
+  return /^bearer +(.*)$/i.exec(header)?.[1] === token ? "ok" : "wrong";
+}

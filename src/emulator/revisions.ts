@@ -1,0 +1,42 @@
+import type { Behaviour } from "./behaviour";
+import type { Refusal } from "./problems";
+import type { EmulatorRequest } from "./request";
+import type { StoredInstance } from "./state";
+
+const tag = '(W/)?"([^"]*)"';
+const tagList = new RegExp(`^\\s*${tag}(\\s*,\\s*${tag})*\\s*$`);
+
+/** The header that tells the revision of an instance, where a header does (§4.5). */
+export function revisionHeaders({ revision }: Behaviour, instance: StoredInstance): Record<string, string> {
+  if (revision === "weak") return { etag: `W/"${instance.revision}"` };
+  return revision === "header" || revision === "both" ? { etag: `"${instance.revision}"` } : {};
+}
+
+/** The field that tells the revision of an instance, where a field does. */
+export function revisionFields(behaviour: Behaviour, instance: StoredInstance): Record<string, string> {
+  const { revision, revisionField, getObject } = behaviour;
+  const headerOnly = revision === "header" || revision === "weak";
+  if (revision === "none" || (headerOnly && getObject === 200)) return {};
+  return { [revisionField]: instance.revision };
+}
+
+/**
+ * Compares If-Match with the current revision (§4.5): 412 where it differs, 400 where it is not a list of quoted
+ * tags ("*" is not taken: it would overwrite anything). A weak tag counts only where the service gives out weak ones.
+ */
+export function checkIfMatch(
+  request: EmulatorRequest,
+  instance: StoredInstance,
+  behaviour: Behaviour,
+): Refusal | undefined {
+  const header = request.headers["if-match"];
+  if (header === undefined) return undefined;
+  if (!tagList.test(header)) {
+    return { status: 400, code: "invalid_if_match", detail: "If-Match must be a quoted revision tag" };
+  }
+  const matches = [...header.matchAll(new RegExp(tag, "g"))].some(
+    ([, weak, value]) => value === instance.revision && (weak === undefined || behaviour.revision === "weak"),
+  );
+  if (matches) return undefined;
+  return { status: 412, code: "revision_mismatch", detail: "the instance was changed in the meantime" };
+}

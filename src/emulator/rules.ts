@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from "node:util";
+import type { OperationKind } from "./behaviour";
+import { invalid, type Problem, type ProblemDetail, type Refusal } from "./problems";
+
+/** How the next operation fails. */
+export interface PlannedFailure {
+  /** The kind of operation it waits for. @default any */
+  readonly kind?: OperationKind;
+  /** Members of the operation's problem document that shall differ. */
+  readonly problem?: Partial<Problem>;
+  /** A creation leaves its object behind, with status "error". @default false */
+  readonly leaveObject?: boolean;
+  /** How far it gets, from 0 to 1; it takes that part of the time. @default 0.5 */
+  readonly atProgress?: number;
+}
+
+interface FieldRule {
+  readonly field: string;
+  readonly problem: Partial<Refusal>;
+}
+
+/** What tests ask of the service beyond its behaviour: values it refuses, updates it refuses or ignores, failures to come. */
+export class Rules {
+  private readonly values: (FieldRule & { readonly value: unknown })[] = [];
+  private readonly fixed: FieldRule[] = [];
+  private readonly ignored = new Set<string>();
+  private readonly failures: PlannedFailure[] = [];
+
+  refuse(field: string, value: unknown, problem: Partial<Refusal>): void {
+    this.values.push({ field, value, problem });
+  }
+
+  refuseUpdatesOf(field: string, problem: Partial<Refusal>): void {
+    this.fixed.push({ field, problem });
+  }
+
+  ignoreUpdatesOf(field: string): void {
+    this.ignored.add(field);
+  }
+
+  failNext(failure: PlannedFailure): void {
+    this.failures.push(failure);
+  }
+
+  takeFailure(kind: OperationKind): PlannedFailure | undefined {
+    const index = this.failures.findIndex((failure) => (failure.kind ?? kind) === kind);
+    return index === -1 ? undefined : this.failures.splice(index, 1)[0];
+  }
+
+  /** Refusal of a body for a value in it. */
+  checkValues(fields: Readonly<Record<string, unknown>>): Refusal | undefined {
+    const rule = this.values.find(({ field, value }) => isDeepStrictEqual(fields[field], value));
+    return rule && refusal(rule, `${rule.field} '${words(rule.value)}' is not available`);
+  }
+
+  /** Refusal of an update for a field it would change. */
+  checkChanges(changed: (field: string) => boolean): Refusal | undefined {
+    const rule = this.fixed.find(({ field }) => changed(field));
+    return rule && refusal(rule, `${rule.field} cannot be changed in place`);
+  }
+
+  ignoredFields(): Iterable<string> {
+    return this.ignored;
+  }
+}
+
+function refusal(rule: FieldRule, words: string): Refusal {
+  const error: ProblemDetail = { pointer: `/${rule.field}`, detail: rule.problem.detail ?? words };
+  return { ...invalid([error]), ...rule.problem };
+}
+
+function words(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
