@@ -7,7 +7,7 @@ export function warnOfTokenInClear(): void {
   if (warned || new pulumi.Config("cloudinfra").get("token") === undefined) return;
   warned = true;
   // The SDK tells secret settings from others by this variable alone.
-  const secrets = process.env["PULUMI_CONFIG_SECRET_KEYS"] ?? "[]";
+  const secrets = process.env.PULUMI_CONFIG_SECRET_KEYS ?? "[]";
   if (secrets.includes('"cloudinfra:token"')) return;
   void pulumi.log.warn(
     "cloudinfra:token stands in clear in the stack's settings file. " +

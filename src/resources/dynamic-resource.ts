@@ -40,7 +40,11 @@ export function resourceInputs(
 }
 
 /** What only a resource that is created and updated needs, not one that is looked up with `get`. */
-function managedInputs(name: string, args: pulumi.Inputs, options: pulumi.CustomResourceOptions): pulumi.Inputs {
+function managedInputs(
+  name: string,
+  args: pulumi.Inputs,
+  options: pulumi.CustomResourceOptions,
+): pulumi.Inputs {
   if (options.import !== undefined) {
     throw new Error(
       `cloudinfra: the \`import\` option of "${name}" is not supported yet: remove it. ` +
@@ -48,7 +52,11 @@ function managedInputs(name: string, args: pulumi.Inputs, options: pulumi.Custom
     );
   }
   const { create, update, delete: remove } = options.customTimeouts ?? {};
-  const timeouts = { ...(create && { create }), ...(update && { update }), ...(remove && { delete: remove }) };
+  const timeouts = {
+    ...(create && { create }),
+    ...(update && { update }),
+    ...(remove && { delete: remove }),
+  };
   return {
     // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
     __key: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : uuidV4(),

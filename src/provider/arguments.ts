@@ -1,0 +1,63 @@
+import * as v from "valibot";
+import { isUnknown } from "./unknowns";
+
+/** Lets through what only `up` will know. */
+const orUnknown = <T extends v.GenericSchema>(schema: T) =>
+  v.lazy((input): v.GenericSchema => (isUnknown(input) ? v.any() : schema));
+
+const typeName = (input: unknown): string =>
+  input === null
+    ? "null"
+    : Array.isArray(input)
+      ? "a list"
+      : `a ${typeof input === "object" ? "map" : typeof input}`;
+
+const text = v.pipe(
+  v.string((issue) => `must be a text, but is ${typeName(issue.input)}`),
+  v.check((value) => value.trim() !== "", "must not be empty"),
+);
+
+const sshKey = v.pipe(
+  v.string((issue) => `must be a text, but is ${typeName(issue.input)}`),
+  v.check((key) => key.trim() !== "", "must not be empty"),
+  v.check(
+    (key) => !key.includes("PRIVATE KEY"),
+    "is a private key: give the public one, from the file that ends in .pub, and take the private one out of the program",
+  ),
+  v.check(
+    (key) => !/[\r\n]/.test(key),
+    "must be one line: take off the line break, for instance with .trim() where the key is read from a file",
+  ),
+);
+
+const labelKey = v.pipe(
+  v.string(),
+  v.check((key) => /^\S+$/.test(key), "a label's key must not be empty or hold white space"),
+);
+
+const labels = v.record(
+  labelKey,
+  orUnknown(v.string((issue) => `must be a text, but is ${typeName(issue.input)}`)),
+  (issue) => `must be a map of texts, but is ${typeName(issue.input)}`,
+);
+
+const list = <T extends v.GenericSchema>(item: T) =>
+  v.array(item, (issue) => `must be a list, but is ${typeName(issue.input)}`);
+
+/** Arguments of a project; unknown ones are refused, for they are most often misspelt. */
+export const projectArguments = v.strictObject({
+  name: v.optional(orUnknown(text)),
+  region: orUnknown(text),
+});
+
+/** Arguments of an instance. */
+export const instanceArguments = v.strictObject({
+  project: orUnknown(text),
+  name: v.optional(orUnknown(text)),
+  image: orUnknown(text),
+  flavor: orUnknown(text),
+  network: orUnknown(text),
+  publicIp: v.optional(orUnknown(text)),
+  sshKeys: v.optional(orUnknown(list(orUnknown(sshKey)))),
+  labels: v.optional(orUnknown(labels)),
+});

@@ -1,0 +1,73 @@
+import { CloudInfraError } from "../diagnostics/error";
+import { type Deadline, deadlineIn } from "../operations/deadline";
+import type { Operation } from "../operations/operation";
+import { waitForSuccess } from "../operations/wait";
+import { parseDuration } from "./durations";
+import type { Properties } from "./host";
+import type { Kind } from "./kind";
+import type { Progress } from "./progress";
+import type { Session } from "./session";
+import type { Sought } from "./sightings";
+import { type Hidden, hiddenOf } from "./state";
+
+/** One create, read, update or delete of one resource, and what bounds it. */
+export interface Call {
+  readonly kind: Kind;
+  readonly session: Session;
+  readonly deadline: Deadline;
+  readonly progress: Progress;
+}
+
+/** How long the call may take: `customTimeouts`, else the setting `operationTimeout`. */
+export function deadlineOf(
+  session: Session,
+  action: "create" | "read" | "update" | "delete",
+  hidden: Hidden,
+): Deadline {
+  const own = action === "read" ? undefined : hidden.__timeouts?.[action];
+  const ms = own === undefined ? undefined : parseDuration(own);
+  return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
+}
+
+/** Waits for an operation with its progress in the resource's row. */
+export function finish({ session, deadline, progress }: Call, operation: Operation): Promise<Operation> {
+  const { client, clock } = session;
+  return waitForSuccess(operation, {
+    poll: (seen, signal) => client.operations.poll(seen, { deadline, signal }),
+    deadline,
+    clock,
+    onProgress: (seen) => progress.show(seen),
+  });
+}
+
+/** The object that a resource's state stands for. */
+export function soughtOf(kind: Kind, id: string, state: Properties): Sought {
+  const project = state.project;
+  return { kind, id, project: typeof project === "string" ? project : undefined };
+}
+
+/**
+ * Objects are read, changed and deleted only where they were recorded.
+ *
+ * @throws CloudInfraError `endpoint_changed`
+ */
+export function requireRecordedEndpoint({ session, kind }: Call, id: string, state: Properties): void {
+  const recorded = hiddenOf(state).__endpoint;
+  const { endpoint } = session.client;
+  const known = [endpoint, ...session.settings.formerEndpoints].map(bare);
+  if (recorded === undefined || known.includes(bare(recorded))) return;
+  throw new CloudInfraError(
+    "endpoint_changed",
+    `${kind.name} ${id} was recorded at ${recorded}, but cloudinfra:endpoint is ${endpoint}: nothing was asked or changed`,
+    {
+      hint:
+        "set cloudinfra:endpoint back; or, if the service itself moved, " +
+        `list the old address in cloudinfra:formerEndpoints (${recorded})`,
+    },
+  );
+}
+
+/** An address without what makes no difference to where it leads. */
+function bare(endpoint: string): string {
+  return endpoint.toLowerCase().replace(/\/+$/, "").replace(/\/v1$/, "");
+}

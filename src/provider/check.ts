@@ -1,0 +1,50 @@
+import * as v from "valibot";
+import { parseDuration } from "./durations";
+import type { CheckFailure, Properties } from "./host";
+import type { Kind } from "./kind";
+import { madeUpName } from "./names";
+import { hiddenOf } from "./state";
+import { isUnknown } from "./unknowns";
+
+/**
+ * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The
+ * words name the property, and never its value, which may be a secret.
+ */
+export function check(
+  kind: Kind,
+  olds: Properties,
+  news: Properties,
+): { inputs: Properties; failures: CheckFailure[] } {
+  const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
+  const parsed = v.safeParse(kind.arguments, args);
+  const words = parsed.success ? [] : parsed.issues.map((issue) => inWords(kind, issue));
+  const failures = [...new Set([...words, ...timeoutFailures(news)])];
+  return {
+    inputs: { ...news, ...keptKey(olds, news), ...madeUpName(kind, olds, news) },
+    failures: failures.map((reason) => ({ property: "", reason })),
+  };
+}
+
+/** The key of a resource's first creation stays with it: the program passes a fresh one at every run. */
+function keptKey(olds: Properties, news: Properties): Properties {
+  return { __key: hiddenOf(olds).__key ?? news.__key };
+}
+
+function inWords(kind: Kind, issue: v.BaseIssue<unknown>): string {
+  const keys = (issue.path ?? []).map((item) => item.key);
+  const path = keys
+    .map((key, i) => (typeof key === "number" ? `[${key}]` : i > 0 ? `.${key}` : `${key}`))
+    .join("");
+  if (issue.type === "strict_object" && issue.expected === "never") {
+    const known = kind.fields.map((field) => field.name).join(", ");
+    return `${path}: is no argument of ${kind.article} ${kind.name}; these are: ${known}`;
+  }
+  if (issue.input === undefined) return `${path}: is required`;
+  return `${path}: ${issue.message}`;
+}
+
+function timeoutFailures(news: Properties): string[] {
+  return Object.entries(hiddenOf(news).__timeouts ?? {})
+    .filter(([, text]) => text !== undefined && !isUnknown(text) && parseDuration(text) === undefined)
+    .map(([key]) => `customTimeouts.${key}: must be a duration such as "90s", "10m" or "1h30m"`);
+}

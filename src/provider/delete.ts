@@ -1,0 +1,69 @@
+import type { Accepted } from "../api/client";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { remainingMs } from "../operations/deadline";
+import { findOrAbsent } from "./absence";
+import { type Call, finish, requireRecordedEndpoint, soughtOf } from "./call";
+import type { Properties } from "./host";
+import type { Sought } from "./sightings";
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 15_000;
+
+/**
+ * Deletes an object and makes sure of it. The specification does not show DELETE (§4.8): where the service does not offer
+ * it, an object that is gone all the same is a success, and one that is there an error.
+ */
+export async function remove(call: Call, id: string, state: Properties): Promise<void> {
+  requireRecordedEndpoint(call, id, state);
+  const sought = soughtOf(call.kind, id, state);
+  const accepted = await tryDelete(call, sought);
+  call.session.sightings.forget();
+  if (accepted !== undefined) {
+    if (accepted.kind === "operation") await finish(call, accepted.operation);
+    await waitUntilGone(call, sought);
+  } else if ((await findOrAbsent(call, sought, { missing: "get" })) !== undefined) {
+    throw notOffered(call, sought);
+  }
+}
+
+/** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
+async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | undefined> {
+  try {
+    return await kind.delete(call.session.client, id, call);
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (error.code === "not_found" || error.code === "unsupported") return undefined;
+    throw error;
+  }
+}
+
+/** After a DELETE that was accepted, one sweep without the object confirms. */
+async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
+  const { sightings, clock } = call.session;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    const look = await sightings.swept(sought, call);
+    if ("missing" in look || look.found.fields.status === "deleted") return;
+    if (remainingMs(call.deadline, clock) <= pause) {
+      throw new CloudInfraError(
+        "timeout",
+        `the service accepted the deletion, but still shows ${sought.kind.name} ${sought.id}`,
+        {
+          hint: "run the command again; `customTimeouts: { delete: … }` gives it more time",
+        },
+      );
+    }
+    await clock.sleep(pause);
+  }
+}
+
+function notOffered({ kind }: Call, { id }: Sought): CloudInfraError {
+  return new CloudInfraError(
+    "unsupported",
+    `the service offers no deletion of ${kind.name}s, and ${kind.name} ${id} is still there`,
+    {
+      hint:
+        "delete it by the service's own means and run the command again; or leave it there: " +
+        "`retainOnDelete: true` in the resource's options, or `pulumi state delete <urn>`",
+    },
+  );
+}

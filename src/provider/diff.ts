@@ -1,0 +1,25 @@
+import { type Field, sameValue } from "./fields";
+import type { Difference, Properties } from "./host";
+import { hiddenOf } from "./state";
+import { holdsUnknown } from "./unknowns";
+
+/** Names of the fields in which two sets of properties differ. What is not known yet may differ. */
+export function changedFields(fields: readonly Field[], olds: Properties, news: Properties): Field[] {
+  return fields.filter((field) => {
+    const desired = news[field.name];
+    return holdsUnknown(desired) || !sameValue(field, olds[field.name], desired);
+  });
+}
+
+/**
+ * What the engine would have to do. Hidden inputs never make a difference; a name that the program gave may have to be
+ * unique, so its resource is deleted before it is made anew.
+ */
+export function diff(fields: readonly Field[], olds: Properties, news: Properties): Difference {
+  const changed = changedFields(fields, olds, news);
+  return {
+    changes: changed.length > 0 ? undefined : false,
+    replaces: changed.filter((field) => field.change === "replace").map((field) => field.name),
+    deleteBeforeReplace: hiddenOf(news).__autonamed !== true,
+  };
+}

@@ -1,0 +1,40 @@
+import type * as v from "valibot";
+import type { Accepted, ApiObject, CallOptions, Client } from "../api/client";
+import { instanceArguments, projectArguments } from "./arguments";
+import { type Field, instanceFields, projectFields } from "./fields";
+
+/** What the provider has to know of a kind of object; all else is the same for projects and instances. */
+export interface Kind {
+  readonly name: "project" | "instance";
+  readonly article: "a" | "an";
+  readonly fields: readonly Field[];
+  readonly arguments: v.GenericSchema;
+  create(client: Client, body: string, key: string, options: CallOptions): Promise<Accepted>;
+  get(client: Client, id: string, options: CallOptions): Promise<ApiObject>;
+  /** Every object of the kind; of instances, those of one project. */
+  list(client: Client, project: string | undefined, options: CallOptions): Promise<ApiObject[]>;
+  delete(client: Client, id: string, options: CallOptions): Promise<Accepted>;
+}
+
+export const projectKind: Kind = {
+  name: "project",
+  article: "a",
+  fields: projectFields,
+  arguments: projectArguments,
+  create: (client, body, key, options) => client.projects.create(body, key, options),
+  get: (client, id, options) => client.projects.get(id, options),
+  list: (client, _project, options) => client.projects.list(options),
+  delete: (client, id, options) => client.projects.delete(id, options),
+};
+
+export const instanceKind: Kind = {
+  name: "instance",
+  article: "an",
+  fields: instanceFields,
+  arguments: instanceArguments,
+  create: (client, body, key, options) => client.instances.create(body, key, options),
+  get: (client, id, options) => client.instances.get(id, options),
+  list: (client, project, options) =>
+    client.instances.list(project === undefined ? {} : { project }, options),
+  delete: (client, id, options) => client.instances.delete(id, options),
+};

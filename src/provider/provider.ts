@@ -1,0 +1,79 @@
+import { inWords } from "../diagnostics/words";
+import { type Call, deadlineOf } from "./call";
+import { check } from "./check";
+import { create } from "./create";
+import { remove } from "./delete";
+import { diff } from "./diff";
+import { HostError, type HostProvider, InitialisationError, type Properties } from "./host";
+import type { Kind } from "./kind";
+import { plain } from "./plain";
+import { Progress } from "./progress";
+import { read } from "./read";
+import type { EngineLog } from "./row-log";
+import type { Sessions } from "./session";
+import { hiddenOf, resourceName } from "./state";
+import { NotApplied, update } from "./update";
+
+const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
+
+/** What the provider process works with, shared by all kinds. */
+export interface Surroundings {
+  readonly sessions: Sessions;
+  readonly log: EngineLog;
+  /** Whether each message of progress is a line of its own in somebody's log. */
+  readonly inCi: boolean;
+}
+
+/** The provider of one kind, as the host calls it: here what the host hands over is parsed, and errors become words. */
+export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): HostProvider {
+  /** Runs one call; `id` is the object's, where there is one already. */
+  async function run<T>(
+    action: keyof typeof verbs,
+    properties: Properties,
+    work: (call: Call) => Promise<T>,
+    id?: string,
+  ): Promise<T> {
+    const hidden = hiddenOf(properties);
+    const progress = new Progress(log.row(hidden.__urn), verbs[action], inCi);
+    try {
+      const session = sessions.open();
+      return await work({ kind, session, deadline: deadlineOf(session, action, hidden), progress });
+    } catch (error) {
+      const name = resourceName(hidden) ?? id ?? "";
+      const words = inWords(error, {
+        doing: `${verbs[action]} ${kind.name} "${name}"`,
+        propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
+        secrets: secretTexts(properties),
+      });
+      if (error instanceof NotApplied && id !== undefined)
+        throw new InitialisationError(id, plain(error.outs), words, error);
+      throw new HostError(words, error);
+    } finally {
+      progress.clear();
+    }
+  }
+
+  return {
+    configure: async ({ config }) => sessions.configure((key) => config.get(key)),
+    check: async (olds, news) => {
+      const { inputs, failures } = check(kind, olds, news);
+      return { inputs: plain(inputs), failures };
+    },
+    diff: async (_id, olds, news) => diff(kind.fields, olds, news),
+    create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
+    read: (id, props) => run("read", props, (call) => read(call, id, props), id),
+    update: (id, olds, news) => run("update", news, (call) => update(call, id, olds, news), id),
+    delete: (id, props) => run("delete", props, (call) => remove(call, id, props), id),
+  };
+}
+
+/** Every text in the secret arguments: none of them may stand in an error. */
+function secretTexts(properties: Properties): string[] {
+  const texts = (value: unknown): string[] =>
+    typeof value === "string"
+      ? [value]
+      : typeof value === "object" && value !== null
+        ? Object.values(value).flatMap(texts)
+        : [];
+  return (hiddenOf(properties).__secrets ?? []).flatMap((name) => texts(properties[name]));
+}

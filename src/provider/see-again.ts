@@ -1,0 +1,22 @@
+import type { ApiObject } from "../api/client";
+import { remainingMs } from "../operations/deadline";
+import type { Call } from "./call";
+import type { Sought } from "./sightings";
+
+const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
+
+/**
+ * Looks for an object that must be in the list: for half a minute, because a list may lag behind what was written.
+ *
+ * @returns `undefined` where it did not appear in that time, or before the call's deadline
+ */
+export async function seeAgain(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+  const { sightings, clock } = call.session;
+  for (const pause of PAUSES_MS) {
+    if (remainingMs(call.deadline, clock) <= pause) return undefined;
+    await clock.sleep(pause);
+    const look = await sightings.swept(sought, call);
+    if ("found" in look) return look.found;
+  }
+  return undefined;
+}

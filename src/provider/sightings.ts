@@ -1,0 +1,122 @@
+import type { ApiObject, CallOptions, Client } from "../api/client";
+import { isCloudInfraError } from "../diagnostics/error";
+import type { Clock } from "../operations/clock";
+import { deadlineIn } from "../operations/deadline";
+import type { Kind } from "./kind";
+import { type Objects, Sweep } from "./sweep";
+
+/** One look at the service for one object; `missing` says how it was looked for. */
+export type Look = { readonly found: ApiObject } | { readonly missing: "get" | "sweep" };
+
+/** Which object is looked for. Of a project there is no project. */
+export interface Sought {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly project: string | undefined;
+}
+
+/** Reads that arrive within this time of each other are served by one sweep. */
+const COMPANY_MS = 20;
+/** A sweep serves others than the call that began it: it is not cut short by that call's deadline. */
+const SWEEP_MS = 60_000;
+
+/** What this process sees of the service: single objects where that is cheaper and offered, else whole lists (§4.3, §4.4). */
+export class Sightings {
+  private readonly sweeps = new Map<string, Sweep>();
+  private readonly windows = new Map<string, { count: number; readonly closed: Promise<void> }>();
+  /** Whether GET of one object, which the specification does not show (§4.8), has been seen to work. */
+  private readonly gets = new Map<Kind["name"], "works" | "not offered">();
+
+  constructor(
+    private readonly client: Client,
+    private readonly clock: Clock,
+  ) {}
+
+  /** A look that may be up to 30 s old, for refreshes: many at a time cost one sweep, a lone one a single GET. */
+  async recent(sought: Sought, options: CallOptions): Promise<Look> {
+    const sweep = this.sweep(sought, options);
+    if (!sweep.usable && (await this.alone(sought)) && !sweep.usable) return this.fresh(sought, options);
+    return seenIn(await sweep.recent(), sought);
+  }
+
+  /** A look that begins now: GET, or a sweep where GET is not offered. */
+  async fresh(sought: Sought, options: CallOptions): Promise<Look> {
+    return (await this.get(sought, options)) ?? this.swept(sought, options);
+  }
+
+  /** A look in a whole list that begins now. */
+  async swept(sought: Sought, options: CallOptions): Promise<Look> {
+    return seenIn(await this.sweep(sought, options).after(), sought);
+  }
+
+  /** A look that does not share the weakness of the one before: a GET known to work after a sweep, else a sweep. */
+  async second(sought: Sought, first: Look, options: CallOptions): Promise<Look> {
+    const bySweep = "missing" in first && first.missing === "sweep";
+    if (bySweep && this.gets.get(sought.kind.name) === "works") return this.fresh(sought, options);
+    const look = await this.swept(sought, options);
+    // A GET that finds nothing where the list shows the object is an address that the service does not offer.
+    if ("found" in look && !bySweep) this.gets.set(sought.kind.name, "not offered");
+    return look;
+  }
+
+  /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
+  all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
+    const sweep = this.sweep(sought, options);
+    return age === "recent" ? sweep.recent() : sweep.after();
+  }
+
+  /** A GET of this kind answered, whoever made it. */
+  getWorks(kind: Kind): void {
+    this.gets.set(kind.name, "works");
+  }
+
+  /** After anything that this process wrote. */
+  forget(): void {
+    for (const sweep of this.sweeps.values()) sweep.forget();
+  }
+
+  private sweep({ kind, project }: Omit<Sought, "id">, { signal }: CallOptions): Sweep {
+    const key = JSON.stringify([kind.name, project]);
+    let sweep = this.sweeps.get(key);
+    if (sweep === undefined) {
+      const list = (): Promise<ApiObject[]> =>
+        kind.list(this.client, project, { deadline: deadlineIn(SWEEP_MS, this.clock), signal });
+      sweep = new Sweep(list, this.clock);
+      this.sweeps.set(key, sweep);
+    }
+    return sweep;
+  }
+
+  /** Whether no other read of the same list arrives within a moment. */
+  private async alone({ kind, project }: Sought): Promise<boolean> {
+    const key = JSON.stringify([kind.name, project]);
+    let window = this.windows.get(key);
+    if (window === undefined) {
+      window = { count: 0, closed: this.clock.sleep(COMPANY_MS).finally(() => this.windows.delete(key)) };
+      this.windows.set(key, window);
+    }
+    window.count += 1;
+    await window.closed;
+    return window.count === 1;
+  }
+
+  /** @returns `undefined` where the service does not offer GET of this kind */
+  private async get({ kind, id }: Sought, options: CallOptions): Promise<Look | undefined> {
+    if (this.gets.get(kind.name) === "not offered") return undefined;
+    try {
+      const found = await kind.get(this.client, id, options);
+      this.gets.set(kind.name, "works");
+      return { found };
+    } catch (error) {
+      if (isCloudInfraError(error) && error.code === "not_found") return { missing: "get" };
+      if (!isCloudInfraError(error) || error.code !== "unsupported") throw error;
+      this.gets.set(kind.name, "not offered");
+      return undefined;
+    }
+  }
+}
+
+function seenIn(objects: Objects, { id }: Sought): Look {
+  const found = objects.get(id);
+  return found === undefined ? { missing: "sweep" } : { found };
+}
