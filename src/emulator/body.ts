@@ -42,28 +42,29 @@ const updateEntries = {
   ),
 };
 
-const wrongKey = (issue: v.StrictObjectIssue) => {
-  const key = String(issue.path?.[0]?.key);
-  if (issue.path === undefined) return "the body must be a JSON object";
-  return issue.expected === "never" ? `${key} is not known` : `${key} is missing`;
-};
+const wrongShape = (issue: v.ObjectIssue) => `${String(issue.path?.[0]?.key)} is missing`;
+
+/** No more than that are told: a body could hold a million. */
+const mostErrors = 50;
 
 /** Body of POST /v1/projects (§2.1). */
-export const projectBody = v.strictObject(projectEntries, wrongKey);
+export const projectBody = v.object(projectEntries, wrongShape);
 
 /** Body of PUT /v1/instances/{id}: as in a creation, but what can't be changed in place may be left out. */
-export const instanceUpdateBody = v.strictObject(updateEntries, wrongKey);
+export const instanceUpdateBody = v.object(updateEntries, wrongShape);
 
 /** Body of POST /v1/instances (§2.2). */
-export const instanceBody = v.strictObject(
+export const instanceBody = v.object(
   { ...updateEntries, project: text("project"), image: catalogued("image") },
-  wrongKey,
+  wrongShape,
 );
+
+type BodySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> };
 
 /** The body of a request, or why it is refused: 415 and 400 for its form, 422 for what is in it. */
 export function parseBody<T>(
   request: EmulatorRequest,
-  schema: v.GenericSchema<unknown, T>,
+  schema: BodySchema<T>,
   revisionField: string,
 ): { fields: T } | Refusal {
   if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers["content-type"] ?? "")) {
@@ -75,22 +76,29 @@ export function parseBody<T>(
   } catch {
     return { status: 400, code: "malformed_json", detail: "the body is not JSON" };
   }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return invalid([{ pointer: "", detail: "the body must be a JSON object" }]);
+  }
   const parsed = v.safeParse(schema, body);
-  if (parsed.success) return { fields: parsed.output };
-  const errors = parsed.issues.map((issue) => wrong(issue, revisionField));
+  const errors: ProblemDetail[] = (parsed.issues ?? []).map((issue) => ({
+    pointer: pointerTo(issue.path?.map((part) => String(part.key)) ?? []),
+    detail: issue.message,
+  }));
+  const strangers = Object.keys(body).filter((field) => !Object.hasOwn(schema.entries, field));
+  for (const field of strangers) errors.push(stranger(field, readOnly.has(field) || field === revisionField));
+  if (parsed.success && errors.length === 0) return { fields: parsed.output };
   const readOnlyError = errors.find((error) => error.code === "read_only_field");
-  if (readOnlyError === undefined) return invalid(errors);
-  return { status: 422, code: "read_only_field", detail: readOnlyError.detail, errors };
+  const refusal = invalid(errors.slice(0, mostErrors));
+  return readOnlyError ? { ...refusal, code: "read_only_field", detail: readOnlyError.detail } : refusal;
 }
 
-function wrong(issue: v.BaseIssue<unknown>, revisionField: string): ProblemDetail {
-  const keys = issue.path?.map((part) => String(part.key)) ?? [];
-  const pointer = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-  const field = keys[0] ?? "";
-  if (keys.length === 1 && issue.expected === "never") {
-    return readOnly.has(field) || field === revisionField
-      ? { pointer, detail: `${field} is set by the service`, code: "read_only_field" }
-      : { pointer, detail: issue.message, code: "unknown_field" };
-  }
-  return { pointer, detail: issue.message };
+function stranger(field: string, isReadOnly: boolean): ProblemDetail {
+  const pointer = pointerTo([field]);
+  return isReadOnly
+    ? { pointer, detail: `${field} is set by the service`, code: "read_only_field" }
+    : { pointer, detail: `${field} is not known`, code: "unknown_field" };
+}
+
+function pointerTo(keys: readonly string[]): string {
+  return keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { type Emulator, type LoggedRequest, startEmulator } from "../emulator";
+import type { Command } from "./command";
+import { help, parseEmulatorArgs } from "./emulator-args";
+
+/** `npx pulumi-cloudinfra emulator`: the service in memory, until Ctrl-C or SIGTERM. */
+export const emulator: Command = {
+  async run(args) {
+    const parsed = parseEmulatorArgs(args);
+    if ("error" in parsed) {
+      console.error(`${parsed.error}\n"pulumi-cloudinfra emulator --help" lists the options.`);
+      return 2;
+    }
+    if (parsed.help) {
+      console.log(help());
+      return 0;
+    }
+    const { verbose, options } = parsed;
+    const stop = new AbortController();
+    const stopped = once(stop.signal, "abort");
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    let running: Emulator;
+    try {
+      running = await startEmulator({
+        ...options,
+        requestsKept: 0,
+        ...(verbose ? { onRequest: (request) => console.log(requestLine(request)) } : {}),
+      });
+    } catch (error) {
+      console.error(startFailure(error, options.host, options.port));
+      return 1;
+    }
+    console.log(greeting(running));
+    await stopped;
+    await running.stop();
+    return 0;
+  },
+};
+
+function greeting({ endpoint, token }: Emulator): string {
+  return `The Cloud Infrastructure Service, emulated in memory
+  endpoint  ${endpoint}
+  token     ${token}
+
+In the folder of your Pulumi program:
+  pulumi config set cloudinfra:endpoint ${endpoint}
+  pulumi config set --secret cloudinfra:token ${shellWord(token)}
+
+Ctrl-C stops it; what it holds is gone then.`;
+}
+
+function shellWord(word: string): string {
+  return /^[\w.:/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function requestLine({ at, method, path, query, status, fault }: LoggedRequest): string {
+  const search = new URLSearchParams(query).toString();
+  const answer = status === 0 ? "no answer" : status;
+  return `${new Date(at).toISOString().slice(11, 19)} ${method} ${path}${search && `?${search}`} ${answer}${fault ? ` (${fault})` : ""}`;
+}
+
+function startFailure(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") {
+    return `Port ${port} on ${host} is in use. Stop what uses it, or choose another with --port (0: any free one).`;
+  }
+  if (code === "EACCES")
+    return `Port ${port} may not be opened by this user; choose one above 1023 with --port.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    return `${host} is no address of this machine; choose another with --host.`;
+  }
+  return `The emulator could not be started: ${error instanceof Error ? error.message : String(error)}`;
+}
