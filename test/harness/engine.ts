@@ -62,7 +62,8 @@ export type StepOp =
   | "read"
   | "read-replacement"
   | "read-discard"
-  | "refresh";
+  | "refresh"
+  | "import";
 
 export interface Step {
   op: StepOp;

@@ -1,8 +1,8 @@
 import { pulumiOnPath } from "./pulumi-environment";
 
 /** Says on which engines the scenarios of this run are played; loudly where the real one is missing. */
-export function sayWhichEngines(say: (line: string) => void = console.warn): void {
-  const pulumi = pulumiOnPath();
+export function sayWhichEngines(say: (line: string) => void = console.warn, searchPath?: string): void {
+  const pulumi = pulumiOnPath(searchPath);
   say(
     pulumi
       ? `Scenarios run on two engines: the fake in test/engine, and ${pulumi}.`

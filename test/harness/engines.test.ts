@@ -1,0 +1,208 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { changesOf, expectOk, inClear, stateOf, statesOf } from "./assertions";
+import type { Engine, EngineEvent, Stack } from "./engine";
+import { describeOnEngines } from "./engines";
+import { type ProgramFolder, programFolder } from "./program";
+import { sayWhichEngines } from "./which-engines";
+
+const TYPE = "pulumi-nodejs:dynamic/harness:Thing";
+const urnOf = (name: string): string => `urn:pulumi:dev::harness::${TYPE}::${name}`;
+
+/** A provider without a service: \`size\` is updated in place, \`kind\` replaces, \`size: "bad"\` fails. */
+const PROVIDER = `
+const grpc = require(require.resolve("@grpc/grpc-js", { paths: [require.resolve("@pulumi/pulumi")] }));
+const { EngineClient } = require("@pulumi/pulumi/proto/engine_grpc_pb.js");
+const { LogRequest } = require("@pulumi/pulumi/proto/engine_pb.js");
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const whisper = (urn, message) => new Promise((resolve) => {
+  const client = new EngineClient(process.argv.at(-1), grpc.credentials.createInsecure());
+  const request = new LogRequest();
+  request.setSeverity(1); request.setUrn(urn); request.setMessage(message); request.setEphemeral(true);
+  client.log(request, () => { client.close(); resolve(); });
+});
+let made = 0;
+exports.thing = {
+  check: async (olds, news) => ({ inputs: news }),
+  diff: async (id, olds, news) => {
+    const differing = ["size", "kind"].filter((key) => olds[key] !== news[key]);
+    return differing.length ? { changes: undefined, replaces: differing.filter((key) => key === "kind") } : { changes: false };
+  },
+  create: async (inputs) => {
+    if (inputs.size === "bad") throw new Error("refused\\n  size: no such size");
+    await whisper(inputs.__urn, "creating 42 %");
+    await sleep(inputs.ms ?? 0);
+    return { id: "thing-" + ++made + "-" + process.pid, outs: { ...inputs, state: "made" } };
+  },
+  read: async (id, props) => ({ id, props: { ...props, state: "seen" } }),
+  update: async (id, olds, news) => ({ outs: { ...news, state: "updated" } }),
+  delete: async () => {},
+};`;
+
+const PRELUDE = `
+const pulumi = require("@pulumi/pulumi");
+const __provider = "exports.handler=()=>require(process.cwd()+'/provider.js').thing";
+class Thing extends pulumi.CustomResource {
+  constructor(name, args, opts) {
+    super("${TYPE}", name, { state: undefined, ...args, __provider, __urn: pulumi.createUrn(name, "${TYPE}") }, opts);
+  }
+}`;
+
+describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
+  let folder: ProgramFolder;
+  let stack: Stack;
+
+  beforeEach(async () => {
+    folder = programFolder("", { name: "harness", prelude: PRELUDE });
+    writeFileSync(path.join(folder.dir, "provider.js"), PROVIDER);
+    stack = await engine.open({
+      dir: folder.dir,
+      project: "harness",
+      stack: "dev",
+      config: { "a:open": "1", "a:shut": { secret: "hush" } },
+    });
+  });
+  afterEach(async () => {
+    await stack.dispose();
+    folder.remove();
+  });
+
+  it("tells what preview would do and what up did, resource by resource", async () => {
+    folder.write(`new Thing("one", { size: "s", kind: "k" }); new Thing("two", { size: "s", kind: "k" });`);
+    const preview = expectOk(await stack.run("preview"));
+    expect(preview.changes).toEqual({ create: 3 }); // the stack itself counts
+    expect((await stack.deployment()).resources ?? []).toEqual([]);
+
+    const up = expectOk(await stack.run("up"));
+    expect(up.changes).toEqual({ create: 3 });
+    expect(opsOf(up.steps)).toEqual(["create one", "create two"]);
+    expect(stateOf(await stack.deployment(), "one")).toMatchObject({
+      type: TYPE,
+      outputs: { size: "s", state: "made" },
+    });
+
+    folder.write(
+      `new Thing("one", { size: "m", kind: "k" }); new Thing("two", { size: "s", kind: "other" });`,
+    );
+    const change = expectOk(await stack.run("up"));
+    expect(change.changes).toEqual({ same: 1, update: 1, replace: 1 });
+    expect(opsOf(change.steps)).toEqual([
+      "create-replacement two",
+      "delete-replaced two",
+      "replace two",
+      "update one",
+    ]);
+    expect(change.steps.find(({ op }) => op === "update")).toMatchObject({
+      urn: urnOf("one"),
+      type: TYPE,
+      diffs: ["size"],
+    });
+    expect(change.steps.find(({ op }) => op === "replace")).toMatchObject({ replaces: ["kind"] });
+    expect(changesOf(expectOk(await stack.run("up")))).toEqual({});
+  });
+
+  it("makes a failed command a result, with the error on its resource and what a person saw, uncoloured", async () => {
+    folder.write(`new Thing("good", { size: "s" }); new Thing("wrong", { size: "bad" });`);
+    const result = await stack.run("up", { continueOnError: true });
+    expect(result.ok).toBe(false);
+    expect(result.diagnostics).toContainEqual({
+      severity: "error",
+      urn: urnOf("wrong"),
+      message: "refused\n  size: no such size",
+    });
+    expect(result.output).toContain("size: no such size");
+    expect(result.output).not.toContain("\u001b");
+    expect(statesOf(await stack.deployment(), "wrong")).toEqual([]);
+    expect(stateOf(await stack.deployment(), "good").outputs).toMatchObject({ state: "made" });
+  });
+
+  it("hands on each event as it happens, passing words among them", async () => {
+    folder.write(`new Thing("one", { size: "s" });`);
+    const events: EngineEvent[] = [];
+    const result = expectOk(await stack.run("up", { onEvent: (event) => events.push(event) }));
+    const own = events.filter((event) => event.urn === urnOf("one")).map((event) => event.kind);
+    expect(own).toEqual(["step-started", "diagnostic", "step-done"]);
+    expect(result.diagnostics).toContainEqual({
+      severity: "info",
+      urn: urnOf("one"),
+      message: "creating 42 %",
+      ephemeral: true,
+    });
+  });
+
+  it("hands configuration to the program and back, and gives outputs and state with secrets in clear", async () => {
+    await stack.setConfig("a:late", { secret: "also hush" });
+    await stack.removeConfig("a:open");
+    folder.write(`const config = new pulumi.Config("a");
+      exports.shut = config.requireSecret("shut"); exports.late = config.requireSecret("late");
+      exports.open = config.get("open") ?? "none"; exports.list = [1, { deep: true }];
+      new Thing("one", { size: config.requireSecret("shut") });`);
+    const up = expectOk(await stack.run("up"));
+    expect(up.outputs).toEqual({ shut: "hush", late: "also hush", open: "none", list: [1, { deep: true }] });
+    expect(up.output).not.toContain("hush");
+    expect((await stack.run("up", { showSecrets: true })).output).toContain("also hush");
+    expect(inClear(stateOf(await stack.deployment(), "one").inputs)).toMatchObject({ size: "hush" });
+  });
+
+  it("refreshes, imports a state, and destroys; with previewOnly it only tells", async () => {
+    folder.write(`new Thing("one", { size: "s" });`);
+    expectOk(await stack.run("up"));
+    const made = await stack.deployment();
+    expect(changesOf(expectOk(await stack.run("refresh")))).toEqual({});
+    expect(stateOf(await stack.deployment(), "one").outputs).toMatchObject({ state: "seen" });
+
+    await stack.import(made);
+    expect(stateOf(await stack.deployment(), "one").outputs).toMatchObject({ state: "made" });
+
+    expect((await stack.run("destroy", { previewOnly: true })).changes).toEqual({ delete: 2 });
+    expect(statesOf(await stack.deployment(), "one")).toHaveLength(1);
+    expect(expectOk(await stack.run("destroy")).changes).toEqual({ delete: 2 });
+    expect((await stack.deployment()).resources ?? []).toEqual([]);
+  });
+
+  it("keeps to the resources it is told", async () => {
+    folder.write(`new Thing("one", { size: "s" }); new Thing("two", { size: "s" });`);
+    expectOk(await stack.run("up"));
+    const before = stateOf(await stack.deployment(), "two").id;
+    folder.write(`new Thing("one", { size: "m" }); new Thing("two", { size: "m" });`);
+    expectOk(await stack.run("up", { target: [urnOf("one")] }));
+    expect(stateOf(await stack.deployment(), "two").inputs).toMatchObject({ size: "s" });
+
+    const replaced = expectOk(await stack.run("up", { targetReplace: [urnOf("two")] }));
+    expect(opsOf(replaced.steps)).toContain("replace two");
+    expect(stateOf(await stack.deployment(), "two").id).not.toBe(before);
+  });
+
+  it("lets what is in flight end after an interruption, and starts nothing new", async () => {
+    folder.write(
+      `const one = new Thing("one", { size: "s", ms: 1500 }); new Thing("two", { size: one.state });`,
+    );
+    const interruption = new AbortController();
+    const result = await stack.run("up", {
+      signal: interruption.signal,
+      onEvent: (event) => {
+        if (event.kind === "diagnostic" && event.ephemeral) interruption.abort();
+      },
+    });
+    expect(result.ok).toBe(false);
+    const after = await stack.deployment();
+    expect(stateOf(after, "one").outputs).toMatchObject({ state: "made" });
+    expect(statesOf(after, "two")).toEqual([]);
+    expect(after.pending_operations ?? []).toEqual([]);
+  });
+});
+
+it("says loudly where the real CLI is missing", () => {
+  const said: string[] = [];
+  sayWhichEngines((line) => said.push(line), "/nowhere");
+  expect(said).toEqual([expect.stringContaining("No `pulumi` on PATH")]);
+});
+
+/** What was done to the program's resources, in the order of the alphabet: independent ones come in any order. */
+function opsOf(steps: readonly { op: string; type: string; name: string }[]): string[] {
+  return steps
+    .filter(({ op, type }) => type === TYPE && op !== "same")
+    .map(({ op, name }) => `${op} ${name}`)
+    .sort();
+}
