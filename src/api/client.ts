@@ -1,0 +1,142 @@
+import { Agent, type Dispatcher } from "undici";
+import { CloudInfraError } from "../diagnostics/error";
+import { type Clock, systemClock } from "../operations/clock";
+import { asSeen, type Operation } from "../operations/operation";
+import { createAuth, type TokenSource } from "./auth";
+import { createRetryBudget } from "./budget";
+import { createCollection } from "./collection";
+import { parseEndpoint } from "./endpoint";
+import { createInstances, type Instances } from "./instances";
+import { createLimits } from "./limits";
+import { readLink } from "./location";
+import { type ApiObject, objectOf } from "./object";
+import { createOperations, type Operations, resultIdOf } from "./operations";
+import { createProjects, type Projects } from "./projects";
+import { type CallOptions, createSend } from "./request";
+import { DEFAULT_RETRY, type RetryOptions } from "./retry";
+import { CONNECT_TIMEOUT_MS } from "./transport";
+
+export type { Accepted } from "./accepted";
+export type { TokenSource } from "./auth";
+export type { InstanceFilter, Instances } from "./instances";
+export type { ApiObject } from "./object";
+export type { Operations } from "./operations";
+export type { Projects } from "./projects";
+export type { CallOptions } from "./request";
+
+export interface ClientOptions {
+  /** Base URL of the service, with or without `/v1` and a trailing slash. */
+  endpoint: string;
+  token: TokenSource;
+  /** Most requests under way at once; fewer for a while after 429. @default 16 */
+  concurrency?: number | undefined;
+  /** Requests that start within a second at most; fractions are allowed. @default no limit */
+  maxRequestsPerSecond?: number | undefined;
+  /** Field of an object that holds its revision tag. @default the ETag header, else the usual names */
+  revisionField?: string | undefined;
+  /** Plain http also to other hosts than this machine. @default false */
+  allowHttp?: boolean | undefined;
+  /** @default 8 tries, full jitter from 0.5 s to 20 s */
+  retry?: Partial<RetryOptions> | undefined;
+  /** @default the real time */
+  clock?: Clock | undefined;
+  /** From 0 to 1, for jitter. @default Math.random */
+  random?: (() => number) | undefined;
+  /** @default an own undici agent with keep-alive */
+  dispatcher?: Dispatcher | undefined;
+  /** Told of each try of a request; never of the token. What it throws is ignored. */
+  onRequest?: ((request: RequestSeen) => void) | undefined;
+  /** @default "pulumi-cloudinfra" */
+  userAgent?: string | undefined;
+}
+
+/** One try of a request. */
+export interface RequestSeen {
+  method: string;
+  /** Without origin and query. */
+  path: string;
+  /** Undefined where no reply came. */
+  status?: number | undefined;
+  /** 1 for the first try. */
+  attempt: number;
+  /** How long it took, in milliseconds. */
+  ms: number;
+}
+
+/** The service: every call ends by its deadline, and fails with a CloudInfraError. */
+export interface Client {
+  /** Normalised base URL; ends in `/v1`. */
+  readonly endpoint: string;
+  readonly projects: Projects;
+  readonly instances: Instances;
+  readonly operations: Operations;
+  /** Id of the object an operation is about, as far as it tells. */
+  resultId(operation: Operation): string | undefined;
+  /** The object a done operation links to. Throws `no_result` without a link of this service, `not_found`, `unsupported`. */
+  readResult(operation: Operation, options: CallOptions): Promise<ApiObject>;
+  /** Gives the connections back; calls under way are finished first. */
+  close(): Promise<void>;
+}
+
+/** So many retries may come at once from one client, then ten a second. */
+const RETRY_BUDGET = { burst: 100, perSecond: 10 };
+
+/**
+ * A client of the service for one endpoint and one token source. Makes no request by itself.
+ *
+ * @throws CloudInfraError `config_invalid` that names the setting
+ */
+export function createClient(options: ClientOptions): Client {
+  const { clock = systemClock, revisionField } = options;
+  const endpoint = parseEndpoint(options.endpoint, options);
+  const { concurrency = 16, maxRequestsPerSecond } = options;
+  if (!(Number.isInteger(concurrency) && concurrency > 0)) {
+    throw new CloudInfraError(
+      "config_invalid",
+      "the setting cloudinfra:concurrency must be a whole number above 0",
+    );
+  }
+  if (maxRequestsPerSecond !== undefined && !(maxRequestsPerSecond > 0)) {
+    throw new CloudInfraError(
+      "config_invalid",
+      "the setting cloudinfra:maxRequestsPerSecond must be a number above 0",
+    );
+  }
+
+  const own = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+  const auth = createAuth(options.token);
+  const send = createSend({
+    endpoint,
+    auth,
+    clock,
+    limits: createLimits({ concurrency, maxRequestsPerSecond, clock }),
+    budget: createRetryBudget(RETRY_BUDGET, clock),
+    retry: { ...DEFAULT_RETRY, ...options.retry },
+    random: options.random ?? Math.random,
+    dispatcher: options.dispatcher ?? own,
+    userAgent: options.userAgent ?? "pulumi-cloudinfra",
+    onAttempt: options.onRequest ?? (() => {}),
+  });
+
+  const operations = createOperations(send, endpoint, auth.redact);
+  const parts = { send, operations, revisionField };
+  return {
+    endpoint: endpoint.base,
+    projects: createProjects(createCollection("projects", parts)),
+    instances: createInstances(createCollection("instances", parts)),
+    operations,
+    resultId: (operation) => resultIdOf(operation, endpoint),
+    async readResult(operation, call) {
+      const url = operation.resultUrl && readLink(operation.resultUrl, operation.url, endpoint).url;
+      if (!url) {
+        const message = `operation ${operation.id} has no link to its result`;
+        throw new CloudInfraError("no_result", message, {
+          operation: asSeen(operation),
+          resultId: operation.resource,
+        });
+      }
+      return objectOf(await send({ method: "GET", path: url, needsBody: true }, call), revisionField);
+    },
+    close: () => own.close(),
+  };
+}

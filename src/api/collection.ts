@@ -1,0 +1,68 @@
+import { type Accepted, acceptedOf } from "./accepted";
+import { pathOf } from "./endpoint";
+import { type ApiObject, objectOf } from "./object";
+import type { OperationReader } from "./operations";
+import { followPages } from "./pages";
+import type { CallOptions, Send } from "./request";
+
+/** Largest page that the API names (§8). */
+export const PAGE_LIMIT = "200";
+
+/** What projects and instances have in common. */
+export interface Collection {
+  create(body: string, key: string, options: CallOptions): Promise<Accepted>;
+  get(id: string, options: CallOptions): Promise<ApiObject>;
+  update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted>;
+  delete(id: string, options: CallOptions): Promise<Accepted>;
+  /** One page after the other. @param limit items of a page; left out where undefined */
+  pages(
+    query: Readonly<Record<string, string | undefined>>,
+    options: CallOptions,
+  ): AsyncGenerator<ApiObject[], void, undefined>;
+}
+
+export interface CollectionParts {
+  readonly send: Send;
+  readonly operations: OperationReader;
+  readonly revisionField: string | undefined;
+}
+
+export function createCollection(
+  name: "projects" | "instances",
+  { send, operations, revisionField }: CollectionParts,
+): Collection {
+  const all = pathOf(name);
+  return {
+    async create(body, key, options) {
+      const request = {
+        method: "POST",
+        path: all,
+        body,
+        idempotencyKey: key,
+        needsBody: true,
+        collection: true,
+      } as const;
+      return acceptedOf(await send(request, options), operations, revisionField);
+    },
+    async get(id, options) {
+      const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
+      return objectOf(reply, revisionField);
+    },
+    async update(id, body, revision, options) {
+      const reply = await send({ method: "PUT", path: pathOf(name, id), body, ifMatch: revision }, options);
+      return acceptedOf(reply, operations, revisionField);
+    },
+    async delete(id, options) {
+      const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
+      return acceptedOf(reply, operations, revisionField);
+    },
+    pages(query, options) {
+      const page = (cursor: string | undefined) =>
+        send(
+          { method: "GET", path: all, query: { ...query, cursor }, needsBody: true, collection: true },
+          options,
+        );
+      return followPages(page, revisionField);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { CloudInfraError } from "../diagnostics/error";
+
+/** Where the service is. */
+export interface Endpoint {
+  /** Normalised base URL; ends in `/v1`, without a slash. */
+  readonly base: string;
+  readonly origin: string;
+  /** Path of the base URL: `/v1`, or `/somewhere/v1`. */
+  readonly basePath: string;
+  readonly hostname: string;
+}
+
+const SETTING = "the setting cloudinfra:endpoint";
+const VERSION = "v1";
+
+/**
+ * Reads the base URL as people write it: with or without `/v1` (§9) and a trailing slash.
+ *
+ * @param options.allowHttp also where the host is not this machine; a token would then travel in the clear. @default false
+ * @throws CloudInfraError `config_invalid` that names the setting
+ */
+export function parseEndpoint(text: string, options: { allowHttp?: boolean | undefined } = {}): Endpoint {
+  const trimmed = text.trim();
+  const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
+  if (url === undefined || !["https:", "http:"].includes(url.protocol) || url.hostname === "") {
+    throw invalid("is not a URL that begins with https://");
+  }
+  if (url.username !== "" || url.password !== "") throw invalid("must not contain a user name or password");
+  if (url.search !== "" || url.hash !== "") throw invalid('must not contain "?" or "#"');
+  if (url.protocol === "http:" && !options.allowHttp && !isLoopback(url.hostname)) {
+    throw invalid(
+      `must begin with https://: over http the token could be read on the way to ${url.hostname}`,
+    );
+  }
+  const segments = url.pathname.split("/").filter((segment) => segment !== "");
+  const last = segments.at(-1) ?? "";
+  if (/^v\d+$/.test(last) && last !== VERSION) {
+    throw invalid(`names version "${last}" of the API; this package speaks ${VERSION}`);
+  }
+  if (last !== VERSION) segments.push(VERSION);
+  const basePath = `/${segments.join("/")}`;
+  return { base: url.origin + basePath, origin: url.origin, basePath, hostname: url.hostname };
+}
+
+/** A path below the base, its segments percent-encoded: `pathOf("instances", id)`. */
+export function pathOf(...segments: string[]): string {
+  return segments.map((segment) => `/${encodeSegment(segment)}`).join("");
+}
+
+function encodeSegment(segment: string): string {
+  // "." and ".." mean something else than themselves in a URL, however they are encoded.
+  if (segment === "" || segment === "." || segment === "..") {
+    throw new CloudInfraError("input_invalid", `"${segment}" can't be the id of anything`);
+  }
+  return encodeURIComponent(segment.toWellFormed());
+}
+
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
+}
+
+function invalid(why: string): CloudInfraError {
+  return new CloudInfraError("config_invalid", `${SETTING} ${why}`, {
+    hint: "pulumi config set cloudinfra:endpoint https://…  (or the variable CLOUDINFRA_ENDPOINT)",
+  });
+}

@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { CloudInfraError } from "../diagnostics/error";
+import type { ApiReply } from "./request";
+import { revisionOf } from "./revision";
+import { objectSchema } from "./schema";
+
+/** A project or an instance as the service shows it. */
+export interface ApiObject {
+  readonly id: string;
+  /** Every field as received, in the service's spelling. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Opaque revision tag, without quotes and `W/`; undefined where the reply carries none. */
+  readonly revision?: string | undefined;
+}
+
+/**
+ * Reads the reply to a request for one object.
+ *
+ * @throws CloudInfraError `bad_reply` where it is none
+ */
+export function objectOf(reply: ApiReply, revisionField: string | undefined): ApiObject {
+  const parsed = v.safeParse(objectSchema, reply.json);
+  if (!parsed.success) throw badReply(reply, "the reply is no object with an id");
+  return toObject(parsed.output, reply.etag, revisionField);
+}
+
+/** An object out of its fields. An item of a list has no ETag of its own. */
+export function toObject(
+  fields: Readonly<Record<string, unknown>> & { readonly id: string },
+  etag: string | undefined,
+  revisionField: string | undefined,
+): ApiObject {
+  return { id: fields.id, fields, revision: revisionOf(fields, etag, revisionField) };
+}
+
+/** A success whose content breaks the rules of the API: what was asked for may well have been done. */
+export function badReply({ request, status }: ApiReply, message: string): CloudInfraError {
+  return new CloudInfraError("bad_reply", message, { ...request, status, sent: true });
+}

@@ -1,0 +1,105 @@
+import * as v from "valibot";
+import { type Problem, parseProblem } from "../diagnostics/problem";
+import type { Operation } from "../operations/operation";
+import type { Endpoint } from "./endpoint";
+import { pathOf } from "./endpoint";
+import { isOwnHost, readLink } from "./location";
+import { badReply } from "./object";
+import type { ApiReply, CallOptions, Send } from "./request";
+import { type OperationBody, operationSchema } from "./schema";
+
+/** Long-running operations (§2.3, §4.6). */
+export interface Operations {
+  /** One look at an operation. Throws `not_found` where its address answers 404 or 410. */
+  poll(operation: Operation, options: CallOptions): Promise<Operation>;
+  /** One look at an operation of which only the id is known. */
+  get(id: string, options: CallOptions): Promise<Operation>;
+}
+
+export interface OperationReader {
+  /** An operation out of a reply's body and Location; undefined where the body is none. */
+  read(reply: ApiReply): Operation | undefined;
+  /** An operation of which only the Location is known; undefined where that names none. */
+  promised(reply: ApiReply, resource?: string): Operation | undefined;
+}
+
+export function createOperations(
+  send: Send,
+  endpoint: Endpoint,
+  redact: (text: string) => string,
+): Operations & OperationReader {
+  async function look(url: string, id: string, options: CallOptions): Promise<Operation> {
+    const reply = await send({ method: "GET", path: url, needsBody: true }, options);
+    const body = v.safeParse(operationSchema, reply.json);
+    if (!body.success) throw badReply(reply, `the address of operation ${id} answers with something else`);
+    if (body.output.id !== undefined && body.output.id !== id) {
+      throw badReply(reply, `the address of operation ${id} answers with ${body.output.id}`);
+    }
+    return toOperation(body.output, id, url, reply);
+  }
+
+  function toOperation(body: OperationBody, id: string, url: string, reply: ApiReply): Operation {
+    const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
+    const named = body.resource_id ?? body.resource ?? body.result;
+    const linked =
+      resultUrl !== undefined && isOwnHost(resultUrl, endpoint)
+        ? readLink(resultUrl, url, endpoint)
+        : undefined;
+    return {
+      id,
+      url,
+      status,
+      progress,
+      resultUrl,
+      startedAt,
+      finishedAt,
+      error: problemOf(body.error, redact),
+      resource: named ?? (linked?.collection === undefined ? undefined : linked.id),
+      retryAfterMs: reply.retryAfterMs,
+    };
+  }
+
+  function addressOf(reply: ApiReply): { url: string; id: string } | undefined {
+    if (reply.location === undefined) return undefined;
+    const { url, id } = readLink(reply.location, reply.url, endpoint);
+    return url === undefined || id === undefined ? undefined : { url, id };
+  }
+
+  return {
+    get: (id, options) => look(endpoint.base + pathOf("operations", id), id, options),
+    poll({ id, url }, options) {
+      // An address may come from a file written for another endpoint.
+      const known = readLink(url, endpoint.base, endpoint).url ?? endpoint.base + pathOf("operations", id);
+      return look(known, id, options);
+    },
+    read(reply) {
+      const body = v.safeParse(operationSchema, reply.json);
+      if (!body.success) return undefined;
+      const { id = addressOf(reply)?.id } = body.output;
+      if (id === undefined) return undefined;
+      const address = addressOf(reply) ?? { id, url: endpoint.base + pathOf("operations", id) };
+      return toOperation(body.output, address.id, address.url, reply);
+    },
+    promised(reply, resource) {
+      const address = addressOf(reply);
+      return address && { ...address, status: "pending", resource, retryAfterMs: reply.retryAfterMs };
+    },
+  };
+}
+
+/** The object an operation is about, out of its link or its fields. */
+export function resultIdOf(operation: Operation, endpoint: Endpoint): string | undefined {
+  const { resultUrl, url, resource } = operation;
+  if (resultUrl === undefined || !isOwnHost(resultUrl, endpoint)) return resource;
+  const link = readLink(resultUrl, url, endpoint);
+  return link.collection === undefined || link.collection === "operations" ? resource : link.id;
+}
+
+/** An `error` member that is not empty: a problem document, or whatever else was put there. */
+function problemOf(error: unknown, redact: (text: string) => string): Problem | undefined {
+  if (error === undefined || error === null || error === false || error === "") return undefined;
+  const cleaned: unknown = JSON.parse(redact(JSON.stringify(error)));
+  const problem = parseProblem(cleaned);
+  if (problem !== undefined || typeof cleaned === "object") return problem;
+  return { detail: String(cleaned), errors: [], extensions: {} };
+}

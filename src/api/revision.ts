@@ -1,0 +1,48 @@
+import { CloudInfraError } from "../diagnostics/error";
+
+const USUAL_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
+
+/**
+ * Finds an object's revision tag (§2.2, §4.5: where it is read is not shown). The ETag header comes before the body, unless the
+ * user named the field.
+ *
+ * @param field the setting `revisionField`
+ * @returns the opaque tag without quotes and `W/`
+ */
+export function revisionOf(
+  fields: Readonly<Record<string, unknown>>,
+  etag: string | undefined,
+  field: string | undefined,
+): string | undefined {
+  const header = etag === undefined ? undefined : opaqueTag(etag);
+  if (field !== undefined) return inBody(fields, [field]) ?? header;
+  return header ?? inBody(fields, USUAL_FIELDS);
+}
+
+/** The tag as If-Match carries it: strong and quoted (§4.5). */
+export function ifMatchOf(revision: string): string {
+  if (!/^[\x21\x23-\x7e\u0080-\u00ff]+$/.test(revision)) {
+    throw new CloudInfraError("bad_reply", "the revision has characters that can't stand in If-Match", {
+      hint: "name the field that holds the revision with the setting `cloudinfra:revisionField`",
+    });
+  }
+  return `"${revision}"`;
+}
+
+function inBody(fields: Readonly<Record<string, unknown>>, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = fields[name];
+    const tag =
+      typeof value === "number" ? String(value) : typeof value === "string" ? opaqueTag(value) : undefined;
+    if (tag !== undefined) return tag;
+  }
+  return undefined;
+}
+
+function opaqueTag(text: string): string | undefined {
+  const tag = text
+    .trim()
+    .replace(/^W\//i, "")
+    .replace(/^"(.*)"$/, "$1");
+  return tag === "" ? undefined : tag;
+}

@@ -1,0 +1,68 @@
+import * as v from "valibot";
+
+/** Numbers may come as texts and ids as numbers; fields that no schema names are kept. */
+const text = v.union([
+  v.string(),
+  v.pipe(
+    v.number(),
+    v.transform((number) => String(number)),
+  ),
+]);
+const id = v.pipe(text, v.minLength(1));
+const lenient = <T>(schema: v.GenericSchema<unknown, T>) => v.fallback(v.optional(schema), undefined);
+
+/** §2.3 and §2.2 write dates as ISO 8601, with or without a fraction. A malformed one is treated as missing. */
+const date = lenient(
+  v.pipe(
+    v.string(),
+    v.transform((string) => Date.parse(string)),
+    // Zero times of some languages (year 1) and of 1970 stand for "not yet".
+    v.check((ms) => ms > 0),
+  ),
+);
+
+/** From 0 to 1, also where it comes as a text or slightly outside. */
+const fraction = lenient(
+  v.pipe(
+    v.union([v.number(), v.pipe(v.string(), v.nonEmpty(), v.transform(Number))]),
+    v.finite(),
+    v.transform((number) => Math.min(1, Math.max(0, number))),
+  ),
+);
+
+/** An object's id, or an object that has one. */
+const reference = lenient(
+  v.union([
+    id,
+    v.pipe(
+      v.object({ id }),
+      v.transform((object) => object.id),
+    ),
+  ]),
+);
+
+/** Any object with an id: a project (§2.1) or an instance. */
+export const objectSchema = v.looseObject({ id });
+
+/** An operation (§2.3). */
+export const operationSchema = v.looseObject({
+  id: lenient(id),
+  status: v.pipe(v.string(), v.nonEmpty()),
+  progress: fraction,
+  result_url: lenient(v.pipe(v.string(), v.nonEmpty())),
+  error: v.optional(v.unknown()),
+  started_at: date,
+  finished_at: date,
+  resource_id: lenient(id),
+  resource: reference,
+  result: reference,
+});
+
+/** A page of a list (§2.5). */
+export const pageSchema = v.looseObject({
+  items: v.array(objectSchema),
+  next_cursor: v.nullish(text),
+  has_more: v.fallback(v.nullish(v.boolean()), undefined),
+});
+
+export type OperationBody = v.InferOutput<typeof operationSchema>;
