@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startEmulator } from "../../src/emulator";
+import { defaultBehaviour } from "../../src/emulator/behaviour";
+import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/behaviour-option";
+
+const root = path.join(__dirname, "..", "..");
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly lines: AsyncIterator<string>;
+  /** Exit code and everything that was said. */
+  readonly end: Promise<{ code: unknown; stdout: string; stderr: string }>;
+}
+
+function cli(...args: string[]): Run {
+  const tsx = path.join(root, "node_modules", "tsx", "dist", "cli.mjs");
+  const child = spawn(process.execPath, [tsx, path.join(root, "src", "cli", "main.ts"), ...args]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const end = once(child, "close").then(([code]) => ({ code, stdout, stderr }));
+  return { child, end, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+}
+
+async function take(lines: AsyncIterator<string>, count: number): Promise<string[]> {
+  const taken: string[] = [];
+  while (taken.length < count) {
+    const { value, done } = await lines.next();
+    if (done) break;
+    taken.push(value);
+  }
+  return taken;
+}
+
+describe("the emulator command", () => {
+  test.for(["SIGINT", "SIGTERM"] as const)(
+    "says what to paste, serves, and ends with 0 on %s",
+    async (signal) => {
+      const { child, lines, end } = cli(
+        "emulator",
+        ..."--port 0 --token pat_1 --operation-time 0 --behaviour getObject=405 --behaviour projectPost=200 --verbose".split(
+          " ",
+        ),
+      );
+      const greeting = (await take(lines, 9)).join("\n");
+      const endpoint = /endpoint +(http:\/\/127\.0\.0\.1:\d+\/v1)/.exec(greeting)?.[1];
+      expect(greeting).toContain(`pulumi config set cloudinfra:endpoint ${endpoint}`);
+      expect(greeting).toContain("pulumi config set --secret cloudinfra:token pat_1");
+      const headers = { authorization: "Bearer pat_1", "content-type": "application/json" };
+      const body = JSON.stringify({ name: "shop", region: "eu-1" });
+      const created = await fetch(`${endpoint}/projects?x=1`, { method: "POST", headers, body });
+      expect(created.status).toBe(200);
+      expect((await fetch(`${endpoint}/instances/ins-1`, { headers })).status).toBe(405);
+      expect(await take(lines, 2)).toEqual([
+        expect.stringMatching(/^\d\d:\d\d:\d\d POST \/v1\/projects\?x=1 200$/),
+        expect.stringMatching(/^\d\d:\d\d:\d\d GET \/v1\/instances\/ins-1 405$/),
+      ]);
+      child.kill(signal);
+      expect(await end).toMatchObject({ code: 0, stderr: "" });
+    },
+  );
+
+  test("says which port is in use, and ends with 1", async () => {
+    const other = await startEmulator();
+    onTestFinished(() => other.stop());
+    const { port } = new URL(other.url);
+    const { code, stderr } = await cli("emulator", "--port", port).end;
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Port ${port} on 127.0.0.1 is in use`);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test.for([
+    ["--port", "eighty", "--port must be a number"],
+    ["--operation-time", "soon", "--operation-time must be a number of seconds"],
+    ["--behaviour", "getObject=500", "write getObject=200|404|405"],
+    ["--behaviour", "getobject=200", "there are: operationMs, progress"],
+    ["--token", "", "--token must not be empty"],
+    ["--colour", "red", "--colour"],
+  ] as const)("refuses %s %s in words, with 2", async ([option, value, words]) => {
+    const { code, stderr } = await cli("emulator", `${option}=${value}`).end;
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+  });
+});
+
+describe("the command line", () => {
+  test("helps, tells its version, and refuses a command it does not have", async () => {
+    const [help, emulatorHelp, version, unknown] = await Promise.all([
+      cli("--help").end,
+      cli("emulator", "--help").end,
+      cli("--version").end,
+      cli("emulate").end,
+    ]);
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("emulator") });
+    expect(emulatorHelp).toMatchObject({ code: 0, stdout: expect.stringContaining("getObject=200|404|405") });
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('no command "emulate"') });
+  });
+});
+
+describe("a switch as text", () => {
+  test("takes every value that it says it takes", () => {
+    for (const [key, { allowed }] of Object.entries(behaviourSettings)) {
+      for (const value of allowed.startsWith("<") ? [] : allowed.split("|")) {
+        expect(parseBehaviourOption(`${key}=${value}`)).toHaveProperty("behaviour");
+      }
+    }
+  });
+
+  test("takes every default, and gives it back as it was", () => {
+    for (const [key, value] of Object.entries(defaultBehaviour)) {
+      const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+      expect(parseBehaviourOption(`${key}=${text}`)).toEqual({ behaviour: { [key]: value } });
+    }
+  });
+
+  test("is refused where its value is missing or of another kind", () => {
+    for (const text of [
+      "operationMs",
+      "operationMs=1.5",
+      "pageSize=0",
+      "failedStatus=",
+      "extraFields=[1",
+      "linkOrigin=here",
+    ]) {
+      expect(parseBehaviourOption(text)).toHaveProperty("error");
+    }
+    expect(parseBehaviourOption("failedStatus=a=b")).toEqual({ behaviour: { failedStatus: "a=b" } });
+  });
+});

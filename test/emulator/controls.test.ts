@@ -1,0 +1,116 @@
+import { createServer } from "node:net";
+import { expect, test } from "vitest";
+import { startEmulator } from "../../src/emulator";
+import { instanceBody, open } from "./service";
+
+test("the token is in no part of the request log, wherever a client put it", async () => {
+  const token = "pat_3f7a9c";
+  const { call, emulator } = await open({}, { token });
+  await call("POST", `/v1/projects/${token}?${token}=${token}`, { name: token }, { "x-extra": `t=${token}` });
+  await call("GET", "/v1/projects", undefined, { authorization: "Bearer pat_old" });
+  expect((await fetch(`${emulator.endpoint}/projects`)).status).toBe(401);
+  expect(JSON.stringify(emulator.requests)).not.toMatch(/pat_3f7a9c|pat_old/);
+  expect(emulator.requests.map(({ headers }) => headers.authorization)).toEqual(["ok", "wrong", "missing"]);
+});
+
+test("the log tells method, path, query, headers, body as sent, status and time; and can be cleared", async () => {
+  const { call, emulator, advance } = await open();
+  advance(5);
+  await call("POST", "/v1/projects?x=1", '{"name": "p"}', { "idempotency-key": "k" });
+  expect(emulator.requests).toMatchObject([
+    {
+      at: Date.UTC(2026, 0, 2, 12, 0, 0, 255),
+      method: "POST",
+      path: "/v1/projects",
+      query: { x: "1" },
+      body: '{"name": "p"}',
+      status: 400,
+    },
+  ]);
+  expect(emulator.requests[0]?.headers).toMatchObject({ authorization: "ok", "idempotency-key": "k" });
+  emulator.clearRequests();
+  expect(emulator.requests).toEqual([]);
+});
+
+test("the log keeps the latest requests only, as many as asked for at most", async () => {
+  const { call, emulator } = await open({}, { requestsKept: 4 });
+  for (let n = 0; n < 9; n++) await call("GET", `/v1/projects?limit=${n + 1}`);
+  expect(emulator.requests.length).toBeLessThanOrEqual(4);
+  expect(emulator.requests.at(-1)?.query).toEqual({ limit: "9" });
+});
+
+test("another token can become the right one", async () => {
+  const { call, emulator } = await open();
+  emulator.changeToken("second");
+  expect(emulator.token).toBe("second");
+  expect(
+    (await call("GET", "/v1/projects", undefined, { authorization: "Bearer emulator-token" })).status,
+  ).toBe(401);
+  expect((await call("GET", "/v1/projects")).status).toBe(200);
+  expect(() => emulator.changeToken("")).toThrow("empty");
+  await expect(startEmulator({ token: "" })).rejects.toThrow("empty");
+});
+
+test("somebody else can make, change and delete objects, with fields of their own", async () => {
+  const { call, emulator } = await open();
+  const instance = emulator.addInstance({ name: "theirs", public_ip: "198.51.100.7" });
+  emulator.edit(instance.id, { root_password: "secret" });
+  const { body } = await call("GET", `/v1/instances/${instance.id}`);
+  expect(body).toMatchObject({ name: "theirs", ip_address: "198.51.100.7", root_password: "secret" });
+  const [project] = emulator.projects.keys();
+  expect(body.project).toBe(project);
+  emulator.edit(String(project), { name: "renamed" });
+  expect((await call("GET", `/v1/projects/${project}`)).body.name).toBe("renamed");
+  emulator.remove(instance.id);
+  expect((await call("GET", `/v1/instances/${instance.id}`)).status).toBe(404);
+  for (const missing of [
+    () => emulator.remove("ins-0"),
+    () => emulator.edit("ins-0", {}),
+    () => emulator.touch("ins-0"),
+  ]) {
+    expect(missing).toThrow('no object "ins-0"');
+  }
+});
+
+test("an instance that somebody else deleted while it was created does not come back", async () => {
+  const { call, emulator, advance } = await open();
+  await call("POST", "/v1/instances", instanceBody(emulator.addProject().id));
+  emulator.remove(String([...emulator.instances.keys()][0]));
+  advance(1000);
+  expect(emulator.instances.size).toBe(0);
+});
+
+test("a paused service refuses connections, and comes back at the same port with all it held", async () => {
+  const { call, emulator } = await open();
+  emulator.addProject();
+  const { url } = emulator;
+  await emulator.pause();
+  await expect(call("GET", "/v1/projects")).rejects.toThrow();
+  await emulator.resume();
+  expect(emulator.url).toBe(url);
+  expect((await call("GET", "/v1/projects")).body.items).toHaveLength(1);
+  await emulator.stop();
+  await emulator.stop();
+});
+
+test("a behaviour can be exchanged whole", async () => {
+  const { call, emulator, given } = await open();
+  const { instance } = given();
+  emulator.behaviour = { ...emulator.behaviour, getObject: 405 };
+  expect((await call("GET", `/v1/instances/${instance}`)).status).toBe(405);
+});
+
+test("a port in use is the system's error", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const address = other.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  await expect(startEmulator({ port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  await new Promise((resolve) => other.close(resolve));
+});
+
+test("the process's own Request and Response stay as they are", async () => {
+  const before = [globalThis.Request, globalThis.Response];
+  await open();
+  expect([globalThis.Request, globalThis.Response]).toEqual(before);
+});

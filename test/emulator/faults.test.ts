@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { open } from "./service";
+
+const body = { name: "shop", region: "eu-1" };
+const key = { "idempotency-key": "6f0e5b6c-6f1e-4a43-9a0b-2d6f4f0d9a11" };
+
+describe("a fault on demand", () => {
+  test("lost-reply does the work and cuts the connection; the key then brings the reply", async () => {
+    const { call, emulator } = await open();
+    const fault = emulator.fail({ kind: "lost-reply", method: "POST" });
+    await expect(call("POST", "/v1/projects", body, key)).rejects.toThrow();
+    expect([emulator.projects.size, fault.used]).toEqual([1, 1]);
+    expect((await call("POST", "/v1/projects", body, key)).body.id).toBe([...emulator.projects.keys()][0]);
+    expect(emulator.requests.map(({ status, fault }) => [status, fault])).toEqual([
+      [0, "lost-reply"],
+      [201, undefined],
+    ]);
+  });
+
+  test("reset cuts the connection before any work", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "reset" });
+    await expect(call("POST", "/v1/projects", body)).rejects.toThrow();
+    expect(emulator.projects.size).toBe(0);
+    expect(emulator.requests).toMatchObject([
+      { method: "POST", path: "/v1/projects", status: 0, fault: "reset" },
+    ]);
+  });
+
+  test("status answers a problem of that status, with Retry-After and members of one's own", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "status", status: 429, retryAfter: 12, problem: { detail: "slow down" } });
+    const answer = await call("POST", "/v1/projects", body, key);
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "12"]);
+    expect(answer.body).toMatchObject({ status: 429, code: "rate_limited", detail: "slow down" });
+    expect(emulator.projects.size).toBe(0);
+    emulator.fail({ kind: "status" });
+    expect((await call("GET", "/v1/projects")).status).toBe(503);
+    expect((await call("POST", "/v1/projects", body, key)).status).toBe(201);
+  });
+
+  test("status can become the first reply of a key, which then comes again", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "status", status: 500, cached: true });
+    const first = await call("POST", "/v1/projects", body, key);
+    expect(first.status).toBe(500);
+    expect((await call("POST", "/v1/projects", body, key)).text).toBe(first.text);
+    expect(emulator.projects.size).toBe(0);
+  });
+
+  test("slow waits, then does the work; a service that stops meanwhile leaves it undone", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "slow", delayMs: 20 });
+    expect((await call("POST", "/v1/projects", body)).status).toBe(201);
+    emulator.fail({ kind: "slow", delayMs: 600_000 });
+    const waiting = expect(call("POST", "/v1/projects", body)).rejects.toThrow();
+    await expect.poll(() => emulator.requests.at(-1)?.status).toBe(0);
+    await emulator.stop();
+    await waiting;
+    expect(emulator.requests.map(({ fault }) => fault)).toEqual(["slow", "slow"]);
+    expect(emulator.projects.size).toBe(1);
+  });
+
+  test("hang never answers, does no work, and does not keep the service from stopping", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "hang" });
+    const hanging = call("POST", "/v1/projects", body);
+    const outcome = expect(hanging).rejects.toThrow();
+    await expect.poll(() => emulator.requests.length).toBe(1);
+    expect(emulator.projects.size).toBe(0);
+    await emulator.stop();
+    await outcome;
+  });
+
+  test("truncate breaks off in the middle of the body", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "truncate" });
+    await expect(call("POST", "/v1/projects", body)).rejects.toThrow();
+    expect(emulator.projects.size).toBe(1);
+  });
+
+  test("html answers a page, of any status", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "html" });
+    emulator.fail({ kind: "html", status: 200 });
+    const answers = [await call("GET", "/v1/projects"), await call("GET", "/v1/projects")];
+    expect(answers.map(({ status }) => status)).toEqual([502, 200]);
+    expect(answers[1]?.headers.get("content-type")).toContain("text/html");
+    expect(answers[1]?.text).toMatch(/^<!doctype html>/);
+  });
+
+  test("empty and wrong-content-type do the work and spoil the answer", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "empty" });
+    emulator.fail({ kind: "wrong-content-type" });
+    const empty = await call("POST", "/v1/projects", body);
+    expect([empty.status, empty.text]).toEqual([201, ""]);
+    const wrong = await call("POST", "/v1/projects", body);
+    expect(wrong.headers.get("content-type")).toBe("text/plain");
+    expect(JSON.parse(wrong.text)).toMatchObject(body);
+    expect(emulator.projects.size).toBe(2);
+  });
+
+  test("chooses by method and path, lets the first pass, and ends after its times or when switched off", async () => {
+    const { call, emulator } = await open();
+    const status = async (method: string, path: string) => (await call(method, path)).status;
+    const below = emulator.fail({ kind: "status", path: "/v1/operations/", times: Number.POSITIVE_INFINITY });
+    emulator.fail({ kind: "status", status: 500, method: "get", path: "/v1/instances", after: 1, times: 2 });
+    emulator.fail({ kind: "status", status: 504, path: /^\/v1\/projects\/prj-\d$/ });
+    const seen: number[] = [];
+    for (let n = 0; n < 4; n++) seen.push(await status("GET", "/v1/instances?limit=5"));
+    expect(seen).toEqual([200, 500, 500, 200]);
+    expect(await status("GET", "/v1/projects/prj-1")).toBe(504);
+    expect(await status("GET", "/v1/projects/prj-1")).toBe(404);
+    expect(await status("GET", "/v1/operations/op-1")).toBe(503);
+    below.off();
+    expect(await status("GET", "/v1/operations/op-1")).toBe(404);
+    expect(below.used).toBe(1);
+  });
+});

@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { instanceBody, open } from "./service";
+
+const day = 24 * 60 * 60 * 1000;
+
+test("the same key and body within 24 hours bring back the first reply, byte for byte, and do nothing", async () => {
+  const { call, emulator, advance } = await open();
+  const body = instanceBody(emulator.addProject().id);
+  const key = { "idempotency-key": randomUUID() };
+  const first = await call("POST", "/v1/instances", body, key);
+  advance(day - 1);
+  const again = await call("POST", "/v1/instances", body, key);
+  expect(again.text).toBe(first.text);
+  expect(again.status).toBe(202);
+  expect(again.headers.get("location")).toBe(first.headers.get("location"));
+  expect(emulator.instances.size).toBe(1);
+});
+
+test("after 24 hours the key is forgotten, and the request is done again", async () => {
+  const { call, emulator, advance } = await open();
+  const body = instanceBody(emulator.addProject().id);
+  const key = { "idempotency-key": randomUUID() };
+  const first = await call("POST", "/v1/instances", body, key);
+  advance(day);
+  const again = await call("POST", "/v1/instances", body, key);
+  expect(again.body.id).not.toBe(first.body.id);
+  expect(emulator.instances.size).toBe(2);
+});
+
+test("a key that comes back with another body, or at another endpoint, is refused", async () => {
+  const { call, emulator } = await open();
+  const body = instanceBody(emulator.addProject().id);
+  const key = { "idempotency-key": randomUUID() };
+  await call("POST", "/v1/instances", body, key);
+  const respelled = JSON.stringify(body).replace('":', '": ');
+  for (const answer of [
+    await call("POST", "/v1/instances", { ...body, name: "other" }, key),
+    await call("POST", "/v1/instances", respelled, key),
+    await call("POST", "/v1/projects", { name: "p", region: "eu-1" }, key),
+  ]) {
+    expect(answer.status).toBe(422);
+    expect(answer.body.code).toBe("idempotency_key_reused");
+  }
+  expect(emulator.instances.size).toBe(1);
+});
+
+test("a key that is no UUID v4 is refused, whatever its case is taken", async () => {
+  const { call, emulator } = await open();
+  const body = { name: "p", region: "eu-1" };
+  for (const key of ["mine", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", `${randomUUID()}0`]) {
+    const answer = await call("POST", "/v1/projects", body, { "idempotency-key": key });
+    expect([answer.status, answer.body.code]).toEqual([400, "invalid_idempotency_key"]);
+  }
+  const key = randomUUID();
+  const first = await call("POST", "/v1/projects", body, { "idempotency-key": key });
+  const again = await call("POST", "/v1/projects", body, { "idempotency-key": key.toUpperCase() });
+  expect(again.text).toBe(first.text);
+  expect(emulator.projects.size).toBe(1);
+});
+
+test("without a key every request is done", async () => {
+  const { call, emulator } = await open();
+  for (let n = 0; n < 2; n++) await call("POST", "/v1/projects", { name: "p", region: "eu-1" });
+  expect(emulator.projects.size).toBe(2);
+});
+
+test("refusals are replayed too, trace id and all, unless only successes are kept", async () => {
+  const { call, emulator } = await open();
+  const body = { name: "p", region: "nope" };
+  const key = { "idempotency-key": randomUUID() };
+  const first = await call("POST", "/v1/projects", body, key);
+  expect(first.status).toBe(422);
+  expect((await call("POST", "/v1/projects", body, key)).text).toBe(first.text);
+
+  emulator.behaviour.cachedReplies = "successes";
+  const other = { "idempotency-key": randomUUID() };
+  const refused = await call("POST", "/v1/projects", body, other);
+  expect((await call("POST", "/v1/projects", body, other)).body.trace_id).not.toBe(refused.body.trace_id);
+});
+
+test("a wrong token is refused before the key is looked at", async () => {
+  const { call, emulator } = await open();
+  const body = { name: "p", region: "eu-1" };
+  const key = { "idempotency-key": randomUUID() };
+  const refused = await call("POST", "/v1/projects", body, { ...key, authorization: "Bearer other" });
+  expect(refused.status).toBe(401);
+  expect((await call("POST", "/v1/projects", body, key)).status).toBe(201);
+  expect(emulator.projects.size).toBe(1);
+});

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../src/emulator";
+import { instanceBody, open } from "./service";
+
+describe("creating", () => {
+  test("an instance is in the list with status creating from the 202 on, or once it is done", async () => {
+    for (const [instanceVisible, before] of [
+      ["at-once", 1],
+      ["when-done", 0],
+    ] as const) {
+      const { call, emulator, advance } = await open({ instanceVisible, statusAfterCreate: "active" });
+      await call("POST", "/v1/instances", instanceBody(emulator.addProject().id));
+      expect((await call("GET", "/v1/instances?status=creating")).body.items).toHaveLength(before);
+      advance(1000);
+      expect((await call("GET", "/v1/instances?status=active")).body.items).toHaveLength(1);
+    }
+  });
+
+  test("an instance carries what was sent, what the service set, and a revision that moves when it is ready", async () => {
+    const { call, emulator, advance } = await open({ extraFields: { rack: "b7" } });
+    const project = emulator.addProject().id;
+    const sent = instanceBody(project, {
+      public_ip: "auto",
+      ssh_keys: ["ssh-ed25519 AAAA me"],
+      labels: { a: "1" },
+    });
+    await call("POST", "/v1/instances", sent);
+    const [id] = emulator.instances.keys();
+    const creating = await call("GET", `/v1/instances/${id}`);
+    expect(creating.body).toMatchObject({ ...sent, status: "creating" });
+    expect(creating.body).not.toHaveProperty("ip_address");
+    advance(1000);
+    const ready = await call("GET", `/v1/instances/${id}`);
+    expect(ready.body).toEqual({
+      ...sent,
+      id,
+      status: "running",
+      ip_address: "203.0.113.1",
+      created_at: "2026-01-02T12:00:00Z",
+      updated_at: "2026-01-02T12:00:01Z",
+      url: `${emulator.endpoint}/instances/${id}`,
+      revision: expect.any(String),
+      rack: "b7",
+    });
+    expect(ready.body.revision).not.toBe(creating.body.revision);
+  });
+
+  test("the address of an instance stands where ipField says", async () => {
+    const { call, emulator, given } = await open();
+    const path = `/v1/instances/${given({ public_ip: "auto" }).instance}`;
+    const address = "203.0.113.1";
+    expect((await call("GET", path)).body).toMatchObject({ public_ip: "auto", ip_address: address });
+    emulator.behaviour.ipField = "public_address";
+    expect((await call("GET", path)).body).toMatchObject({ public_ip: "auto", public_address: address });
+    emulator.behaviour.ipField = "public_ip";
+    const { body } = await call("GET", path);
+    expect(body.public_ip).toBe(address);
+    expect(body).not.toHaveProperty("ip_address");
+  });
+
+  test("a project comes back at once with 200 or 201, or as an operation that links to it", async () => {
+    const body = { name: "shop", region: "eu-1" };
+    for (const projectPost of [200, 201] as const) {
+      const { call } = await open({ projectPost });
+      const answer = await call("POST", "/v1/projects", body);
+      expect(answer.status).toBe(projectPost);
+      expect(answer.body).toMatchObject(body);
+    }
+    const { call, emulator, advance } = await open({ projectPost: 202 });
+    const answer = await call("POST", "/v1/projects", body);
+    expect([answer.status, answer.body.status, emulator.projects.size]).toEqual([202, "pending", 0]);
+    advance(1000);
+    const done = await call("GET", `/v1/operations/${answer.body.id}`);
+    expect((await call("GET", String(done.body.result_url))).body).toMatchObject(body);
+  });
+
+  test("names can be asked to be unique: of projects, and of the instances in one", async () => {
+    const { call, emulator } = await open({ uniqueNames: true });
+    const project = { name: "shop", region: "eu-1" };
+    const { id } = (await call("POST", "/v1/projects", project)).body;
+    expect((await call("POST", "/v1/projects", project)).body.code).toBe("name_taken");
+    const other = emulator.addProject({ name: "blog" }).id;
+    expect((await call("POST", "/v1/instances", instanceBody(String(id)))).status).toBe(202);
+    expect((await call("POST", "/v1/instances", instanceBody(other))).status).toBe(202);
+    const taken = await call("POST", "/v1/instances", instanceBody(other));
+    expect([taken.status, taken.body.code]).toEqual([409, "name_taken"]);
+  });
+
+  test("an instance in a project that is not there is a 404 that points at the project", async () => {
+    const { call } = await open();
+    const answer = await call("POST", "/v1/instances", instanceBody("prj-none"));
+    expect([answer.status, answer.body.code]).toEqual([404, "project_not_found"]);
+    expect(answer.body.errors).toMatchObject([{ pointer: "/project" }]);
+  });
+});
+
+describe("reading one object", () => {
+  test("is offered, an unknown path, or not allowed, also by the result link", async () => {
+    const { call, emulator, given } = await open();
+    const { project, instance } = given();
+    for (const getObject of [200, 404, 405] as const) {
+      emulator.behaviour.getObject = getObject;
+      for (const path of [`/v1/instances/${instance}`, `/v1/projects/${project}`]) {
+        const answer = await call("GET", path);
+        expect(answer.status).toBe(getObject);
+        expect(answer.headers.has("allow")).toBe(getObject === 405);
+      }
+    }
+  });
+
+  test("that does not exist is a 404 problem", async () => {
+    const { call } = await open();
+    expect((await call("GET", "/v1/instances/ins-none")).status).toBe(404);
+    expect((await call("GET", "/v1/projects/prj-none")).status).toBe(404);
+  });
+});
+
+describe("where the revision is", () => {
+  const places = async (behaviour: Partial<Behaviour>) => {
+    const { call, given } = await open(behaviour);
+    const { instance } = given();
+    const single = await call("GET", `/v1/instances/${instance}`);
+    const list = await call("GET", "/v1/instances");
+    return {
+      header: single.headers.get("etag"),
+      single: "revision" in single.body,
+      list: JSON.stringify(list.body).includes('"revision"'),
+    };
+  };
+
+  test("in the header, the body, both, a weak header, or nowhere", async () => {
+    expect(await places({ revision: "header" })).toEqual({ header: '"r1"', single: false, list: false });
+    expect(await places({ revision: "body" })).toEqual({ header: null, single: true, list: true });
+    expect(await places({ revision: "both" })).toEqual({ header: '"r1"', single: true, list: true });
+    expect(await places({ revision: "weak" })).toEqual({ header: 'W/"r1"', single: false, list: false });
+    expect(await places({ revision: "none" })).toEqual({ header: null, single: false, list: false });
+  });
+
+  test("in list items too where nothing but a header had it and one object can't be read", async () => {
+    expect(await places({ revision: "header", getObject: 404 })).toMatchObject({ list: true });
+    expect(await places({ revision: "weak", getObject: 405 })).toMatchObject({ list: true });
+    expect(await places({ revision: "none", getObject: 405 })).toMatchObject({ list: false });
+  });
+
+  test("under the name of revisionField", async () => {
+    const { call, given } = await open({ revisionField: "resource_version" });
+    const { body } = await call("GET", `/v1/instances/${given().instance}`);
+    expect(body).toHaveProperty("resource_version");
+    expect(body).not.toHaveProperty("revision");
+  });
+});
+
+describe("deleting", () => {
+  test("answers 204, 202 with an operation, or 405", async () => {
+    const { call, emulator, given, advance } = await open();
+    const [one, two] = [given().instance, given().instance];
+    expect((await call("DELETE", `/v1/instances/${one}`)).status).toBe(204);
+    expect(emulator.instances.has(one)).toBe(false);
+
+    emulator.behaviour.deleteObject = 202;
+    const accepted = await call("DELETE", `/v1/instances/${two}`);
+    expect([accepted.status, emulator.instances.get(two)?.status]).toEqual([202, "deleting"]);
+    const again = await call("DELETE", `/v1/instances/${two}`);
+    expect(again.body.id).toBe(accepted.body.id);
+    advance(1000);
+    const done = await call("GET", `/v1/operations/${accepted.body.id}`);
+    expect(done.body.status).toBe("done");
+    expect(done.body).not.toHaveProperty("result_url");
+    expect(emulator.instances.has(two)).toBe(false);
+
+    emulator.behaviour.deleteObject = 405;
+    const refused = await call("DELETE", `/v1/instances/${given().instance}`);
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, PUT"]);
+  });
+
+  test("a project with instances is a conflict; an empty one goes", async () => {
+    const { call, emulator, given, advance } = await open({ deleteObject: 202 });
+    const { project, instance } = given();
+    const conflict = await call("DELETE", `/v1/projects/${project}`);
+    expect([conflict.status, conflict.body.code]).toEqual([409, "project_not_empty"]);
+    emulator.remove(instance);
+    expect((await call("DELETE", `/v1/projects/${project}`)).status).toBe(202);
+    advance(1000);
+    expect(emulator.projects.has(project)).toBe(false);
+    expect((await call("DELETE", `/v1/projects/${project}`)).status).toBe(404);
+  });
+
+  test("honours If-Match", async () => {
+    const { call, emulator, given } = await open();
+    const { instance } = given();
+    const path = `/v1/instances/${instance}`;
+    expect((await call("DELETE", path, undefined, { "if-match": '"old"' })).status).toBe(412);
+    const revision = emulator.instances.get(instance)?.revision;
+    expect((await call("DELETE", path, undefined, { "if-match": `"${revision}"` })).status).toBe(204);
+  });
+});

@@ -1,0 +1,208 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../src/emulator";
+import { type Answer, instanceBody, open, type TestService } from "./service";
+
+async function creating(
+  behaviour: Partial<Behaviour>,
+): Promise<TestService & { first: Answer; poll(): Promise<Answer> }> {
+  const service = await open(behaviour);
+  const { id } = service.emulator.addProject();
+  const first = await service.call("POST", "/v1/instances", instanceBody(id));
+  return { ...service, first, poll: () => service.call("GET", `/v1/operations/${first.body.id}`) };
+}
+
+async function progressAt(behaviour: Partial<Behaviour>, ...times: number[]): Promise<unknown[]> {
+  const { poll, advance } = await creating(behaviour);
+  const seen: unknown[] = [];
+  let last = 0;
+  for (const time of times) {
+    advance(time - last);
+    last = time;
+    const { body } = await poll();
+    seen.push([body.status, body.progress]);
+  }
+  return seen;
+}
+
+describe("an operation", () => {
+  test("begins pending at 0, runs, and is done with a link when its time has passed", async () => {
+    const { first, poll, advance, emulator } = await creating({});
+    expect(first.status).toBe(202);
+    expect(first.body).toEqual({ id: first.body.id, status: "pending", progress: 0 });
+    expect((await poll()).body).toEqual({ id: first.body.id, status: "pending", progress: 0 });
+    advance(500);
+    expect((await poll()).body).toEqual({
+      id: first.body.id,
+      status: "running",
+      progress: 0.5,
+      started_at: "2026-01-02T12:00:00.250Z",
+    });
+    advance(600);
+    const [instance] = emulator.instances.keys();
+    expect((await poll()).body).toEqual({
+      id: first.body.id,
+      status: "done",
+      progress: 1,
+      result_url: `${emulator.endpoint}/instances/${instance}`,
+      started_at: "2026-01-02T12:00:00.250Z",
+      finished_at: "2026-01-02T12:00:01.250Z",
+    });
+  });
+
+  test("of 0 ms is done at the first poll", async () => {
+    const { first, poll } = await creating({ operationMs: 0 });
+    expect(first.body.status).toBe("pending");
+    expect((await poll()).body.status).toBe("done");
+  });
+
+  test("may take a time of its kind", async () => {
+    const { call, given, advance } = await open({
+      deleteObject: 202,
+      operationMs: (kind) => (kind === "delete" ? 10 : 9999),
+    });
+    const accepted = await call("DELETE", `/v1/instances/${given().instance}`);
+    advance(10);
+    expect((await call("GET", `/v1/operations/${accepted.body.id}`)).body.status).toBe("done");
+  });
+
+  test("progress linear, bursts, stuck and absent", async () => {
+    expect(await progressAt({ progress: "linear" }, 0, 300, 999)).toEqual([
+      ["pending", 0],
+      ["running", 0.3],
+      ["running", 0.99],
+    ]);
+    expect(await progressAt({ progress: "bursts" }, 100, 300, 499, 800, 1000)).toEqual([
+      ["pending", 0],
+      ["running", 0.25],
+      ["running", 0.25],
+      ["running", 0.75],
+      ["done", 1],
+    ]);
+    expect(await progressAt({ progress: "stuck" }, 1, 500, 999, 1000)).toEqual([
+      ["running", 0.4],
+      ["running", 0.4],
+      ["running", 0.4],
+      ["done", 1],
+    ]);
+    expect(await progressAt({ progress: "absent" }, 0, 500, 1000)).toEqual([
+      ["pending", undefined],
+      ["running", undefined],
+      ["done", undefined],
+    ]);
+  });
+
+  test("result link absolute, relative, early and missing", async () => {
+    const links = async (resultLink: Behaviour["resultLink"]) => {
+      const { first, poll, advance, emulator } = await creating({ resultLink });
+      const path = `/v1/instances/${[...emulator.instances.keys()][0]}`;
+      const place = (answer: Answer) =>
+        String(answer.body.result_url).replace(path, "…").replace(emulator.url, "origin");
+      const running = await poll();
+      advance(1000);
+      return [place(first), place(running), place(await poll())];
+    };
+    expect(await links("absolute")).toEqual(["undefined", "undefined", "origin…"]);
+    expect(await links("relative")).toEqual(["undefined", "undefined", "…"]);
+    expect(await links("early")).toEqual(["origin…", "origin…", "origin…"]);
+    expect(await links("missing")).toEqual(["undefined", "undefined", "undefined"]);
+  });
+
+  test("Location absolute, relative and missing", async () => {
+    const location = async (behaviour: Partial<Behaviour>) => {
+      const { first, emulator } = await creating(behaviour);
+      return first.headers.get("location")?.replace(`${first.body.id}`, "ID").replace(emulator.url, "origin");
+    };
+    expect(await location({ location: "absolute" })).toBe("origin/v1/operations/ID");
+    expect(await location({ location: "relative" })).toBe("/v1/operations/ID");
+    expect(await location({ location: "missing" })).toBeUndefined();
+    expect(await location({ linkOrigin: "http://elsewhere.test" })).toBe(
+      "http://elsewhere.test/v1/operations/ID",
+    );
+  });
+
+  test("asks for patience while it runs where retryAfter is set", async () => {
+    const { poll, advance } = await creating({ retryAfter: 7 });
+    expect((await poll()).headers.get("retry-after")).toBe("7");
+    advance(1000);
+    expect((await poll()).headers.get("retry-after")).toBeNull();
+  });
+
+  test("that is finished by hand is done at once", async () => {
+    const { poll, emulator } = await creating({ operationMs: 1e9 });
+    emulator.finishOperations();
+    expect((await poll()).body.status).toBe("done");
+  });
+
+  test("that the service forgot, or never had, is a 404 problem", async () => {
+    const { poll, emulator, first } = await creating({});
+    emulator.remove(String(first.body.id));
+    const answer = await poll();
+    expect(answer.status).toBe(404);
+    expect(answer.body.code).toBe("operation_not_found");
+  });
+});
+
+describe("an operation that fails", () => {
+  async function failing(
+    behaviour: Partial<Behaviour>,
+    failure: Parameters<TestService["emulator"]["failNextOperation"]>[0],
+  ) {
+    const service = await open(behaviour);
+    const { id } = service.emulator.addProject();
+    service.emulator.failNextOperation(failure);
+    const first = await service.call("POST", "/v1/instances", instanceBody(id));
+    return { ...service, poll: () => service.call("GET", `/v1/operations/${first.body.id}`) };
+  }
+
+  test("stops where it is told, carries its problem, and leaves nothing behind", async () => {
+    const { poll, advance, emulator } = await failing(
+      {},
+      { atProgress: 0.3, problem: { code: "no_capacity" } },
+    );
+    advance(300);
+    expect((await poll()).body).toMatchObject({
+      status: "failed",
+      progress: 0.3,
+      finished_at: "2026-01-02T12:00:00.550Z",
+      error: { code: "no_capacity", status: 500, trace_id: expect.stringMatching(/^tr-\d+$/) },
+    });
+    expect((await poll()).body).not.toHaveProperty("result_url");
+    expect(emulator.instances.size).toBe(0);
+  });
+
+  test("can leave the object behind, and name it", async () => {
+    const { poll, emulator } = await failing({}, { leaveObject: true });
+    emulator.finishOperations();
+    const [left] = emulator.instances.values();
+    expect(left?.status).toBe("error");
+    expect((await poll()).body.result_url).toBe(`${emulator.endpoint}/instances/${left?.id}`);
+  });
+
+  test("may have another status, no problem, and no time of its end", async () => {
+    const { poll, emulator } = await failing(
+      { failedStatus: "cancelled", failedHasError: false, finishedAt: false },
+      {},
+    );
+    emulator.finishOperations();
+    const { body } = await poll();
+    expect(body.status).toBe("cancelled");
+    expect(body).not.toHaveProperty("error");
+    expect(body).not.toHaveProperty("finished_at");
+  });
+
+  test("is the next one of the kind asked for, and only that one", async () => {
+    const { call, given, emulator, advance } = await open({ deleteObject: 202 });
+    const { project, instance } = given();
+    emulator.failNextOperation({ kind: "delete" });
+    const created = await call("POST", "/v1/instances", instanceBody(project));
+    const deleted = await call("DELETE", `/v1/instances/${instance}`);
+    expect(emulator.instances.get(instance)?.status).toBe("deleting");
+    advance(1000);
+    expect(emulator.operations.get(String(created.body.id))?.outcome).toBe("done");
+    expect(emulator.operations.get(String(deleted.body.id))?.outcome).toBe("failed");
+    expect(emulator.instances.get(instance)?.status).toBe("running");
+    await call("DELETE", `/v1/instances/${instance}`);
+    advance(1000);
+    expect(emulator.instances.has(instance)).toBe(false);
+  });
+});
