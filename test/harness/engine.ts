@@ -74,6 +74,8 @@ export interface Step {
   diffs?: readonly string[];
   /** Properties that force the replacement. */
   replaces?: readonly string[];
+  /** Every place that differs, where the engine compared the inputs: `{ "labels.env": "update" }`. */
+  detailed?: Readonly<Record<string, "add" | "delete" | "update">>;
 }
 
 export interface Diagnostic {
@@ -93,6 +95,7 @@ export interface RunResult {
   ok: boolean;
   /** What a person saw, without colours. */
   output: string;
+  /** Steps that succeeded, in the order of their completion; without those of default providers. */
   steps: readonly Step[];
   /** How many resources by what was done: `{ create: 2, update: 1, same: 4, replace: 1 }`. */
   changes: Readonly<Record<string, number>>;

@@ -1,0 +1,190 @@
+import type { Diagnostic } from "../harness/engine";
+import type { ReporterOptions } from "./reporter";
+import { makeUrn, parseUrn, stackType } from "./state/urn";
+import { RefreshStep } from "./steps/refresh";
+import type { Step } from "./steps/step";
+import { summary } from "./summary";
+import { shortDiff } from "./values/short-diff";
+import type { Values } from "./values/values";
+
+interface Verb {
+  readonly mark: string;
+  readonly planned: string;
+  readonly doing: string;
+  readonly done: string;
+}
+
+const verbs: Readonly<Record<string, Verb>> = {
+  same: { mark: "", planned: "", doing: "running", done: "" },
+  create: { mark: "+", planned: "create", doing: "creating", done: "created" },
+  update: { mark: "~", planned: "update", doing: "updating", done: "updated" },
+  delete: { mark: "-", planned: "delete", doing: "deleting", done: "deleted" },
+  replace: { mark: "+-", planned: "replace", doing: "replacing", done: "replaced" },
+  "create-replacement": {
+    mark: "++",
+    planned: "create replacement",
+    doing: "creating replacement",
+    done: "created replacement",
+  },
+  "delete-replaced": {
+    mark: "--",
+    planned: "delete original",
+    doing: "deleting original",
+    done: "deleted original",
+  },
+  "discard-replaced": {
+    mark: "< ",
+    planned: "discard original",
+    doing: "discarding original",
+    done: "discarded original",
+  },
+  "remove-pending-replace": {
+    mark: "~",
+    planned: "complete replacement",
+    doing: "completing replacement",
+    done: "completed replacement",
+  },
+  read: { mark: ">", planned: "read", doing: "reading", done: "read" },
+  "read-replacement": {
+    mark: ">>",
+    planned: "read for replacement",
+    doing: "reading for replacement",
+    done: "read for replacement",
+  },
+  "read-discard": { mark: "<", planned: "discard", doing: "discarding", done: "discarded" },
+  refresh: { mark: "~", planned: "refresh", doing: "refreshing", done: "refresh" },
+  import: { mark: "=", planned: "import", doing: "importing", done: "imported" },
+};
+
+/** The lines that a person sees where there is no terminal: one for each event, and a summary. */
+export class Display {
+  readonly #lines: string[] = [];
+  readonly #startedAt = Date.now();
+  readonly #began = new Map<string, number>();
+  /** Components whose outputs are not registered yet, the stack among them. */
+  readonly #open = new Map<string, Step>();
+  readonly #latest = new Map<string, Step>();
+  readonly #diagnostics: Diagnostic[] = [];
+  readonly #stackUrn: string;
+
+  constructor(private readonly options: ReporterOptions) {
+    this.#stackUrn = makeUrn(options, "", stackType, `${options.project}-${options.stack}`);
+    const { command, dryRun } = options;
+    const [doing, noun] = {
+      preview: ["", "update"],
+      up: ["Updating", "update"],
+      refresh: ["Refreshing", "refresh"],
+      destroy: ["Destroying", "destroy"],
+    }[command];
+    this.#line(`${dryRun ? `Previewing ${noun}` : doing} (${options.stack}):`);
+  }
+
+  get output(): string {
+    return this.#lines.map((line) => `${line}\n`).join("");
+  }
+
+  started(step: Step): void {
+    this.#began.set(step.resource.urn, Date.now());
+    this.#latest.set(step.resource.urn, step);
+    if (!step.resource.custom && step.current) this.#open.set(step.resource.urn, step);
+    if (step.op !== "same" && !this.options.dryRun) this.#row(step, verb(step).doing);
+  }
+
+  done(step: Step): void {
+    if (this.#open.has(step.resource.urn) && step.op !== "refresh") return;
+    this.#finished(step);
+  }
+
+  failed(step: Step): void {
+    this.#open.delete(step.resource.urn);
+    this.#row(step, `**${verb(step).doing} failed**`, this.#firstError(step.resource.urn));
+  }
+
+  completed(urn: string): void {
+    const step = this.#open.get(urn);
+    if (!step || urn === this.#stackUrn) return;
+    this.#open.delete(urn);
+    this.#finished(step);
+  }
+
+  diagnostic(diagnostic: Diagnostic): void {
+    if (!diagnostic.ephemeral) this.#diagnostics.push(diagnostic);
+    const urn = diagnostic.urn ?? this.#stackUrn;
+    const step = this.#latest.get(urn);
+    const [first] = withSeverity(diagnostic).split("\n");
+    if (step) this.#row(step, verb(step).doing, first);
+    else this.#line(`    ${this.#describe(urn)} ${urn === this.#stackUrn ? "running" : ""} ${first}`);
+  }
+
+  finish(result: {
+    ok: boolean;
+    oldOutputs: Values;
+    newOutputs: Values;
+    changes: Readonly<Record<string, number>>;
+    forgotten: boolean;
+  }): void {
+    for (const step of this.#open.values()) {
+      const failed = !result.ok && step.resource.urn === this.#stackUrn;
+      if (failed) this.#row(step, step.op === "same" ? "**failed**" : `**${verb(step).doing} failed**`);
+      else this.#finished(step);
+    }
+    const about = (urn: string) => this.#describe(urn);
+    const seconds = Math.round((Date.now() - this.#startedAt) / 1000);
+    for (const line of summary({
+      ...this.options,
+      ...result,
+      about,
+      diagnostics: this.#diagnostics,
+      stackUrn: this.#stackUrn,
+      seconds,
+    })) {
+      this.#line(line);
+    }
+  }
+
+  #finished(step: Step): void {
+    const refreshed =
+      step instanceof RefreshStep && this.options.command === "refresh" ? step.result : undefined;
+    const { mark, done, planned } = verbs[refreshed ?? step.op] ?? verb(step);
+    const optionsChanged = step.op === "same" && step.old && step.old.protect !== step.current?.protect;
+    if (step.op === "same" && !optionsChanged && step.resource.urn !== this.#stackUrn) return;
+    this.#row(step, this.options.dryRun ? planned : done, undefined, mark);
+  }
+
+  #row(step: Step, status: string, message?: string, mark = verb(step).mark): void {
+    const began = this.#began.get(step.resource.urn);
+    const seconds = began === undefined ? 0 : Math.round((Date.now() - began) / 10) / 100;
+    const time =
+      this.options.dryRun || step.op === "same" || status.startsWith("**") || status === ""
+        ? ""
+        : ` (${seconds}s)`;
+    const retained = step.op === "delete" && step.resource.retainOnDelete ? " [retain]" : "";
+    const info = [shortDiff(step), message].filter((part) => part !== undefined && part !== "").join("; ");
+    this.#line(
+      ` ${mark.padEnd(2)} ${this.#describe(step.resource.urn)} ${status}${time}${retained} ${info}`.trimEnd(),
+    );
+  }
+
+  #firstError(urn: string): string | undefined {
+    const error = this.#diagnostics.findLast((d) => d.urn === urn && d.severity === "error");
+    return error && withSeverity(error).split("\n")[0];
+  }
+
+  #describe(urn: string): string {
+    const { type, name } = parseUrn(urn);
+    return `${type} ${name}`;
+  }
+
+  #line(line: string): void {
+    this.#lines.push(line);
+    this.options.onLine(line);
+  }
+}
+
+function verb(step: Step): Verb {
+  return verbs[step.op] ?? { mark: "", planned: step.op, doing: step.op, done: step.op };
+}
+
+export function withSeverity({ severity, message }: Diagnostic): string {
+  return severity === "error" || severity === "warning" ? `${severity}: ${message}` : message;
+}

@@ -1,0 +1,10 @@
+import type { Engine } from "../harness/engine";
+import { FakeStack } from "./stack";
+
+export { FakeStack, type FakeStackOptions } from "./stack";
+
+/** Runs programs without the CLI. For tests and first steps: it is not Pulumi. */
+export const fakeEngine: Engine = {
+  name: "fake",
+  open: async (options) => new FakeStack(options),
+};

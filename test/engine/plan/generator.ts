@@ -1,0 +1,274 @@
+import type { Provider } from "../provider";
+import { Reported, type Run } from "../run";
+import { dependenciesOf, newResource, type Resource } from "../state/resource";
+import { isProviderType, makeUrn, parseProviderReference, parseUrn, stackType } from "../state/urn";
+import { CreateStep } from "../steps/create";
+import { ImportStep } from "../steps/import";
+import { ReadStep } from "../steps/read";
+import { ReplaceStep } from "../steps/replace";
+import { SameStep, SkippedCreateStep } from "../steps/same";
+import type { Settle, Step } from "../steps/step";
+import { keepIgnored } from "../values/diff";
+import { showValue } from "../values/show";
+import type { Values } from "../values/values";
+import type { Goal, ReadGoal } from "../wire/goal";
+import { Aliases } from "./aliases";
+import { stepsFromDiff } from "./changes";
+import type { Targets } from "./targets";
+
+export type Mode = "update" | "destroy" | "refresh";
+
+/** A registration on its way to steps. */
+export interface Registration {
+  readonly goal: Goal;
+  readonly settle: Settle;
+  readonly urn: string;
+  readonly current: Resource;
+  /** What the state has of it; a refresh may exchange it. */
+  old: Resource | undefined;
+}
+
+/**
+ * Decides what is to be done for each resource that the program registers, one at a time. Asks the provider to check
+ * and to compare; changes nothing.
+ */
+export class Generator {
+  readonly urns = new Set<string>();
+  readonly reads = new Set<string>();
+  readonly creates = new Set<string>();
+  readonly sames = new Set<string>();
+  readonly updates = new Set<string>();
+  readonly replaces = new Set<string>();
+  readonly refreshes = new Set<string>();
+  readonly skippedCreates = new Set<string>();
+  /** Entries deleted ahead of time, because something they depend on is deleted before it is replaced. */
+  readonly pendingDeletes = new Set<Resource>();
+  /** New entries that a destroy with a program deletes again at its end. */
+  readonly toDelete: Resource[] = [];
+  readonly aliases: Aliases;
+  readonly olds: Map<string, Resource>;
+  readonly #goals = new Map<string, Goal>();
+  sawError = false;
+
+  constructor(
+    readonly run: Run,
+    readonly mode: Mode,
+    readonly targets: Targets,
+    readonly replaceTargets: Targets,
+  ) {
+    this.aliases = new Aliases(run);
+    this.olds = new Map(run.snapshot.base.filter((r) => !r.delete).map((r) => [r.urn, r]));
+  }
+
+  isReplaceTarget(urn: string, old: Resource | undefined): boolean {
+    return (this.replaceTargets.constrained && this.replaceTargets.names(urn)) || (old?.taint ?? false);
+  }
+
+  hasStep(urn: string): boolean {
+    return [this.creates, this.sames, this.updates, this.run.deletions, this.replaces, this.reads].some((s) =>
+      s.has(urn),
+    );
+  }
+
+  /** Whether the entry was dealt with under its own URN or a new one. */
+  isOperatedOn(urn: string): boolean {
+    const now = this.aliases.takenOver.get(urn) ?? urn;
+    return [this.sames, this.updates, this.replaces, this.reads, this.refreshes].some((s) => s.has(now));
+  }
+
+  prepare(asked: Goal, settle: Settle): Registration {
+    const goal = this.#inherit(asked);
+    const urn = this.#claim(goal.parent, goal.type, goal.name);
+    const old = this.aliases.find(urn, goal, this.olds, this.urns);
+    this.#goals.set(urn, goal);
+    const current = newResource({
+      urn,
+      type: goal.type,
+      custom: goal.custom,
+      inputs: goal.inputs,
+      parent: goal.parent,
+      provider: goal.provider,
+      dependencies: [...goal.dependencies],
+      propertyDependencies: goal.custom ? { ...goal.propertyDependencies } : {},
+      protect: goal.protect ?? false,
+      retainOnDelete: goal.retainOnDelete ?? false,
+      additionalSecretOutputs: [...goal.additionalSecretOutputs],
+      ignoreChanges: [...goal.ignoreChanges],
+      replaceOnChanges: [...goal.replaceOnChanges],
+      customTimeouts: goal.customTimeouts,
+      formerUrn: old && old.urn !== urn ? old.urn : "",
+      deletedWith: goal.deletedWith,
+      replaceWith: [...goal.replaceWith],
+      created: old?.created ?? "",
+      modified: old?.modified ?? "",
+      sourcePosition: goal.sourcePosition,
+    });
+    return { goal, settle, urn, current, old };
+  }
+
+  async steps(registration: Registration): Promise<Step[]> {
+    const { goal, settle, urn, current, old } = registration;
+    const plain = goal.custom && !isProviderType(goal.type);
+    if (this.mode === "refresh" && (plain || this.#dependsOnSkipped(current))) {
+      if (!old) return this.#skip(registration);
+      settle({ resource: old, result: "success", unknown: false });
+      return [];
+    }
+    if (this.mode === "destroy") {
+      if (this.#dependsOnSkipped(current)) {
+        current.outputs = old?.outputs ?? {};
+        return this.#skip(registration);
+      }
+      if (plain && !old) return this.#skip(registration);
+      this.toDelete.push(current);
+      if (plain && old) {
+        this.sames.add(urn);
+        current.inputs = old.inputs;
+        return [new SameStep(old, current, settle)];
+      }
+    }
+    return this.#validated(await this.#update(registration, plain));
+  }
+
+  read(goal: ReadGoal, settle: Settle): Step[] {
+    const urn = this.#claim(goal.parent, goal.type, goal.name);
+    const old = this.olds.get(urn);
+    const { type, id, inputs, parent, provider, dependencies, additionalSecretOutputs } = goal;
+    const current = newResource({
+      ...{ urn, type, custom: true, external: true, id, inputs, parent, provider },
+      dependencies: [...dependencies],
+      additionalSecretOutputs: [...additionalSecretOutputs],
+    });
+    if (old && !old.external && old.id !== id) {
+      this.replaces.add(urn);
+      return [new ReadStep(current, old, true, settle), new ReplaceStep(old, current, undefined)];
+    }
+    if (this.mode === "destroy") this.toDelete.push(current);
+    this.reads.add(urn);
+    return [new ReadStep(current, old, false, settle)];
+  }
+
+  async #update(registration: Registration, plain: boolean): Promise<Step[]> {
+    const { goal, settle, urn, current, old } = registration;
+    const recreating = this.run.deletions.has(urn);
+    if (plain && goal.importId !== "" && !recreating && old?.id !== goal.importId) {
+      return [new ImportStep(current, goal.importId)];
+    }
+    const provider = plain ? await this.run.providers.get(goal.provider) : undefined;
+    const targeted = isProviderType(goal.type) || goal.type === stackType || this.targets.includes(current);
+    if (provider) await this.#check(registration, provider, { recreating, targeted });
+    if (recreating && old) {
+      this.run.deletions.delete(urn);
+      this.replaces.add(urn);
+      const replaces = { old, diff: undefined, oldIsDeletedLater: false };
+      return [new ReplaceStep(old, current, undefined), new CreateStep(current, settle, replaces)];
+    }
+    if (old?.external) {
+      this.creates.add(urn);
+      const replaces = { old, diff: undefined, oldIsDeletedLater: true };
+      return [new CreateStep(current, settle, replaces), new ReplaceStep(old, current, undefined)];
+    }
+    if (targeted) this.targets.add(urn);
+    if (old) return targeted ? stepsFromDiff(this, registration, provider) : this.#carryAlong(old, settle);
+    if (!targeted) return this.#skip(registration);
+    this.creates.add(urn);
+    return [new CreateStep(current, settle)];
+  }
+
+  async #check(
+    registration: Registration,
+    provider: Provider,
+    how: { recreating: boolean; targeted: boolean },
+  ) {
+    const { goal, urn, current, old } = registration;
+    if (!how.targeted) {
+      current.inputs = old?.inputs ?? {};
+      return;
+    }
+    const fresh = !old || how.recreating || old.external || this.isReplaceTarget(urn, old);
+    const news = old ? keepIgnored(old.inputs, goal.inputs, goal.ignoreChanges) : goal.inputs;
+    await this.check(provider, current, fresh ? {} : old.inputs, fresh ? goal.inputs : news);
+  }
+
+  /** Sets the inputs to those checked; ends the command when the provider finds fault with them. */
+  async check(provider: Provider, current: Resource, olds: Values, news: Values): Promise<void> {
+    const { inputs, failures } = await provider.check(current.urn, olds, news);
+    for (const { property, reason } of failures) {
+      const name = `${current.type} resource '${parseUrn(current.urn).name}'`;
+      const value = Object.hasOwn(current.inputs, property) ? current.inputs[property] : undefined;
+      const where = property === "" ? "" : `: property ${property} value ${showValue(value)}`;
+      this.run.reporter.diagnose({
+        severity: "error",
+        message: `${name}${where} has a problem: ${reason}`,
+        urn: current.urn,
+      });
+    }
+    current.inputs = inputs;
+    if (failures.length > 0) throw new Reported(`${current.urn} is invalid`);
+  }
+
+  #skip(registration: Registration): Step[] {
+    this.sames.add(registration.urn);
+    this.skippedCreates.add(registration.urn);
+    return [new SkippedCreateStep(registration.current, registration.settle)];
+  }
+
+  /** An entry that is not to be touched, after those that it needs and the program no longer has. */
+  #carryAlong(old: Resource, settle?: Settle): Step[] {
+    this.urns.add(old.urn);
+    this.sames.add(old.urn);
+    const needed = dependenciesOf(old);
+    if (old.provider !== "") needed.push(parseProviderReference(old.provider).urn);
+    const before = needed.flatMap((urn) => {
+      const dependency = this.olds.get(urn);
+      return dependency && !this.hasStep(urn) && !this.isOperatedOn(urn) ? this.#carryAlong(dependency) : [];
+    });
+    return [...before, new SameStep(old, { ...old }, settle)];
+  }
+
+  #dependsOnSkipped(resource: Resource): boolean {
+    return dependenciesOf(resource).some((urn) => this.skippedCreates.has(urn));
+  }
+
+  /** What is done may not need what is left out. */
+  #validated(steps: Step[]): Step[] {
+    if (!this.targets.constrained && !this.replaceTargets.constrained) return steps;
+    for (const step of steps) {
+      if (!step.current || step instanceof SkippedCreateStep) continue;
+      const missing = dependenciesOf(step.current).find((urn) => this.skippedCreates.has(urn));
+      if (missing === undefined) continue;
+      const message = `Resource '${step.current.urn}' depends on '${missing}' which was not specified in --target list.`;
+      this.run.reporter.diagnose({ severity: "error", message, urn: step.current.urn });
+      this.sawError = true;
+      if (!this.run.dryRun) throw new Reported("untargeted create");
+      this.skippedCreates.delete(missing);
+    }
+    return steps;
+  }
+
+  #claim(parent: string, type: string, name: string): string {
+    if (parent !== "" && !this.urns.has(parent)) throw new Error(`could not find parent resource ${parent}`);
+    const urn = makeUrn(this.run, parent, type, name);
+    if (this.urns.has(urn)) {
+      this.run.reporter.diagnose({
+        severity: "error",
+        message: `Duplicate resource URN '${urn}'; try giving it a unique name`,
+        urn,
+      });
+      throw new Reported("duplicate URN");
+    }
+    this.urns.add(urn);
+    return urn;
+  }
+
+  #inherit(goal: Goal): Goal {
+    const parent = this.#goals.get(goal.parent);
+    if (!parent) return goal;
+    return {
+      ...goal,
+      protect: goal.protect ?? parent.protect,
+      retainOnDelete: goal.retainOnDelete ?? parent.retainOnDelete,
+      deletedWith: goal.deletedWith || parent.deletedWith,
+    };
+  }
+}

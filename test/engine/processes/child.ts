@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import os from "node:os";
+import path from "node:path";
+import readline from "node:readline";
+
+export interface ChildOptions {
+  readonly script: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Goes on when the engine is killed, and gets no Ctrl-C from the terminal, as under the real CLI. */
+  readonly survivesEngine: boolean;
+  onLine(stream: "stdout" | "stderr", line: string): void;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A Node process of ours whose output is read line by line. */
+export class Child {
+  readonly exited: Promise<Exit>;
+  readonly #process: ChildProcess;
+
+  constructor(options: ChildOptions) {
+    const preload = options.survivesEngine ? [] : ["--require", path.join(__dirname, "end-with-parent.cjs")];
+    this.#process = spawn(process.execPath, [...preload, options.script, ...options.args], {
+      cwd: options.cwd,
+      env: environment(options.env),
+      stdio: [options.survivesEngine ? "ignore" : "pipe", "pipe", "pipe"],
+      detached: options.survivesEngine,
+    });
+    const output = (["stdout", "stderr"] as const).map((name) => this.#read(name, options));
+    this.exited = new Promise<Exit>((resolve, reject) => {
+      this.#process.once("error", reject);
+      this.#process.once("exit", (code, signal) => resolve({ code, signal }));
+    }).then(async (exit) => {
+      // What outlives it may hold the pipes open: its output is not worth waiting for.
+      await Promise.race([Promise.all(output), new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
+      return exit;
+    });
+    this.exited.catch(() => undefined);
+  }
+
+  get running(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  async kill(): Promise<void> {
+    if (this.running) this.#process.kill("SIGKILL");
+    await this.exited.catch(() => undefined);
+  }
+
+  #read(name: "stdout" | "stderr", options: ChildOptions): Promise<void> {
+    const input = this.#process[name];
+    if (!input) return Promise.resolve();
+    const lines = readline.createInterface({ input });
+    lines.on("line", (line) => options.onLine(name, line));
+    return new Promise((resolve) => lines.once("close", resolve));
+  }
+}
+
+/** In words, for errors. */
+export function describeExit(exit: Exit): string {
+  return exit.signal === null ? `exited with code ${exit.code}` : `was ended by ${exit.signal}`;
+}
+
+function environment(added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _testRunnersOwn, ...inherited } = process.env;
+  return {
+    NODE_COMPILE_CACHE: path.join(os.tmpdir(), "fake-engine-compile-cache"),
+    ...inherited,
+    ...added,
+  };
+}

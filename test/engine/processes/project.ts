@@ -1,0 +1,50 @@
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { parse } from "yaml";
+
+/** What Pulumi.yaml says about how to run the program. */
+export interface Project {
+  readonly root: string;
+  /** The working directory of program and provider: the folder of `main`. */
+  readonly cwd: string;
+  /** What the runner loads, seen from `cwd`. */
+  readonly entry: string;
+  readonly typescript: boolean;
+  /** The folder of the @pulumi/pulumi that the program resolves. */
+  readonly sdk: string;
+}
+
+export function readProject(root: string): Project {
+  const file = path.join(root, "Pulumi.yaml");
+  if (!fs.existsSync(file)) throw new Error(`no Pulumi.yaml in ${root}`);
+  const yaml: unknown = parse(fs.readFileSync(file, "utf8"));
+  const main = property(yaml, "main");
+  const { cwd, entry } = entryPoint(root, typeof main === "string" ? main : "");
+  return {
+    root,
+    cwd,
+    entry,
+    typescript: property(property(property(yaml, "runtime"), "options"), "typescript") !== false,
+    sdk: sdkFolder(cwd),
+  };
+}
+
+function property(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? new Map(Object.entries(value)).get(key) : undefined;
+}
+
+function entryPoint(root: string, main: string): { cwd: string; entry: string } {
+  const target = path.join(root, main);
+  if (!fs.existsSync(target)) throw new Error(`Pulumi.yaml names ${main} as main, which does not exist`);
+  if (fs.statSync(target).isDirectory()) return { cwd: target, entry: "." };
+  return { cwd: path.dirname(target), entry: path.basename(target) };
+}
+
+function sdkFolder(cwd: string): string {
+  try {
+    return path.dirname(createRequire(path.join(cwd, "_.js")).resolve("@pulumi/pulumi/package.json"));
+  } catch (cause) {
+    throw new Error(`${cwd} can't resolve @pulumi/pulumi: install it there or in a folder above`, { cause });
+  }
+}

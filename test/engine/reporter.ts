@@ -1,0 +1,100 @@
+import { stripVTControlCharacters } from "node:util";
+import type { Diagnostic, EngineEvent, Step as ReportedStep, RunResult } from "../harness/engine";
+import { Display } from "./display";
+import { isProviderType, parseUrn } from "./state/urn";
+import { RefreshStep } from "./steps/refresh";
+import type { Step } from "./steps/step";
+import type { Values } from "./values/values";
+
+export interface ReporterOptions {
+  readonly command: "preview" | "up" | "refresh" | "destroy";
+  readonly dryRun: boolean;
+  readonly project: string;
+  readonly stack: string;
+  readonly showSecrets: boolean;
+  onEvent(event: EngineEvent): void;
+  /** A line that a person sees, as it comes. */
+  onLine(line: string): void;
+}
+
+/** Keeps what happened, and tells it. */
+export class Reporter {
+  readonly diagnostics: Diagnostic[] = [];
+  readonly steps: ReportedStep[] = [];
+  readonly changes: Record<string, number> = {};
+  readonly #display: Display;
+
+  constructor(private readonly options: ReporterOptions) {
+    this.#display = new Display(options);
+  }
+
+  started(step: Step): void {
+    if (isInternal(step)) return;
+    this.#display.started(step);
+    this.options.onEvent({ kind: "step-started", ...describe(step) });
+  }
+
+  done(step: Step): void {
+    if (isInternal(step)) return;
+    const refreshed = step instanceof RefreshStep && this.options.command === "refresh";
+    if (step.logical || refreshed) {
+      const op = refreshed ? step.result : step.op;
+      this.changes[op] = (this.changes[op] ?? 0) + 1;
+    }
+    this.#display.done(step);
+    const described = describe(step);
+    this.steps.push(described);
+    this.options.onEvent({ kind: "step-done", ...described });
+  }
+
+  failed(step: Step, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.diagnose({ severity: "error", message, ...(isInternal(step) ? {} : { urn: step.resource.urn }) });
+    if (isInternal(step)) return;
+    this.#display.failed(step);
+    this.options.onEvent({ kind: "step-failed", ...describe(step) });
+  }
+
+  diagnose(reported: Diagnostic): void {
+    if (reported.severity === "debug") return;
+    const diagnostic = { ...reported, message: stripVTControlCharacters(reported.message) };
+    this.diagnostics.push(diagnostic);
+    this.#display.diagnostic(diagnostic);
+    this.options.onEvent({ kind: "diagnostic", ...diagnostic });
+  }
+
+  /** The program said what a component came to: it is complete. */
+  registeredOutputs(urn: string): void {
+    this.#display.completed(urn);
+  }
+
+  finish(result: {
+    ok: boolean;
+    oldOutputs: Values;
+    newOutputs: Values;
+    forgotten: boolean;
+  }): Pick<RunResult, "output" | "steps" | "changes" | "diagnostics"> {
+    this.#display.finish({ ...result, changes: this.changes });
+    const { steps, changes, diagnostics } = this;
+    return { output: this.#display.output, steps, changes, diagnostics };
+  }
+}
+
+/** The default provider comes and goes without anybody hearing of it. */
+function isInternal(step: Step): boolean {
+  return isProviderType(step.resource.type);
+}
+
+function describe(step: Step): ReportedStep {
+  const { urn, type } = step.resource;
+  const { diff } = step;
+  return {
+    op: step.op,
+    urn,
+    name: parseUrn(urn).name,
+    type,
+    ...(diff && diff.changed.length > 0 ? { diffs: diff.changed } : {}),
+    ...(diff && diff.replaces.length > 0 ? { replaces: diff.replaces } : {}),
+    ...(diff && Object.keys(diff.detailed).length > 0 ? { detailed: diff.detailed } : {}),
+  };
+}

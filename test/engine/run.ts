@@ -1,0 +1,21 @@
+import type { Executor } from "./executor";
+import type { Providers } from "./providers";
+import type { Reporter } from "./reporter";
+import type { Snapshot } from "./state/snapshot";
+
+/** What the parts of one command share. */
+export interface Run {
+  readonly project: string;
+  readonly stack: string;
+  readonly dryRun: boolean;
+  readonly continueOnError: boolean;
+  readonly snapshot: Snapshot;
+  readonly providers: Providers;
+  readonly reporter: Reporter;
+  readonly executor: Executor;
+  /** URNs whose deletion this command has planned. */
+  readonly deletions: Set<string>;
+}
+
+/** Ends a command whose reason was reported already. */
+export class Reported extends Error {}

@@ -1,0 +1,118 @@
+import type { Deployment, PendingOperation } from "../../harness/engine";
+import { manifest, type StateFile } from "./file";
+import { fromState, type Resource, toState } from "./resource";
+
+export interface Operation {
+  readonly resource: Resource;
+  readonly type: PendingOperation["type"];
+}
+
+/**
+ * The state while a command runs: what it made so far, in the order of completion, then what was there before and
+ * has not been dealt with. Written after each step, and before each call to a provider.
+ */
+export class Snapshot {
+  /** What was there when the command began; a refresh replaces the list. */
+  base: Resource[];
+  readonly leftOverOperations: readonly Operation[];
+  readonly #made: Resource[] = [];
+  readonly #done = new Set<Resource>();
+  readonly #pending = new Set<Operation>();
+  #behind = true;
+
+  constructor(
+    private readonly file: StateFile,
+    private readonly dryRun: boolean,
+  ) {
+    const deployment = file.read();
+    this.base = (deployment.resources ?? []).map(fromState);
+    this.leftOverOperations = (deployment.pending_operations ?? []).map((operation) => ({
+      resource: fromState(operation.resource),
+      type: operation.type,
+    }));
+  }
+
+  /** Records that a call to the provider is about to be made. The function returned records its end. */
+  begin(type: Operation["type"], resource: Resource): () => void {
+    const operation = { type, resource };
+    this.#pending.add(operation);
+    this.write();
+    return () => void this.#pending.delete(operation);
+  }
+
+  made(resource: Resource): void {
+    this.#made.push(resource);
+  }
+
+  done(resource: Resource): void {
+    this.#done.add(resource);
+  }
+
+  /** Puts what a refresh found in the place of an entry. */
+  exchange(old: Resource, current: Resource | undefined): void {
+    this.base = this.base.flatMap((resource) => (resource !== old ? resource : current ? current : []));
+  }
+
+  resources(): Resource[] {
+    return [...this.#made, ...this.base].filter((resource) => !this.#done.has(resource));
+  }
+
+  /** The latest entry for a URN that is not waiting to be deleted. */
+  find(urn: string): Resource | undefined {
+    return this.resources().find((resource) => resource.urn === urn && !resource.delete);
+  }
+
+  /** Nothing changed that matters; the next write, at the latest the last one, takes it along. */
+  writeLater(): void {
+    this.#behind = true;
+  }
+
+  /** Writes what was put off. */
+  flush(): void {
+    if (this.#behind) this.write();
+  }
+
+  write(): void {
+    this.#behind = false;
+    if (this.dryRun) return;
+    const renamed = this.#renamedUrns();
+    const operations = [
+      ...this.#pending,
+      ...this.leftOverOperations.filter((operation) => operation.type === "creating"),
+    ];
+    const deployment: Deployment = {
+      manifest: manifest(),
+      resources: this.resources().map((resource) => toState(withUrns(resource, renamed))),
+      ...(operations.length === 0
+        ? {}
+        : {
+            pending_operations: operations.map(({ resource, type }) => ({
+              resource: toState(resource),
+              type,
+            })),
+          }),
+      metadata: {},
+    };
+    this.file.write(deployment);
+  }
+
+  #renamedUrns(): Map<string, string> {
+    return new Map(this.#made.filter((r) => r.formerUrn !== "").map((r) => [r.formerUrn, r.urn]));
+  }
+}
+
+/** What still points at the former URN of a renamed resource points at the new one in the file. */
+function withUrns(resource: Resource, renamed: Map<string, string>): Resource {
+  if (renamed.size === 0) return resource;
+  const now = (urn: string) => renamed.get(urn) ?? urn;
+  return {
+    ...resource,
+    parent: now(resource.parent),
+    dependencies: resource.dependencies.map(now),
+    propertyDependencies: Object.fromEntries(
+      Object.entries(resource.propertyDependencies).map(([key, urns]) => [key, urns.map(now)]),
+    ),
+    deletedWith: now(resource.deletedWith),
+    replaceWith: resource.replaceWith.map(now),
+  };
+}

@@ -1,0 +1,75 @@
+import { InitError } from "../provider";
+import type { Run } from "../run";
+import type { Resource } from "../state/resource";
+import type { Snapshot } from "../state/snapshot";
+import { isProviderType } from "../state/urn";
+import { type Diff, identical, invert } from "../values/diff";
+import { now, type Step } from "./step";
+
+/** Brings one entry of the state up to date with what exists. */
+export class RefreshStep implements Step {
+  readonly op = "refresh";
+  readonly logical = false;
+  /** The entry afterwards; nothing where the object is gone. */
+  current: Resource | undefined;
+  diff: Diff | undefined;
+
+  constructor(
+    readonly old: Resource,
+    /** With a program, entries are exchanged one by one; without, the caller exchanges the whole list. */
+    private readonly oneByOne: boolean,
+  ) {
+    this.current = old;
+  }
+
+  get resource(): Resource {
+    return this.old;
+  }
+
+  /** What a person is told that it came to. */
+  get result(): "same" | "update" | "delete" {
+    if (!this.current) return "delete";
+    return this.current === this.old || !this.diff?.changes ? "same" : "update";
+  }
+
+  begin(snapshot: Snapshot): (saved: boolean) => void {
+    return (saved) => {
+      if (!this.oneByOne || !saved || this.current === this.old) return;
+      snapshot.exchange(this.old, this.current);
+      snapshot.write();
+    };
+  }
+
+  async apply(run: Run): Promise<void> {
+    if (!this.old.custom || isProviderType(this.old.type) || this.old.pendingReplacement) return;
+    const provider = await run.providers.get(this.old.provider);
+    const { urn, id, inputs, outputs } = this.old;
+    const { read, initErrors } = await provider.read(urn, id, inputs, outputs).then(
+      (read) => ({ read, initErrors: [] as string[] }),
+      (error: unknown) => {
+        if (!(error instanceof InitError)) throw error;
+        const message = `Refreshed resource is in an unhealthy state:\n* ${error.reasons.join("\n* ")}`;
+        run.reporter.diagnose({ severity: "warning", message, urn });
+        return { read: { id: error.id, outputs: error.outputs, inputs }, initErrors: [...error.reasons] };
+      },
+    );
+    if (read.id === "") {
+      this.current = undefined;
+      return;
+    }
+    const current = {
+      ...this.old,
+      id: read.id,
+      inputs: read.inputs ?? inputs,
+      outputs: read.outputs,
+      initErrors,
+    };
+    this.current = current;
+    if (!identical(current.inputs, inputs) || !identical(current.outputs, outputs)) current.modified = now();
+    if (this.old.external) return;
+    // Asked the wrong way round, on purpose: what would an update with the program's inputs now have to do?
+    this.diff = invert(
+      await provider.diff(urn, current.id, current.inputs, current.outputs, inputs, this.old.ignoreChanges),
+    );
+  }
+}

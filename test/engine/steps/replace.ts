@@ -1,0 +1,25 @@
+import type { Resource } from "../state/resource";
+import type { Diff } from "../values/diff";
+import type { Step } from "./step";
+
+/** Tells people of a replacement as a whole; the work is in a create and a delete. */
+export class ReplaceStep implements Step {
+  readonly op = "replace";
+  readonly logical = true;
+
+  constructor(
+    readonly old: Resource,
+    readonly current: Resource,
+    readonly diff: Diff | undefined,
+  ) {}
+
+  get resource(): Resource {
+    return this.current;
+  }
+
+  begin(): () => void {
+    return () => undefined;
+  }
+
+  async apply(): Promise<void> {}
+}

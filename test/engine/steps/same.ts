@@ -1,0 +1,71 @@
+import type { Run } from "../run";
+import type { Resource } from "../state/resource";
+import type { Snapshot } from "../state/snapshot";
+import { isProviderType } from "../state/urn";
+import type { RegistrationResult, Settle, Step } from "./step";
+
+/** Keeps what there is; options of the resource may still change in the state. */
+export class SameStep implements Step {
+  readonly op = "same";
+  readonly logical = true;
+
+  constructor(
+    readonly old: Resource,
+    readonly current: Resource,
+    /** Absent where the step only carries an old entry along, because another one needs it. */
+    private readonly answer?: Settle,
+  ) {}
+
+  get resource(): Resource {
+    return this.current;
+  }
+
+  begin(snapshot: Snapshot): (saved: boolean) => void {
+    return (saved) => {
+      if (!saved) return;
+      snapshot.done(this.old);
+      snapshot.made(this.current);
+      if (JSON.stringify(this.old) === JSON.stringify({ ...this.current, formerUrn: "" }))
+        snapshot.writeLater();
+      else snapshot.write();
+    };
+  }
+
+  async apply(run: Run): Promise<void> {
+    this.current.id = this.old.id;
+    this.current.outputs = this.old.outputs;
+    if (isProviderType(this.current.type) && this.answer) {
+      const reference = `${this.current.urn}::${this.current.id}`;
+      if (!run.providers.has(reference)) await run.providers.configure(reference, this.old.inputs);
+    }
+  }
+
+  settle(result: RegistrationResult): void {
+    this.answer?.({ resource: this.current, result, unknown: false });
+  }
+}
+
+/** A resource that would be created but was left out of the operation: the program learns nothing, nor does the state. */
+export class SkippedCreateStep implements Step {
+  readonly op = "same";
+  readonly logical = true;
+
+  constructor(
+    readonly current: Resource,
+    private readonly answer: Settle,
+  ) {}
+
+  get resource(): Resource {
+    return this.current;
+  }
+
+  begin(): () => void {
+    return () => undefined;
+  }
+
+  async apply(): Promise<void> {}
+
+  settle(result: RegistrationResult): void {
+    this.answer({ resource: this.current, result, unknown: true });
+  }
+}

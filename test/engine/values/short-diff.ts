@@ -1,0 +1,28 @@
+import type { Step } from "../steps/step";
+import { type ChangeKind, detailedDiff } from "./diff";
+import { parsePath } from "./paths";
+
+/** What changed, in the few characters that a row has: `[diff: +labels-publicIp~flavor]`. */
+export function shortDiff(step: Step): string | undefined {
+  if (step.op === "same")
+    return step.old && step.old.protect !== step.current?.protect ? "[diff: ~protect]" : undefined;
+  if (!step.old || !step.diff || !step.diff.changes) return undefined;
+  const compared = Object.keys(step.diff.detailed).length > 0;
+  const places = compared
+    ? step.diff.detailed
+    : detailedDiff(step.old.inputs, step.current?.inputs ?? step.old.inputs);
+  const kinds = new Map<string, ChangeKind>();
+  for (const [place, kind] of Object.entries(places)) {
+    const [key, ...deeper] = parsePath(place);
+    if (typeof key === "string" && !key.startsWith("__")) kinds.set(key, deeper.length > 0 ? "update" : kind);
+  }
+  const named = (kind: ChangeKind) =>
+    [...kinds]
+      .filter(([, k]) => k === kind)
+      .map(([key]) => key)
+      .sort()
+      .join(",");
+  const [added, deleted, updated] = [named("add"), named("delete"), named("update")];
+  if (kinds.size === 0) return undefined;
+  return `[diff: ${added && `+${added}`}${deleted && `-${deleted}`}${updated && `~${updated}`}]`;
+}

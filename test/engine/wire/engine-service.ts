@@ -1,0 +1,37 @@
+import type * as grpc from "@grpc/grpc-js";
+import { EngineService, type IEngineServer } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import * as engine from "@pulumi/pulumi/proto/engine_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import type { Diagnostic } from "../../harness/engine";
+import { notReproduced, unary } from "./serve";
+
+const severities: readonly Diagnostic["severity"][] = ["debug", "info", "warning", "error"];
+
+/** What a program and a provider can tell the engine: messages, and which resource is the root. */
+export function addEngineService(server: grpc.Server, log: (diagnostic: Diagnostic) => void): void {
+  let root = "";
+  const service: IEngineServer = {
+    log: unary((request: engine.LogRequest) => {
+      log({
+        severity: severities[request.getSeverity()] ?? "info",
+        message: request.getMessage(),
+        ...(request.getUrn() === "" ? {} : { urn: request.getUrn() }),
+        ...(request.getEphemeral() ? { ephemeral: true } : {}),
+      });
+      return new Empty();
+    }),
+    getRootResource: unary(() => {
+      const response = new engine.GetRootResourceResponse();
+      response.setUrn(root);
+      return response;
+    }),
+    setRootResource: unary((request: engine.SetRootResourceRequest) => {
+      root = request.getUrn();
+      return new engine.SetRootResourceResponse();
+    }),
+    startDebugging: unary(notReproduced("debugging")),
+    // Whatever version a program asks for, it gets the fake.
+    requirePulumiVersion: unary(() => new engine.RequirePulumiVersionResponse()),
+  };
+  server.addService(EngineService, service);
+}

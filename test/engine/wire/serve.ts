@@ -1,0 +1,55 @@
+import * as grpc from "@grpc/grpc-js";
+
+/** Messages of any size: a state of thousands of resources goes through. */
+export const channelOptions = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
+
+export interface Served {
+  readonly address: string;
+  /** Cuts what is open. */
+  close(): void;
+}
+
+export async function serve(register: (server: grpc.Server) => void): Promise<Served> {
+  const server = new grpc.Server(channelOptions);
+  register(server);
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  return { address: `127.0.0.1:${port}`, close: () => server.forceShutdown() };
+}
+
+/** What a call is answered with when it fails. */
+export class Status extends Error {
+  constructor(
+    readonly code: grpc.status,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A handler as a plain function of the request. */
+export function unary<Request, Response>(
+  handle: (request: Request) => Promise<Response> | Response,
+): grpc.handleUnaryCall<Request, Response> {
+  return (call, callback) => {
+    Promise.resolve()
+      .then(() => handle(call.request))
+      .then(
+        (response) => callback(null, response),
+        (error: unknown) => {
+          const message = error instanceof Error ? error.message : String(error);
+          const code = error instanceof Status ? error.code : grpc.status.UNKNOWN;
+          callback({ code, details: message }, null);
+        },
+      );
+  };
+}
+
+export function notReproduced(what: string): () => never {
+  return () => {
+    throw new Status(grpc.status.UNIMPLEMENTED, `the fake engine does not have ${what}`);
+  };
+}
