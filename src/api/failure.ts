@@ -69,7 +69,9 @@ export function interruption(
   };
   if (outer?.aborted)
     return new CloudInfraError("aborted", "it was interrupted", { ...details, cause: outer.reason });
-  const message = `the service gave no answer within ${duration(deadline.ms)}`;
+  const message = last
+    ? `no success within ${duration(deadline.ms)}: ${last.summary}`
+    : `the service gave no answer within ${duration(deadline.ms)}`;
   return new CloudInfraError("timeout", message, { ...details, cause: last });
 }
 

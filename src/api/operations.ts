@@ -41,11 +41,7 @@ export function createOperations(
   function toOperation(body: OperationBody, id: string, url: string, reply: ApiReply): Operation {
     const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
     const named = body.resource_id ?? body.resource ?? body.result;
-    const linked =
-      resultUrl !== undefined && isOwnHost(resultUrl, endpoint)
-        ? readLink(resultUrl, url, endpoint)
-        : undefined;
-    return {
+    const seen = {
       id,
       url,
       status,
@@ -53,10 +49,9 @@ export function createOperations(
       resultUrl,
       startedAt,
       finishedAt,
-      error: problemOf(body.error, redact),
-      resource: named ?? (linked?.collection === undefined ? undefined : linked.id),
       retryAfterMs: reply.retryAfterMs,
     };
+    return { ...seen, error: problemOf(body.error, redact), resource: named ?? resultIdOf(seen, endpoint) };
   }
 
   function addressOf(reply: ApiReply): { url: string; id: string } | undefined {
@@ -95,11 +90,19 @@ export function resultIdOf(operation: Operation, endpoint: Endpoint): string | u
   return link.collection === undefined || link.collection === "operations" ? resource : link.id;
 }
 
-/** An `error` member that is not empty: a problem document, or whatever else was put there. */
+/** An `error` that says anything at all: a problem document, or whatever else was put there. */
 function problemOf(error: unknown, redact: (text: string) => string): Problem | undefined {
-  if (error === undefined || error === null || error === false || error === "") return undefined;
+  if (isBlank(error)) return undefined;
   const cleaned: unknown = JSON.parse(redact(JSON.stringify(error)));
-  const problem = parseProblem(cleaned);
-  if (problem !== undefined || typeof cleaned === "object") return problem;
-  return { detail: String(cleaned), errors: [], extensions: {} };
+  return parseProblem(cleaned) ?? { detail: asText(cleaned), errors: [], extensions: {} };
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Nothing, or a document of nothing but empty members, as some languages write "no error". */
+function isBlank(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).every(isBlank);
+  return value === undefined || value === null || value === false || value === "" || value === 0;
 }

@@ -1,5 +1,4 @@
 import type { Dispatcher } from "undici";
-import { CloudInfraError } from "../diagnostics/error";
 import { pauseMs } from "../operations/backoff";
 import type { Clock } from "../operations/clock";
 import { type Deadline, limitOf, remainingMs, within } from "../operations/deadline";
@@ -10,7 +9,8 @@ import { type Failed, failureOf, interruption, outOfTime, stillUnsure } from "./
 import type { Limits } from "./limits";
 import { isUnreadable, isUnsure, mayRetry, type Outcome, type RetryOptions } from "./retry";
 import { retryAfterMs } from "./retry-after";
-import { exchange, transportFailure, type WireReply, type WireRequest } from "./transport";
+import { exchange, transportFailure, type WireReply } from "./transport";
+import { type ApiRequest, headersOf, urlOf } from "./wire";
 
 /** How long a call may take, and who may end it earlier. */
 export interface CallOptions {
@@ -18,24 +18,6 @@ export interface CallOptions {
   deadline: Deadline;
   /** Ends it at once. */
   signal?: AbortSignal | undefined;
-}
-
-/** A request of this API. */
-export interface ApiRequest {
-  readonly method: WireRequest["method"];
-  /** Below the endpoint's base, percent-encoded; or a whole URL of the endpoint's origin. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
-  /** JSON text, sent as it is on every try. */
-  readonly body?: string | undefined;
-  /** Makes a POST repeatable (§4.7). */
-  readonly idempotencyKey?: string | undefined;
-  /** Revision tag without quotes; makes a PUT repeatable (§4.5). */
-  readonly ifMatch?: string | undefined;
-  /** A success without a body is no answer to this request. @default false */
-  readonly needsBody?: boolean | undefined;
-  /** Its address always exists in this API: a 404 without a problem document means another service. @default false */
-  readonly collection?: boolean | undefined;
 }
 
 /** A success. */
@@ -143,11 +125,15 @@ export function createSend(parts: RequestParts): Send {
       limits.answered(status);
       return { kind: "reply", reply };
     } catch (error) {
-      // Whoever ends the call in the middle of a try does not know either whether it arrived.
-      if (signal.aborted) seen.unsure = true;
-      if (signal.aborted) throw signal.reason;
+      if (signal.aborted) {
+        // Whoever ends a call in the middle of a try can't know whether it arrived.
+        seen.unsure = true;
+        throw signal.reason;
+      }
       if (limit.signal.aborted) return { kind: "silence" };
-      return { kind: "failure", failure: transportFailure(error), error };
+      const failure = transportFailure(error);
+      if (failure === undefined) throw error;
+      return { kind: "failure", failure, error };
     } finally {
       limit.release();
       leave();
@@ -173,33 +159,6 @@ export function createSend(parts: RequestParts): Send {
 function isUsable(request: ApiRequest, reply: WireReply): boolean {
   const success = reply.status >= 200 && reply.status < 300;
   return success && reply.body.kind !== "too large" && !isUnreadable(request, reply);
-}
-
-function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL {
-  const url = new URL(path.startsWith("/") ? endpoint.base + path : path);
-  // The last gate: whatever link led here, the token leaves for no other origin.
-  if (url.origin !== endpoint.origin) {
-    throw new CloudInfraError("bad_reply", `a link leads away from the service, to ${url.origin}`);
-  }
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) url.searchParams.set(name, value);
-  }
-  return url;
-}
-
-function headersOf(
-  { body, idempotencyKey, ifMatch }: ApiRequest,
-  token: string,
-  userAgent: string,
-): Record<string, string> {
-  return {
-    accept: "application/json, application/problem+json",
-    authorization: `Bearer ${token}`,
-    "user-agent": userAgent,
-    ...(body === undefined ? {} : { "content-type": "application/json" }),
-    ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-    ...(ifMatch === undefined ? {} : { "if-match": `"${ifMatch}"` }),
-  };
 }
 
 function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Failed): ApiReply {

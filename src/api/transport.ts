@@ -74,12 +74,11 @@ const NEVER_SENT = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 const FINAL =
-  /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL_|UND_ERR_INVALID_ARG|ERR_INVALID_)/;
+  /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL_|UND_ERR_INVALID_ARG|ERR_INVALID_|EPROTO$)/;
 
-/** Reads what undici or Node threw. */
-export function transportFailure(error: unknown): TransportFailure {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const final = FINAL.test(code);
-  const message = error instanceof Error && error.message !== "" ? error.message : code;
-  return { words: message || "unknown", neverSent: final || NEVER_SENT.has(code), final };
+/** Reads what undici or Node threw; undefined for what neither of them would throw: a bug of ours. */
+export function transportFailure(error: unknown): TransportFailure | undefined {
+  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return undefined;
+  const final = FINAL.test(error.code);
+  return { words: error.message || error.code, neverSent: final || NEVER_SENT.has(error.code), final };
 }

@@ -57,6 +57,10 @@ const HINTS: Partial<Record<ErrorCode, Hint>> = {
 
 function refusal(error: CloudInfraError, properties: readonly string[]): string | undefined {
   if (error.status === 413) return "the request is too large for the service: make the values shorter";
+  if (error.method === "POST") {
+    const what = properties.length > 0 ? properties.map((name) => `\`${name}\``).join(", ") : "the arguments";
+    return `correct ${what} in the program and run \`pulumi up\` again`;
+  }
   if (error.method !== "PUT") return undefined;
   const names = properties.length > 0 ? properties.map((name) => `"${name}"`).join(", ") : '"…"';
   return (
