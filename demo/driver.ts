@@ -34,9 +34,14 @@ export interface Setting {
 
 /** What Pulumi's child processes leave in temporary folders (caches, mostly) goes with the rest of the demo. */
 export function childEnvironment({ root }: Setting): Record<string, string> {
-  const temporary = path.join(root, "tmp");
+  const temporary = temporaryFolder(root);
   mkdirSync(temporary, { recursive: true });
   return { TMPDIR: temporary, TEMP: temporary, TMP: temporary };
+}
+
+/** In the environment of the children only, so that it also tells them from a user's own processes. */
+export function temporaryFolder(root: string): string {
+  return path.join(root, "children");
 }
 
 /** A command ended badly; what it had to say has been shown. */

@@ -6,7 +6,7 @@ import { liveRows, plainRows } from "./rows";
 /** The stand-in for Pulumi's engine that the tests use: it shows what the package does where there is no CLI. */
 export async function fakeDriver(setting: Setting): Promise<Driver> {
   const { dir, endpoint, token, live, interrupted } = setting;
-  const stack = await fakeEngine().open({
+  const stack = await fakeEngine.open({
     dir,
     project: "quickstart",
     stack: "demo",
@@ -29,7 +29,7 @@ export async function fakeDriver(setting: Setting): Promise<Driver> {
 
 function summary({ ok, changes, outputs, diagnostics }: RunResult): string {
   const problems = diagnostics
-    .filter(({ ephemeral }) => !ephemeral)
+    .filter(({ ephemeral, severity }) => !ephemeral && severity !== "debug")
     .map(({ severity, message }) => `${severity}: ${message}`);
   const counts = Object.entries(changes).map(([op, count]) => `${count} ${op}`);
   const values = ok

@@ -2,7 +2,15 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
 import { isolatedEnvironment } from "../test/harness/pulumi-environment";
-import { childEnvironment, type DemoCommand, type Driver, type Setting, StepFailed } from "./driver";
+import {
+  childEnvironment,
+  type DemoCommand,
+  type Driver,
+  type Setting,
+  StepFailed,
+  temporaryFolder,
+} from "./driver";
+import { killMarked } from "./leftovers";
 
 /** What the CLI gets to end by itself after a Ctrl-C. */
 const GRACE_MS = 20_000;
@@ -39,7 +47,7 @@ export async function pulumiDriver(file: string, setting: Setting): Promise<Driv
       const code = await show(file, ARGUMENTS[command], setting, env);
       if (code !== 0) throw new StepFailed(`\`pulumi ${command}\` ended with ${code}`);
     },
-    close: async () => {},
+    close: () => killMarked(temporaryFolder(setting.root)),
   };
 }
 

@@ -5,6 +5,7 @@ import path from "node:path";
 import { type Emulator, startEmulator } from "../src/emulator";
 import { pulumiOnPath } from "../test/harness/pulumi-environment";
 import { type DemoCommand, type Driver, type Setting, StepFailed } from "./driver";
+import { fakeDriver } from "./fake";
 import { aborted, watchInterruption } from "./interruption";
 import { type DemoOptions, parseOptions, USAGE } from "./options";
 import { pulumiDriver } from "./pulumi-cli";
@@ -63,7 +64,6 @@ async function openDriver({ engine }: DemoOptions, setting: Setting): Promise<Dr
   const pulumi = engine === "fake" ? undefined : pulumiOnPath();
   if (pulumi) return pulumiDriver(pulumi, setting);
   if (engine === "pulumi") throw new StepFailed("there is no `pulumi` on PATH");
-  const { fakeDriver } = await import("./fake"); // loads the SDK, which the real CLI's way does not need
   return fakeDriver(setting);
 }
 

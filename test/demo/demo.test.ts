@@ -1,0 +1,91 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { pulumiOnPath } from "../harness/pulumi-environment";
+import { type DemoPlace, demoPlace } from "./run-demo";
+
+const ENGINES = pulumiOnPath() ? ["fake", "pulumi"] : ["fake"];
+
+let place: DemoPlace;
+beforeEach(() => {
+  place = demoPlace();
+});
+afterEach(() => place.remove());
+
+/** Processes may take a moment to end after the one that started them. */
+async function expectNothingLeft(): Promise<void> {
+  await vi.waitFor(() => expect(place.processes()).toEqual([]), { timeout: 10_000 });
+  expect(place.leftFiles()).toEqual([]);
+}
+
+describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) => {
+  it("plays the whole life of the quickstart in plain lines and leaves nothing behind", async () => {
+    const { code, output } = await place.start("--engine", engine).end;
+    expect(code, output).toBe(0);
+    expect(output).toContain(engine === "fake" ? "It is NOT Pulumi" : "Engine:  pulumi v3");
+    expect(output).not.toContain("\u001b");
+    const headings = output.match(/── \d of 5 · .*\(pulumi \w+\)/g) ?? [];
+    expect(headings.map((heading) => heading.match(/pulumi (\w+)/)?.[1])).toEqual([
+      "preview",
+      "up",
+      "preview",
+      "up",
+      "destroy",
+    ]);
+    expect(output).toMatch(/- flavor: "small",\n\s+\+ flavor: "large",/);
+    expect(output).toMatch(/creating \d+ %/);
+    const requests = [...output.matchAll(/requests to the service: (\d+)/g)].map(([, count]) =>
+      Number(count),
+    );
+    expect(requests).toEqual([0, expect.any(Number), 0, expect.any(Number), expect.any(Number)]);
+    expect(Math.min(...requests.filter((_, index) => index !== 0 && index !== 2))).toBeGreaterThan(0);
+    await expectNothingLeft();
+  });
+
+  it("with --keep it leaves the service up until Ctrl-C and prints what can be typed elsewhere", async () => {
+    const demo = place.start("--keep", "--engine", engine);
+    await demo.wrote(engine === "fake" ? "# With `pulumi`" : "pulumi destroy ");
+    expect(demo.output()).not.toContain("of 5");
+    const { stdout } = await typed(demo.output());
+    expect(stdout).toContain(engine === "fake" ? '"name":"web-' : "5 unchanged");
+    demo.interrupt();
+    const { code, output } = await demo.end;
+    expect(code, output).toBe(0);
+    await expectNothingLeft();
+  });
+
+  it("cleans up after Ctrl-C in the middle of an up", async () => {
+    const demo = place.start("--engine", engine);
+    await demo.wrote("about");
+    demo.interrupt();
+    const { code, output } = await demo.end;
+    expect(code, output).toBe(130);
+    expect(output).toContain("Interrupted; everything is removed.");
+    expect(output).not.toContain("3 of 5");
+    await expectNothingLeft();
+  });
+});
+
+it("says so, and fails, where the real CLI is asked for and not on PATH", async () => {
+  place.remove();
+  place = demoPlace({ PATH: "/nowhere" });
+  const { code, output } = await place.start("--engine", "pulumi").end;
+  expect(code).toBe(1);
+  expect(output).toContain("there is no `pulumi` on PATH");
+  await expectNothingLeft();
+});
+
+it("explains its options where it is given a wrong one", async () => {
+  const { code, output } = await place.start("--engine", "terraform").end;
+  expect(code).toBe(2);
+  expect(output).toContain('There is no engine "terraform".');
+  expect(output).toContain("--keep");
+});
+
+/** Types the printed lines into a shell of another terminal, up to the first that asks the service or the stack. */
+async function typed(output: string): Promise<{ stdout: string }> {
+  const lines = output.slice(output.indexOf("another terminal:")).split("\n").slice(1);
+  const last = lines.findIndex((line) => line.includes("/instances") || line.startsWith("pulumi preview"));
+  expect(last).toBeGreaterThan(0);
+  return promisify(execFile)("sh", ["-ec", lines.slice(0, last + 1).join("\n")]);
+}
