@@ -3,7 +3,7 @@ import type { Reply } from "./reply";
 import type { EmulatorRequest } from "./request";
 
 /** How long a first reply is kept (§4.7), in milliseconds. */
-export const retentionMs = 24 * 60 * 60 * 1000;
+const retentionMs = 24 * 60 * 60 * 1000;
 
 const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 

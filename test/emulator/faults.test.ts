@@ -107,6 +107,7 @@ describe("a fault on demand", () => {
     const below = emulator.fail({ kind: "status", path: "/v1/operations/", times: Number.POSITIVE_INFINITY });
     emulator.fail({ kind: "status", status: 500, method: "get", path: "/v1/instances", after: 1, times: 2 });
     emulator.fail({ kind: "status", status: 504, path: /^\/v1\/projects\/prj-\d$/ });
+    expect(await status("PATCH", "/v1/instances")).toBe(405);
     const seen: number[] = [];
     for (let n = 0; n < 4; n++) seen.push(await status("GET", "/v1/instances?limit=5"));
     expect(seen).toEqual([200, 500, 500, 200]);

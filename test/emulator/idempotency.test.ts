@@ -37,7 +37,7 @@ test("a key that comes back with another body, or at another endpoint, is refuse
   for (const answer of [
     await call("POST", "/v1/instances", { ...body, name: "other" }, key),
     await call("POST", "/v1/instances", respelled, key),
-    await call("POST", "/v1/projects", { name: "p", region: "eu-1" }, key),
+    await call("POST", "/v1/projects", body, key),
   ]) {
     expect(answer.status).toBe(422);
     expect(answer.body.code).toBe("idempotency_key_reused");
@@ -53,8 +53,8 @@ test("a key that is no UUID v4 is refused, whatever its case is taken", async ()
     expect([answer.status, answer.body.code]).toEqual([400, "invalid_idempotency_key"]);
   }
   const key = randomUUID();
-  const first = await call("POST", "/v1/projects", body, { "idempotency-key": key });
-  const again = await call("POST", "/v1/projects", body, { "idempotency-key": key.toUpperCase() });
+  const first = await call("POST", "/v1/projects", body, { "idempotency-key": key.toUpperCase() });
+  const again = await call("POST", "/v1/projects", body, { "idempotency-key": key });
   expect(again.text).toBe(first.text);
   expect(emulator.projects.size).toBe(1);
 });

@@ -33,6 +33,17 @@ test("pages follow one another by cursor, 50 items each unless limit says otherw
   );
 });
 
+test("pages of a filtered list hold what passes the filter, all of it, once", async () => {
+  const service = await open();
+  for (let n = 0; n < 30; n++)
+    service.emulator.addInstance({ name: `i${n}`, labels: { third: String(n % 3) } });
+  expect(await everyPage(service, "/v1/instances?limit=4&label.third=2")).toEqual([
+    ["i2", "i5", "i8", "i11"],
+    ["i14", "i17", "i20", "i23"],
+    ["i26", "i29"],
+  ]);
+});
+
 test("an empty list is one empty page", async () => {
   const { call } = await open();
   expect((await call("GET", "/v1/projects")).body).toEqual({ items: [], next_cursor: null, has_more: false });

@@ -133,6 +133,18 @@ describe("an operation", () => {
     expect((await poll()).body.status).toBe("done");
   });
 
+  test("takes effect when it ends, whichever began first", async () => {
+    const { call, given, advance, emulator } = await open({ putReply: 202 });
+    const { project, instance } = given();
+    const { project: _project, image: _image, ...update } = instanceBody(project);
+    const headers = { "if-match": `"${emulator.instances.get(instance)?.revision}"` };
+    await call("PUT", `/v1/instances/${instance}`, { ...update, name: "slow" }, headers);
+    emulator.behaviour.operationMs = 10;
+    await call("PUT", `/v1/instances/${instance}`, { ...update, name: "quick" }, headers);
+    advance(1000);
+    expect(emulator.instances.get(instance)?.fields.name).toBe("slow");
+  });
+
   test("that the service forgot, or never had, is a 404 problem", async () => {
     const { poll, emulator, first } = await creating({});
     emulator.remove(String(first.body.id));

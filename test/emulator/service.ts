@@ -19,7 +19,7 @@ export interface TestService {
   given(fields?: Record<string, unknown>): { project: string; instance: string };
 }
 
-export const noon = Date.UTC(2026, 0, 2, 12, 0, 0, 250);
+const noon = Date.UTC(2026, 0, 2, 12, 0, 0, 250);
 
 export async function open(
   behaviour: Partial<Behaviour> = {},
@@ -46,7 +46,7 @@ export async function open(
 }
 
 /** A request with the token; a body that is text goes as it is. */
-export async function call(
+async function call(
   { url, token }: Emulator,
   method: string,
   path: string,

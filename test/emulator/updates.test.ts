@@ -39,13 +39,8 @@ test("an update replaces all that can change: a field that is left out is remove
   const before = revision();
   const answer = await put({ name: "api", flavor: "m1.large", network: "dmz" });
   expect(answer.status).toBe(200);
-  expect(answer.body).toMatchObject({
-    name: "api",
-    flavor: "m1.large",
-    network: "dmz",
-    ssh_keys: [],
-    labels: {},
-  });
+  expect(answer.body).toMatchObject({ name: "api", flavor: "m1.large", network: "dmz" });
+  expect([answer.body.ssh_keys, answer.body.labels]).toEqual([[], {}]);
   expect(answer.body).not.toHaveProperty("public_ip");
   expect(answer.body).not.toHaveProperty("ip_address");
   expect(fields()).toMatchObject({ name: "api", image });
