@@ -35,7 +35,7 @@ function summary({ ok, changes, outputs, diagnostics }: RunResult): string {
   const values = ok
     ? Object.entries(outputs).map(([name, value]) => `   ${name}: ${JSON.stringify(value)}`)
     : [];
-  return [...values, ...problems, `   resources: ${counts.join(", ") || "none"}`].join("\n");
+  return ["", ...values, ...problems, `   resources: ${counts.join(", ") || "none"}`].join("\n");
 }
 
 function whatToType(endpoint: string, token: string): string {

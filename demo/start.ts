@@ -76,7 +76,7 @@ async function play(
 ): Promise<void> {
   const steps = keep ? 4 : 5;
   const step = async (number: number, heading: string, command: DemoCommand): Promise<void> => {
-    say(`\n── ${number} of ${steps} · ${heading} (pulumi ${command}) ──\n`);
+    say(`\n── ${number} of ${steps} · ${heading} (${command}) ──\n`);
     const before = emulator.requests.length;
     const start = performance.now();
     await driver.run(command);

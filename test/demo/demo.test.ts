@@ -24,8 +24,8 @@ describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) =
     expect(code, output).toBe(0);
     expect(output).toContain(engine === "fake" ? "It is NOT Pulumi" : "Engine:  pulumi v3");
     expect(output).not.toContain("\u001b");
-    const headings = output.match(/── \d of 5 · .*\(pulumi \w+\)/g) ?? [];
-    expect(headings.map((heading) => heading.match(/pulumi (\w+)/)?.[1])).toEqual([
+    const headings = output.match(/── \d of 5 · .*\(\w+\)/g) ?? [];
+    expect(headings.map((heading) => heading.match(/\((\w+)\)/)?.[1])).toEqual([
       "preview",
       "up",
       "preview",

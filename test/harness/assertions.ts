@@ -20,15 +20,20 @@ export async function expectConverged({
   stack,
   emulator,
 }: Pick<Scenario, "stack" | "emulator">): Promise<void> {
-  const result = expectOk(await noRequestsDuring(emulator, () => stack.run("up")));
-  expect(changesOf(result), result.output).toEqual({});
+  const { value: result, requests } = await requestsDuring(emulator, () => stack.run("up"));
+  expect(changesOf(expectOk(result)), result.output).toEqual({});
+  expectNone(requests);
 }
 
 /** Does `action`, which must not ask the service anything. */
 export async function noRequestsDuring<T>(emulator: Emulator, action: () => Promise<T>): Promise<T> {
   const { value, requests } = await requestsDuring(emulator, action);
-  expect(requests).toEqual([]);
+  expectNone(requests);
   return value;
+}
+
+function expectNone(requests: readonly string[]): void {
+  expect(requests, `asked the service: ${requests.join(", ")}`).toEqual([]);
 }
 
 /** Does `action` and tells what it asked the service: `GET /v1/projects`, in order. */
