@@ -39,5 +39,5 @@ function openSession(settings: Settings, clock: Clock): Session {
   const { endpoint, concurrency, maxRequestsPerSecond, revisionField } = settings;
   const token = tokenSource(settings.token);
   const client = createClient({ endpoint, token, clock, concurrency, maxRequestsPerSecond, revisionField });
-  return { settings, client, clock, sightings: new Sightings(client, clock) };
+  return { settings, client, clock, sightings: new Sightings(client, clock, settings.operationTimeoutMs) };
 }

@@ -17,8 +17,6 @@ export interface Sought {
 
 /** Reads that arrive within this time of each other are served by one sweep. */
 const COMPANY_MS = 20;
-/** A sweep serves others than the call that began it: it is not cut short by that call's deadline. */
-const SWEEP_MS = 60_000;
 
 /** What this process sees of the service: single objects where that is cheaper and offered, else whole lists (§4.3, §4.4). */
 export class Sightings {
@@ -30,11 +28,13 @@ export class Sightings {
   constructor(
     private readonly client: Client,
     private readonly clock: Clock,
+    /** How long a sweep may take: it serves others than the call that began it, and does not end at that call's deadline. */
+    private readonly sweepMs: number,
   ) {}
 
   /** A look that may be up to 30 s old, for refreshes: many at a time cost one sweep, a lone one a single GET. */
   async recent(sought: Sought, options: CallOptions): Promise<Look> {
-    const sweep = this.sweep(sought, options);
+    const sweep = this.sweep(sought);
     if (!sweep.usable && (await this.alone(sought)) && !sweep.usable) return this.fresh(sought, options);
     return seenIn(await sweep.recent(), sought);
   }
@@ -46,7 +46,7 @@ export class Sightings {
 
   /** A look in a whole list that begins now. */
   async swept(sought: Sought, options: CallOptions): Promise<Look> {
-    return seenIn(await this.sweep(sought, options).after(), sought);
+    return seenIn(await this.sweep(sought).after(), sought);
   }
 
   /** A look that does not share the weakness of the one before: a GET known to work after a sweep, else a sweep. */
@@ -61,7 +61,7 @@ export class Sightings {
 
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
   all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
-    const sweep = this.sweep(sought, options);
+    const sweep = this.sweep(sought);
     return age === "recent" ? sweep.recent() : sweep.after();
   }
 
@@ -75,12 +75,12 @@ export class Sightings {
     for (const sweep of this.sweeps.values()) sweep.forget();
   }
 
-  private sweep({ kind, project }: Omit<Sought, "id">, { signal }: CallOptions): Sweep {
+  private sweep({ kind, project }: Omit<Sought, "id">): Sweep {
     const key = JSON.stringify([kind.name, project]);
     let sweep = this.sweeps.get(key);
     if (sweep === undefined) {
       const list = (): Promise<ApiObject[]> =>
-        kind.list(this.client, project, { deadline: deadlineIn(SWEEP_MS, this.clock), signal });
+        kind.list(this.client, project, { deadline: deadlineIn(this.sweepMs, this.clock) });
       sweep = new Sweep(list, this.clock);
       this.sweeps.set(key, sweep);
     }

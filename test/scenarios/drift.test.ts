@@ -1,0 +1,136 @@
+import { expect, it } from "vitest";
+import {
+  changesOf,
+  expectConverged,
+  expectOk,
+  inClear,
+  requestsDuring,
+  stateOf,
+  statesOf,
+} from "../harness/assertions";
+import { describeOnEngines } from "../harness/engines";
+import { withStack } from "../harness/scenario";
+
+/** What somebody else does to the instance of that name, and how the refreshed state shows it. */
+const drifts: Record<string, { edit: Record<string, unknown>; shown: Record<string, unknown> }> = {
+  name: { edit: { name: "theirs" }, shown: { name: "theirs" } },
+  flavor: { edit: { flavor: "huge" }, shown: { flavor: "huge" } },
+  network: { edit: { network: "theirs" }, shown: { network: "theirs" } },
+  sshKeys: { edit: { ssh_keys: ["ssh-rsa THEIRS"] }, shown: { sshKeys: ["ssh-rsa THEIRS"] } },
+  labels: { edit: { labels: { a: "theirs", more: "x" } }, shown: { labels: { a: "theirs" } } },
+};
+
+const program = `
+  const project = new Project("p", { region: "eu-1" });
+  const args = { project: project.id, image: "ubuntu", flavor: "small", network: "n", sshKeys: ["ssh-rsa AAAA"], labels: { a: "1" } };
+  ${Object.keys(drifts)
+    .map((name) => `new Instance("${name}", { ...args, name: "${name}-1" });`)
+    .join("\n")}
+  new Instance("foreignLabel", args);
+  new Instance("statusOnly", args);
+  new Instance("image", args);
+`;
+
+describeOnEngines("a refresh", (engine) => {
+  it("shows what somebody else changed, field by field, and the next up puts it right", async () => {
+    await withStack(engine, { program }, async ({ stack, emulator }) => {
+      expectOk(await stack.run("up"));
+      const before = await stack.deployment();
+      const idOf = (name: string): string => stateOf(before, name).id ?? "";
+      for (const [name, { edit }] of Object.entries(drifts)) emulator.edit(idOf(name), edit);
+      emulator.edit(idOf("foreignLabel"), { labels: { a: "1", theirs: "kept" } });
+      emulator.edit(idOf("statusOnly"), { status: "stopped" });
+      emulator.edit(idOf("image"), { image: "theirs" });
+
+      const { value, requests } = await requestsDuring(emulator, () => stack.run("refresh"));
+      expectOk(value);
+      expect(requests.filter((request) => request === "GET /v1/instances")).toHaveLength(1);
+      const refreshed = await stack.deployment();
+      for (const [name, { shown }] of Object.entries(drifts)) {
+        expect(inClear(stateOf(refreshed, name).inputs), name).toMatchObject(shown);
+        expect(inClear(stateOf(refreshed, name).outputs), name).toMatchObject(shown);
+      }
+      expect(inClear(stateOf(refreshed, "foreignLabel").outputs)).toMatchObject({ labels: { a: "1" } });
+      expect(inClear(stateOf(refreshed, "statusOnly").outputs)).toMatchObject({ status: "stopped" });
+
+      const preview = expectOk(await stack.run("preview"));
+      expect(changesOf(preview)).toEqual({ update: Object.keys(drifts).length, replace: 1 });
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual(changesOf(preview));
+      for (const { fields } of emulator.instances.values()) {
+        expect(fields).toMatchObject({
+          image: "ubuntu",
+          flavor: "small",
+          network: "n",
+          ssh_keys: ["ssh-rsa AAAA"],
+        });
+        expect(fields.labels).toMatchObject({ a: "1" });
+      }
+      expect(emulator.instances.get(idOf("foreignLabel"))?.fields.labels).toEqual({ a: "1", theirs: "kept" });
+      expect(emulator.instances.get(idOf("labels"))?.fields.labels).toEqual({ a: "1", more: "x" });
+      await expectConverged({ stack, emulator });
+    });
+  });
+
+  const two = `
+    const project = new Project("p", { region: "eu-1" });
+    const args = { project: project.id, image: "ubuntu", flavor: "small", network: "n" };
+    new Instance("one", args);
+    new Instance("two", args);
+  `;
+
+  it("takes a vanished instance out of the state, and the next up makes it anew", async () => {
+    await withStack(engine, { program: two }, async ({ stack, emulator }) => {
+      expectOk(await stack.run("up"));
+      const gone = stateOf(await stack.deployment(), "one").id ?? "";
+      emulator.remove(gone);
+      expectOk(await stack.run("refresh"));
+      expect(statesOf(await stack.deployment(), "one")).toEqual([]);
+      expect(stateOf(await stack.deployment(), "two").id).toBeTruthy();
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({ create: 1 });
+      expect(emulator.instances.size).toBe(2);
+    });
+  });
+
+  it("is an error, and takes nothing out of the state, while the service or the account is not the right one", async () => {
+    await withStack(
+      engine,
+      { program: two, config: { "cloudinfra:operationTimeout": "3s" } },
+      async (scenario) => {
+        const { stack, emulator } = scenario;
+        expectOk(await stack.run("up"));
+        const kept = (await stack.deployment()).resources?.length;
+        const stillThere = async (): Promise<void> => {
+          expect((await stack.deployment()).resources).toHaveLength(kept ?? 0);
+        };
+
+        const token = emulator.token;
+        emulator.changeToken("rotated");
+        const refused = await stack.run("refresh");
+        expect(refused.ok).toBe(false);
+        expect(refused.output).toMatch(/401/);
+        expect(refused.output).toMatch(/--run-program/);
+        await stillThere();
+        emulator.changeToken(token);
+
+        const broken = emulator.fail({ kind: "status", status: 503, times: Number.POSITIVE_INFINITY });
+        expect((await stack.run("refresh")).ok).toBe(false);
+        broken.off();
+        await stillThere();
+
+        await emulator.pause();
+        expect((await stack.run("refresh")).ok).toBe(false);
+        await emulator.resume();
+        await stillThere();
+        await expectConverged({ stack, emulator });
+
+        // Another account: it answers, and shows nothing at all.
+        for (const id of [...emulator.instances.keys(), ...emulator.projects.keys()]) emulator.remove(id);
+        const empty = await stack.run("refresh");
+        expect(empty.ok).toBe(false);
+        expect(empty.output).toMatch(/another account/);
+        expect(empty.output).toMatch(/pulumi state delete/);
+        await stillThere();
+      },
+    );
+  });
+});

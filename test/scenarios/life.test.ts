@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { changesOf, expectConverged, expectOk, inClear, stateOf } from "../harness/assertions";
+import { engines } from "../harness/engines";
+import { withStack } from "../harness/scenario";
+import { eachAlone, pairwise, title } from "./variants";
+
+/** `CLOUDINFRA_TEST_LIVES=full`: each variant alone, and every pair of two; else as many as make each one appear. */
+const full = process.env.CLOUDINFRA_TEST_LIVES === "full";
+const lives = full ? [...eachAlone(), ...pairwise()] : pairwise(6);
+
+const program = (web: string, db: string): string => `
+  const project = new Project("shop", { region: "eu-1" });
+  const common = { project: project.id, network: "default", publicIp: "auto", sshKeys: ["ssh-ed25519 AAAA a@b"] };
+  const web = new Instance("web", { ...common, image: "ubuntu", labels: { tier: "front" }, ${web} });
+  const db = new Instance("db", { ...common, name: "db", flavor: "small", ${db} });
+  exports.address = web.ipAddress;
+`;
+
+/** The whole life of a project and two instances. What must hold of it holds whatever the service is like. */
+describe("a life: created, changed, replaced, refreshed and destroyed", async () => {
+  for (const engine of await engines()) {
+    describe(`on ${engine.name}`, () => {
+      it.each(lives.map((behaviour) => ({ behaviour, name: title(behaviour) })))(
+        "$name",
+        async ({ behaviour }) => {
+          const source = program('flavor: "small"', 'image: "debian"');
+          await withStack(engine, { program: source, behaviour }, async ({ stack, emulator, write }) => {
+            const instance = (name: string) =>
+              [...emulator.instances.values()].filter(({ fields }) => String(fields.name).startsWith(name));
+
+            const made = expectOk(await stack.run("up"));
+            expect(changesOf(made)).toMatchObject({ create: 4 });
+            expect(made.outputs.address).toMatch(/^203\.0\.113\./);
+            expect(instance("web")).toHaveLength(1);
+            expect(instance("db")).toHaveLength(1);
+            await expectConverged({ stack, emulator });
+
+            write(program('flavor: "large"', 'image: "debian-13"'));
+            const webBefore = instance("web")[0]?.id;
+            if (behaviour.deleteObject === 405) {
+              // Nothing can be deleted there: the replaced instance stays and the error names the ways out.
+              const refused = await stack.run("up");
+              expect(refused.ok).toBe(false);
+              expect(refused.output).toMatch(/offers no deletion of instances/);
+              expect(refused.output).toMatch(/retainOnDelete/);
+              expect(instance("db")).toHaveLength(1);
+              emulator.behaviour.deleteObject = 204;
+            }
+            expectOk(await stack.run("up"));
+            expect(instance("web").map(({ id, fields }) => ({ id, flavor: fields.flavor }))).toEqual([
+              { id: webBefore, flavor: "large" },
+            ]);
+            expect(instance("db").map(({ fields }) => fields.image)).toEqual(["debian-13"]);
+            expect(inClear(stateOf(await stack.deployment(), "web").outputs)).toMatchObject({
+              flavor: "large",
+            });
+
+            const refreshed = expectOk(await stack.run("refresh"));
+            expect(changesOf(refreshed), refreshed.output).toEqual({});
+            await expectConverged({ stack, emulator });
+
+            expectOk(await stack.run("destroy"));
+            expect(emulator.instances.size).toBe(0);
+            expect(emulator.projects.size).toBe(0);
+          });
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,82 @@
+import { expect, it } from "vitest";
+import { expectConverged, expectOk, inClear, isSecret, stateOf } from "../harness/assertions";
+import type { Deployment } from "../harness/engine";
+import { describeOnEngines } from "../harness/engines";
+import { withStack } from "../harness/scenario";
+
+const SECRET = "hush-hush-flavor";
+
+const program = (flavor: string): string => `
+  const project = new Project("p", { region: "eu-1" });
+  new Instance("web", {
+    project: project.id, image: "ubuntu", network: "n", publicIp: "auto",
+    flavor: pulumi.secret("${flavor}"), labels: { deep: pulumi.secret("${flavor}-label") },
+  });
+`;
+
+/** The state as somebody reads it who may not see secrets. */
+function withoutSecrets(deployment: Deployment): string {
+  return JSON.stringify(deployment, (_key, value: unknown) => (isSecret(value) ? "[secret]" : value));
+}
+
+describeOnEngines("secrets", (engine) => {
+  it("stay secret in state, output and errors, through creation, refresh, update and failure", async () => {
+    const behaviour = { extraFields: { first_password: "opened-sesame" } };
+    await withStack(engine, { program: program(SECRET), behaviour }, async ({ stack, emulator, write }) => {
+      const outputs: string[] = [];
+      const run = async (command: "up" | "refresh"): Promise<boolean> => {
+        const result = await stack.run(command);
+        outputs.push(result.output, ...result.diagnostics.map(({ message }) => message));
+        return result.ok;
+      };
+      const check = async (flavor: string): Promise<void> => {
+        const deployment = await stack.deployment();
+        const web = stateOf(deployment, "web");
+        expect(inClear(web.inputs)).toMatchObject({ flavor, __secrets: ["flavor", "labels"] });
+        expect(inClear(web.outputs)).toMatchObject({
+          flavor,
+          additionalProperties: { first_password: "opened-sesame" },
+        });
+        const open = withoutSecrets(deployment);
+        expect(open).not.toContain("hush");
+        expect(open).not.toContain("opened-sesame");
+        expect(open).not.toContain(emulator.token);
+      };
+
+      expect(await run("up")).toBe(true);
+      await check(SECRET);
+      expect(await run("refresh")).toBe(true);
+      await check(SECRET);
+      emulator.edit([...emulator.instances.keys()][0] ?? "", { flavor: "hush-drifted" });
+      expect(await run("refresh")).toBe(true);
+      await check("hush-drifted");
+      expect(await run("up")).toBe(true);
+      await check(SECRET);
+      await expectConverged({ stack, emulator });
+
+      write(program("unknown-hush-2"));
+      expect(await run("up")).toBe(false);
+      expect(outputs.join("\n")).toMatch(/flavor: .*\[secret\]/);
+      expect(outputs.join("\n")).not.toContain("hush");
+      expect(outputs.join("\n")).not.toContain(emulator.token);
+      await check(SECRET);
+    });
+  });
+
+  it("of the settings stand only in the default provider's own configuration; a token in clear earns a warning", async () => {
+    const source = 'new Project("p", { region: "eu-1" });';
+    await withStack(engine, { program: source }, async ({ stack, emulator }) => {
+      const quiet = expectOk(await stack.run("up"));
+      expect(quiet.output).not.toMatch(/stands in clear/);
+      const own = (await stack.deployment()).resources?.filter(
+        ({ type }) => !type.startsWith("pulumi:providers:"),
+      );
+      expect(JSON.stringify(inClear(own))).not.toContain(emulator.token);
+      await stack.setConfig("cloudinfra:token", emulator.token);
+      const warned = expectOk(await stack.run("up"));
+      const warnings = warned.diagnostics.filter(({ severity }) => severity === "warning");
+      expect(warnings.map(({ message }) => message).join("\n")).toMatch(/cloudinfra:token stands in clear/);
+      expect(warned.output).not.toContain(emulator.token);
+    });
+  });
+});
