@@ -63,6 +63,7 @@ export class Display {
   readonly #began = new Map<string, number>();
   /** Components whose outputs are not registered yet, the stack among them. */
   readonly #open = new Map<string, Step>();
+  readonly #diffs = new Map<string, string>();
   readonly #latest = new Map<string, Step>();
   readonly #diagnostics: Diagnostic[] = [];
   readonly #stackUrn: string;
@@ -87,7 +88,8 @@ export class Display {
     this.#began.set(step.resource.urn, Date.now());
     this.#latest.set(step.resource.urn, step);
     if (!step.resource.custom && step.current) this.#open.set(step.resource.urn, step);
-    if (step.op !== "same" && !this.options.dryRun) this.#row(step, verb(step).doing);
+    if (step.op === "same" || step.op === "read" || this.options.dryRun) return;
+    this.#row(step, verb(step).doing);
   }
 
   done(step: Step): void {
@@ -97,7 +99,11 @@ export class Display {
 
   failed(step: Step): void {
     this.#open.delete(step.resource.urn);
-    this.#row(step, `**${verb(step).doing} failed**`, this.#firstError(step.resource.urn));
+    this.#row(
+      step,
+      `**${verb(step).doing.replace(" replacement", "").replace(" original", "")} failed**`,
+      this.#firstError(step.resource.urn),
+    );
   }
 
   completed(urn: string): void {
@@ -116,6 +122,17 @@ export class Display {
     else this.#line(`    ${this.#describe(urn)} ${urn === this.#stackUrn ? "running" : ""} ${first}`);
   }
 
+  /** What failed before there was a step for it. */
+  #failedWithoutStep(): void {
+    const errors = this.#diagnostics.filter((d) => d.severity === "error" && d.urn !== undefined);
+    for (const urn of new Set(errors.map((d) => d.urn ?? ""))) {
+      if (this.#latest.has(urn) || urn === this.#stackUrn) continue;
+      this.#line(
+        `    ${this.#describe(urn)} **failed** ${plural(errors.filter((d) => d.urn === urn).length, "error")}`,
+      );
+    }
+  }
+
   finish(result: {
     ok: boolean;
     oldOutputs: Values;
@@ -125,15 +142,19 @@ export class Display {
   }): void {
     for (const step of this.#open.values()) {
       const failed = !result.ok && step.resource.urn === this.#stackUrn;
-      if (failed) this.#row(step, step.op === "same" ? "**failed**" : `**${verb(step).doing} failed**`);
+      if (failed)
+        this.#row(step, step.op === "same" ? "**failed**" : `**${verb(step).doing} failed**`, this.#counts());
       else this.#finished(step);
     }
+    this.#failedWithoutStep();
     const about = (urn: string) => this.#describe(urn);
     const seconds = Math.round((Date.now() - this.#startedAt) / 1000);
+    const stackIsNew = this.#latest.get(this.#stackUrn)?.op === "create";
     for (const line of summary({
       ...this.options,
       ...result,
       about,
+      stackIsNew,
       diagnostics: this.#diagnostics,
       stackUrn: this.#stackUrn,
       seconds,
@@ -146,6 +167,11 @@ export class Display {
     const refreshed =
       step instanceof RefreshStep && this.options.command === "refresh" ? step.result : undefined;
     const { mark, done, planned } = verbs[refreshed ?? step.op] ?? verb(step);
+    const stack = this.#latest.get(this.#stackUrn);
+    if (step.op === "read" && stack) {
+      this.#row(stack, verb(stack).doing, `read ${this.#describe(step.resource.urn)}`);
+      return;
+    }
     const optionsChanged = step.op === "same" && step.old && step.old.protect !== step.current?.protect;
     if (step.op === "same" && !optionsChanged && step.resource.urn !== this.#stackUrn) return;
     this.#row(step, this.options.dryRun ? planned : done, undefined, mark);
@@ -159,10 +185,21 @@ export class Display {
         ? ""
         : ` (${seconds}s)`;
     const retained = step.op === "delete" && step.resource.retainOnDelete ? " [retain]" : "";
-    const info = [shortDiff(step), message].filter((part) => part !== undefined && part !== "").join("; ");
+    const diff =
+      shortDiff(step) ?? (step.op === "delete-replaced" ? this.#diffs.get(step.resource.urn) : undefined);
+    if (diff !== undefined) this.#diffs.set(step.resource.urn, diff);
+    const info = [diff, message].filter((part) => part !== undefined && part !== "").join("; ");
     this.#line(
       ` ${mark.padEnd(2)} ${this.#describe(step.resource.urn)} ${status}${time}${retained} ${info}`.trimEnd(),
     );
+  }
+
+  #counts(): string {
+    const own = this.#diagnostics.filter((d) => (d.urn ?? this.#stackUrn) === this.#stackUrn);
+    const errors = own.filter((d) => d.severity === "error").length;
+    const messages = own.filter((d) => d.severity.startsWith("info")).length;
+    const parts = [plural(errors, "error"), plural(messages, "message")];
+    return parts.filter((part) => part !== "").join("; ");
   }
 
   #firstError(urn: string): string | undefined {
@@ -183,6 +220,10 @@ export class Display {
 
 function verb(step: Step): Verb {
   return verbs[step.op] ?? { mark: "", planned: step.op, doing: step.op, done: step.op };
+}
+
+function plural(count: number, noun: string): string {
+  return count === 0 ? "" : `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 export function withSeverity({ severity, message }: Diagnostic): string {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { InitError } from "./provider";
 import { Reported, type Run } from "./run";
 import type { Resource } from "./state/resource";
@@ -79,6 +80,8 @@ export class Executor {
   }
 
   async #work(run: Run, chain: readonly Step[]): Promise<void> {
+    // The next registration is looked at meanwhile: its check reaches the provider before this step's call does.
+    await setImmediate();
     for (const step of chain) {
       if (this.#cancelled) return;
       try {

@@ -14,7 +14,7 @@ import { Status } from "./wire/serve";
 /** Takes what the program registers, one after the other, to steps, and answers when they are done. */
 export class Registrations {
   #planning: Promise<void> = Promise.resolve();
-  #defaultProvider: Promise<string> | undefined;
+  readonly #defaultProvider = new WakeUpCall<string>();
   #over = false;
   readonly #open = new Set<(error: Error) => void>();
   readonly #skipped = new Set<string>();
@@ -141,10 +141,45 @@ export class Registrations {
       this.run.executor.cancel();
       throw new Status(grpc.status.UNAVAILABLE, message);
     }
-    this.#defaultProvider ??= this.register(defaultProvider(this.options.providerInputs())).then(
-      ({ resource }) => `${resource.urn}::${resource.id}`,
+    if (this.#defaultProvider.started) return this.#defaultProvider.wait();
+    const registered = this.register(defaultProvider(this.options.providerInputs()));
+    return this.#defaultProvider.start(registered.then(({ resource }) => `${resource.urn}::${resource.id}`));
+  }
+}
+
+/**
+ * Something that many wait for. Of those the last mostly goes on first in the real engine, as Go wakes it up last:
+ * whoever relies on the order in a program finds out here.
+ */
+class WakeUpCall<T> {
+  readonly #waiting: PromiseWithResolvers<T>[] = [];
+  #done = false;
+  #awaited: Promise<T> | undefined;
+
+  get started(): boolean {
+    return this.#awaited !== undefined;
+  }
+
+  start(awaited: Promise<T>): Promise<T> {
+    this.#awaited = awaited;
+    const waking = this.wait();
+    const finish = (wake: (sleeper: PromiseWithResolvers<T>) => void) => {
+      this.#done = true;
+      const last = this.#waiting.pop();
+      for (const sleeper of last ? [last, ...this.#waiting.splice(0)] : []) wake(sleeper);
+    };
+    awaited.then(
+      (value) => finish((sleeper) => sleeper.resolve(value)),
+      (error: unknown) => finish((sleeper) => sleeper.reject(error)),
     );
-    return this.#defaultProvider;
+    return waking;
+  }
+
+  wait(): Promise<T> {
+    if (this.#done && this.#awaited) return this.#awaited;
+    const sleeper = Promise.withResolvers<T>();
+    this.#waiting.push(sleeper);
+    return sleeper.promise;
   }
 }
 

@@ -18,6 +18,7 @@ export interface Ending {
   readonly seconds: number;
   /** Whether nothing is left in the state. */
   readonly forgotten: boolean;
+  readonly stackIsNew: boolean;
   about(urn: string): string;
 }
 
@@ -49,17 +50,16 @@ function diagnosticLines({ diagnostics, stackUrn, about }: Ending): string[] {
   return ["Diagnostics:", ...sections];
 }
 
-function outputLines({ oldOutputs, newOutputs, showSecrets, changes, command }: Ending): string[] {
+function outputLines({ oldOutputs, newOutputs, showSecrets, stackIsNew, command }: Ending): string[] {
   const keys = [...new Set([...Object.keys(oldOutputs), ...Object.keys(newOutputs)])].sort();
   if (keys.length === 0 || command === "destroy") return [];
   const width = Math.max(...keys.map((key) => key.length));
   const text = (value: Value | undefined) => print(value, { showSecrets, indent: "    " });
-  const first = (changes.create ?? 0) > 0 && Object.keys(oldOutputs).length === 0;
   const lines = keys.map((key) => {
     const [before, after] = [oldOutputs[key], newOutputs[key]];
     const label = `${key.padEnd(width)}: `;
     if (after === undefined) return `  - ${label}${text(before)}`;
-    if (before === undefined) return `  ${first ? " " : "+"} ${label}${text(after)}`;
+    if (before === undefined) return `  ${stackIsNew ? " " : "+"} ${label}${text(after)}`;
     return identical(before, after)
       ? `    ${label}${text(after)}`
       : `  ~ ${label}${text(before)} => ${text(after)}`;

@@ -6,7 +6,7 @@ import { parsePath } from "./paths";
 export function shortDiff(step: Step): string | undefined {
   if (step.op === "same")
     return step.old && step.old.protect !== step.current?.protect ? "[diff: ~protect]" : undefined;
-  if (!step.old || !step.diff || !step.diff.changes) return undefined;
+  if (!step.old || !step.diff) return undefined;
   const compared = Object.keys(step.diff.detailed).length > 0;
   const places = compared
     ? step.diff.detailed
