@@ -23,7 +23,7 @@ const WORDS: Partial<Record<StepOp, Words>> = {
 };
 
 /** Rows that are drawn anew with each event: one for each resource, its state and progress in it. */
-export function liveRows(out: NodeJS.WriteStream, planning: boolean): Rows {
+export function liveRows(out: NodeJS.WritableStream & { readonly columns: number }, planning: boolean): Rows {
   const rows = new Map<string, Row>();
   return {
     take: (event) => {

@@ -60,6 +60,7 @@ describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) =
     demo.interrupt();
     const { code, output } = await demo.end;
     expect(code, output).toBe(130);
+    expect(output).toMatch(/error: .*cancel/); // the engine was told, and ended by itself
     expect(output).toContain("Interrupted; everything is removed.");
     expect(output).not.toContain("3 of 5");
     await expectNothingLeft();

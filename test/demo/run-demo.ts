@@ -34,7 +34,16 @@ export function demoPlace(environment: Readonly<Record<string, string>> = {}): D
   const home = path.join(root, "home");
   const temporary = path.join(root, "tmp");
   for (const folder of [home, temporary]) mkdirSync(folder);
-  const env = { ...process.env, HOME: home, TMPDIR: temporary, TSX_DISABLE_CACHE: "1", ...environment };
+  // A user's own Pulumi, which the demo must neither use nor touch.
+  const users = {
+    HOME: home,
+    PULUMI_HOME: path.join(home, "pulumi"),
+    PULUMI_BACKEND_URL: `file://${home}`,
+    PULUMI_STACK: "production",
+    CLOUDINFRA_ENDPOINT: "http://127.0.0.1:1/",
+    CLOUDINFRA_TOKEN: "users-own",
+  };
+  const env = { ...process.env, ...users, TMPDIR: temporary, TSX_DISABLE_CACHE: "1", ...environment };
   return {
     start: (...args) => {
       const script = path.join(REPOSITORY, "demo/start.ts");
