@@ -25,13 +25,13 @@ export class Progress {
     if (this.inCi && quarter <= this.quarter) return;
     this.quarter = quarter;
     const text = `${this.verb} ${inWords(step)}`;
-    if (text !== this.shown) this.log.write(text);
+    if (text !== this.shown) void this.log.write(text);
     this.shown = text;
   }
 
-  /** The row keeps its last message, through later steps too, until it is taken away. */
-  clear(): void {
-    if (this.shown !== undefined) this.log.write("");
+  /** The row keeps its last message, through later steps too, until it is taken away: before the step is seen to end. */
+  async clear(): Promise<void> {
+    if (this.shown !== undefined) await this.log.write("");
     this.shown = undefined;
   }
 }

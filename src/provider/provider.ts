@@ -49,7 +49,7 @@ export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): H
         throw new InitialisationError(id, plain(error.outs), words, error);
       throw new HostError(words, error);
     } finally {
-      progress.clear();
+      await progress.clear();
     }
   }
 

@@ -1,10 +1,15 @@
 import { createRequire } from "node:module";
+import { setTimeout } from "node:timers/promises";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 
 /** Writes into the Info column of one resource's row. */
 export interface RowLog {
-  write(message: string): void;
+  /** Ends when the engine has the message, or after a moment; never fails. */
+  write(message: string): Promise<void>;
 }
+
+/** The longest that a message may keep its writer waiting. */
+const LOG_MS = 500;
 
 /**
  * The engine's log service, whose address is the last argument of the provider process. What can't be logged is
@@ -19,7 +24,7 @@ export class EngineLog {
     return { write: (message) => this.write(urn, message) };
   }
 
-  private write(urn: string | undefined, message: string): void {
+  private async write(urn: string | undefined, message: string): Promise<void> {
     if (urn === undefined || this.address === undefined) return;
     try {
       // Loaded at the first message: a process that only checks and compares needs none of it.
@@ -30,7 +35,9 @@ export class EngineLog {
       request.setMessage(message);
       request.setEphemeral(true);
       this.client ??= connect(this.address);
-      this.client.log(request, () => {});
+      const client = this.client;
+      const taken = new Promise<void>((resolve) => client.log(request, () => resolve()));
+      await Promise.race([taken, setTimeout(LOG_MS, undefined, { ref: false })]);
     } catch {
       this.client = undefined;
     }

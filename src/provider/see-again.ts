@@ -15,7 +15,7 @@ export async function seeAgain(call: Call, sought: Sought): Promise<ApiObject | 
   for (const pause of PAUSES_MS) {
     if (remainingMs(call.deadline, clock) <= pause) return undefined;
     await clock.sleep(pause);
-    const look = await sightings.swept(sought, call);
+    const look = await sightings.swept(sought);
     if ("found" in look) return look.found;
   }
   return undefined;

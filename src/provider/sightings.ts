@@ -41,11 +41,11 @@ export class Sightings {
 
   /** A look that begins now: GET, or a sweep where GET is not offered. */
   async fresh(sought: Sought, options: CallOptions): Promise<Look> {
-    return (await this.get(sought, options)) ?? this.swept(sought, options);
+    return (await this.get(sought, options)) ?? this.swept(sought);
   }
 
   /** A look in a whole list that begins now. */
-  async swept(sought: Sought, options: CallOptions): Promise<Look> {
+  async swept(sought: Sought): Promise<Look> {
     return seenIn(await this.sweep(sought).after(), sought);
   }
 
@@ -53,14 +53,14 @@ export class Sightings {
   async second(sought: Sought, first: Look, options: CallOptions): Promise<Look> {
     const bySweep = "missing" in first && first.missing === "sweep";
     if (bySweep && this.gets.get(sought.kind.name) === "works") return this.fresh(sought, options);
-    const look = await this.swept(sought, options);
+    const look = await this.swept(sought);
     // A GET that finds nothing where the list shows the object is an address that the service does not offer.
     if ("found" in look && !bySweep) this.gets.set(sought.kind.name, "not offered");
     return look;
   }
 
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
-  all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
+  all(sought: Omit<Sought, "id">, age: "recent" | "fresh"): Promise<Objects> {
     const sweep = this.sweep(sought);
     return age === "recent" ? sweep.recent() : sweep.after();
   }
