@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { changesOf, expectOk, inClear, stateOf, statesOf } from "./assertions";
+import { changesOf, expectOk } from "./assertions";
+import { describeOnEngines } from "./describe-on-engines";
 import type { Engine, EngineEvent, Stack } from "./engine";
-import { describeOnEngines } from "./engines";
 import { type ProgramFolder, programFolder } from "./program";
+import { inClear, stateOf, statesOf } from "./state";
 import { sayWhichEngines } from "./which-engines";
 
 const TYPE = "pulumi-nodejs:dynamic/harness:Thing";

@@ -1,4 +1,3 @@
-import { describe } from "vitest";
 import { fakeEngine } from "../engine";
 import type { Engine } from "./engine";
 import { pulumiEngine } from "./pulumi-engine";
@@ -7,11 +6,4 @@ import { pulumiEngine } from "./pulumi-engine";
 export async function engines(): Promise<readonly Engine[]> {
   const real = await pulumiEngine();
   return real ? [fakeEngine, real] : [fakeEngine];
-}
-
-/** A group of scenarios, once for each engine at hand. */
-export function describeOnEngines(title: string, scenarios: (engine: Engine) => void): void {
-  describe(title, async () => {
-    for (const engine of await engines()) describe(`on ${engine.name}`, () => scenarios(engine));
-  });
 }

@@ -1,17 +1,10 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import {
-  changesOf,
-  expectConverged,
-  expectOk,
-  noRequestsDuring,
-  ownStates,
-  requestsDuring,
-  stateOf,
-} from "./assertions";
+import { changesOf, expectConverged, expectOk, noRequestsDuring, requestsDuring } from "./assertions";
+import { describeOnEngines } from "./describe-on-engines";
 import type { Engine } from "./engine";
-import { describeOnEngines } from "./engines";
 import { type Scenario, withStack } from "./scenario";
+import { ownStates, stateOf } from "./state";
 
 const PROGRAM = `
   const project = new Project("shop", { region: "eu-1" });

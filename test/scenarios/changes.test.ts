@@ -1,14 +1,8 @@
 import { expect, it } from "vitest";
-import {
-  changesOf,
-  expectConverged,
-  expectOk,
-  requestsDuring,
-  stateOf,
-  statesOf,
-} from "../harness/assertions";
-import { describeOnEngines } from "../harness/engines";
+import { changesOf, expectConverged, expectOk, requestsDuring } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
+import { stateOf, statesOf } from "../harness/state";
 
 /** One instance for each argument that can change in place, so that one `up` shows all of them. */
 const updates: Record<string, { from: string; to: string; wire: Record<string, unknown> }> = {

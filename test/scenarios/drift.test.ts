@@ -1,15 +1,8 @@
 import { expect, it } from "vitest";
-import {
-  changesOf,
-  expectConverged,
-  expectOk,
-  inClear,
-  requestsDuring,
-  stateOf,
-  statesOf,
-} from "../harness/assertions";
-import { describeOnEngines } from "../harness/engines";
+import { changesOf, expectConverged, expectOk, requestsDuring } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
+import { inClear, stateOf, statesOf } from "../harness/state";
 
 /** What somebody else does to the instance of that name, and how the refreshed state shows it. */
 const drifts: Record<string, { edit: Record<string, unknown>; shown: Record<string, unknown> }> = {

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
-import { expectConverged, expectOk, statesOf } from "../harness/assertions";
+import { expectConverged, expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
 import type { RunResult } from "../harness/engine";
-import { describeOnEngines } from "../harness/engines";
 import { withStack } from "../harness/scenario";
+import { statesOf } from "../harness/state";
 import { failedStatuses } from "./variants";
 
 const program = (flavor = "small", options = ""): string => `

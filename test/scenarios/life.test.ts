@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { changesOf, expectConverged, expectOk, inClear, stateOf } from "../harness/assertions";
+import { changesOf, expectConverged, expectOk } from "../harness/assertions";
 import { engines } from "../harness/engines";
 import { withStack } from "../harness/scenario";
+import { inClear, stateOf } from "../harness/state";
 import { eachAlone, pairwise, title } from "./variants";
 
 /** `CLOUDINFRA_TEST_LIVES=full`: each variant alone, and every pair of two; else as many as make each one appear. */

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { changesOf, expectConverged, expectOk, noRequestsDuring, stateOf } from "../harness/assertions";
-import { describeOnEngines } from "../harness/engines";
+import { changesOf, expectConverged, expectOk, noRequestsDuring } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
+import { stateOf } from "../harness/state";
 
 const program = (flavor: string): string => `
   const project = new Project("p", { region: "eu-1" });

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
-import { expectConverged, expectOk, inClear, isSecret, stateOf } from "../harness/assertions";
+import { expectConverged, expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
 import type { Deployment } from "../harness/engine";
-import { describeOnEngines } from "../harness/engines";
 import { withStack } from "../harness/scenario";
+import { inClear, isSecret, stateOf } from "../harness/state";
 
 const SECRET = "hush-hush-flavor";
 

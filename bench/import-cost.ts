@@ -1,0 +1,30 @@
+import { execFileSync } from "node:child_process";
+import path from "node:path";
+import { table } from "./table";
+
+const RUNS = 15;
+const root = path.join(__dirname, "..");
+
+/** In a process of its own: milliseconds to load the SDK, and then this package. */
+function loadOnce(): { sdk: number; own: number } {
+  const script = `
+    const a = performance.now(); require("@pulumi/pulumi");
+    const b = performance.now(); require(${JSON.stringify(path.join(root, "dist/index.js"))});
+    console.log(JSON.stringify({ sdk: b - a, own: performance.now() - b }));
+  `;
+  return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" }));
+}
+
+const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** What importing the package adds to a program that has loaded `@pulumi/pulumi`. Goal: at most 20 ms. */
+export function importCost(): void {
+  const runs = Array.from({ length: RUNS }, loadOnce);
+  const sdk = median(runs.map((run) => run.sdk));
+  const own = median(runs.map((run) => run.own));
+  table(`importing the package (median of ${RUNS} processes)`, [
+    ["@pulumi/pulumi alone", `${sdk.toFixed(0)} ms`, ""],
+    ["the package after it", `${own.toFixed(1)} ms`, "goal ≤ 20 ms"],
+    ["ratio of both to the first", ((sdk + own) / sdk).toFixed(3), ""],
+  ]);
+}
