@@ -52,7 +52,7 @@ function start(
   const { parallel, targetDependents, refresh, runProgram, continueOnError, previewOnly, excludeProtected } =
     options;
   const target = [...(options.target ?? []), ...(options.targetReplace ?? [])];
-  const replace = [...(options.replace ?? [])];
+  const replace = [...(options.replace ?? []), ...(options.targetReplace ?? [])];
   const common = {
     ...reporting,
     target,
