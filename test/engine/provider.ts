@@ -1,12 +1,11 @@
 import * as provider from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
-import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { type Done, isServiceError, type ProviderProcess, type Send } from "./processes/provider-process";
 import type { Resource } from "./state/resource";
 import { parseUrn } from "./state/urn";
 import { compareInputs, type Diff } from "./values/diff";
 import { decodeMap, encodeMap, forConfigure, forProvider, markSecrets, type Values } from "./values/values";
+import { Empty, Struct } from "./wire/protobuf";
 
 export interface CheckFailure {
   readonly property: string;

@@ -5,7 +5,8 @@ import { SameStep } from "../steps/same";
 import type { Step } from "../steps/step";
 import { UpdateStep } from "../steps/update";
 import { applyReplaceOnChanges, type Diff, equal, identical, noDiff, replaceBecause } from "../values/diff";
-import type { Generator, Registration } from "./generator";
+import type { Generator } from "./generator";
+import type { Registration } from "./registration";
 import { replacement } from "./replacement";
 
 /** What an existing resource needs to become what the program asks: nothing, an update or a replacement. */

@@ -1,7 +1,7 @@
 import type { Provider } from "../provider";
 import { Reported, type Run } from "../run";
 import { dependenciesOf, newResource, type Resource } from "../state/resource";
-import { isProviderType, makeUrn, parseProviderReference, parseUrn, stackType } from "../state/urn";
+import { isProviderType, makeUrn, parseProviderReference, stackType } from "../state/urn";
 import { CreateStep } from "../steps/create";
 import { ImportStep } from "../steps/import";
 import { ReadStep } from "../steps/read";
@@ -9,24 +9,14 @@ import { ReplaceStep } from "../steps/replace";
 import { SameStep, SkippedCreateStep } from "../steps/same";
 import type { Settle, Step } from "../steps/step";
 import { keepIgnored } from "../values/diff";
-import { showValue } from "../values/show";
-import type { Values } from "../values/values";
 import type { Goal, ReadGoal } from "../wire/goal";
 import { Aliases } from "./aliases";
 import { stepsFromDiff } from "./changes";
+import { check } from "./check";
+import { asked, inherit, type Registration } from "./registration";
 import type { Targets } from "./targets";
 
 export type Mode = "update" | "destroy" | "refresh";
-
-/** A registration on its way to steps. */
-export interface Registration {
-  readonly goal: Goal;
-  readonly settle: Settle;
-  readonly urn: string;
-  readonly current: Resource;
-  /** What the state has of it; a refresh may exchange it. */
-  old: Resource | undefined;
-}
 
 /**
  * Decides what is to be done for each resource that the program registers, one at a time. Asks the provider to check
@@ -76,34 +66,12 @@ export class Generator {
     return [this.sames, this.updates, this.replaces, this.reads, this.refreshes].some((s) => s.has(now));
   }
 
-  prepare(asked: Goal, settle: Settle): Registration {
-    const goal = this.#inherit(asked);
+  prepare(registered: Goal, settle: Settle): Registration {
+    const goal = inherit(registered, this.#goals.get(registered.parent));
     const urn = this.#claim(goal.parent, goal.type, goal.name);
     const old = this.aliases.find(urn, goal, this.olds, this.urns);
     this.#goals.set(urn, goal);
-    const current = newResource({
-      urn,
-      type: goal.type,
-      custom: goal.custom,
-      inputs: goal.inputs,
-      parent: goal.parent,
-      provider: goal.provider,
-      dependencies: [...goal.dependencies],
-      propertyDependencies: goal.custom ? { ...goal.propertyDependencies } : {},
-      protect: goal.protect ?? false,
-      retainOnDelete: goal.retainOnDelete ?? false,
-      additionalSecretOutputs: [...goal.additionalSecretOutputs],
-      ignoreChanges: [...goal.ignoreChanges],
-      replaceOnChanges: [...goal.replaceOnChanges],
-      customTimeouts: goal.customTimeouts,
-      formerUrn: old && old.urn !== urn ? old.urn : "",
-      deletedWith: goal.deletedWith,
-      replaceWith: [...goal.replaceWith],
-      created: old?.created ?? "",
-      modified: old?.modified ?? "",
-      sourcePosition: goal.sourcePosition,
-    });
-    return { goal, settle, urn, current, old };
+    return { goal, settle, urn, current: asked(urn, goal, old), old };
   }
 
   async steps(registration: Registration): Promise<Step[]> {
@@ -187,24 +155,7 @@ export class Generator {
     }
     const fresh = !old || how.recreating || old.external || this.isReplaceTarget(urn, old);
     const news = old ? keepIgnored(old.inputs, goal.inputs, goal.ignoreChanges) : goal.inputs;
-    await this.check(provider, current, fresh ? {} : old.inputs, fresh ? goal.inputs : news);
-  }
-
-  /** Sets the inputs to those checked; ends the command when the provider finds fault with them. */
-  async check(provider: Provider, current: Resource, olds: Values, news: Values): Promise<void> {
-    const { inputs, failures } = await provider.check(current.urn, olds, news);
-    for (const { property, reason } of failures) {
-      const name = `${current.type} resource '${parseUrn(current.urn).name}'`;
-      const value = Object.hasOwn(current.inputs, property) ? current.inputs[property] : undefined;
-      const where = property === "" ? "" : `: property ${property} value ${showValue(value)}`;
-      this.run.reporter.diagnose({
-        severity: "error",
-        message: `${name}${where} has a problem: ${reason}`,
-        urn: current.urn,
-      });
-    }
-    current.inputs = inputs;
-    if (failures.length > 0) throw new Reported(`${current.urn} is invalid`);
+    await check(this.run, provider, current, fresh ? {} : old.inputs, fresh ? goal.inputs : news);
   }
 
   #skip(registration: Registration): Step[] {
@@ -259,16 +210,5 @@ export class Generator {
     }
     this.urns.add(urn);
     return urn;
-  }
-
-  #inherit(goal: Goal): Goal {
-    const parent = this.#goals.get(goal.parent);
-    if (!parent) return goal;
-    return {
-      ...goal,
-      protect: goal.protect ?? parent.protect,
-      retainOnDelete: goal.retainOnDelete ?? parent.retainOnDelete,
-      deletedWith: goal.deletedWith || parent.deletedWith,
-    };
   }
 }

@@ -9,7 +9,9 @@ import { ReplaceStep } from "../steps/replace";
 import type { Step } from "../steps/step";
 import { applyReplaceOnChanges, type Diff } from "../values/diff";
 import { unknown, type Value } from "../values/values";
-import type { Generator, Registration } from "./generator";
+import { check } from "./check";
+import type { Generator } from "./generator";
+import type { Registration } from "./registration";
 
 /** Makes anew what can't become what is asked. */
 export async function replacement(
@@ -24,7 +26,7 @@ export async function replacement(
   generator.replaces.add(urn);
   // Defaults were taken over from the old inputs, which no longer count; a named replacement never had them.
   if (provider && !generator.isReplaceTarget(urn, old))
-    await generator.check(provider, current, {}, goal.inputs);
+    await check(generator.run, provider, current, {}, goal.inputs);
   if (!(goal.deleteBeforeReplace ?? diff.deleteBeforeReplace)) {
     const create = new CreateStep(current, settle, { old, diff, oldIsDeletedLater: true });
     return [create, new ReplaceStep(old, current, diff)];

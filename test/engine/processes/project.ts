@@ -5,6 +5,7 @@ import { parse } from "yaml";
 
 /** What Pulumi.yaml says about how to run the program. */
 export interface Project {
+  readonly name: string;
   readonly root: string;
   /** The working directory of program and provider: the folder of `main`. */
   readonly cwd: string;
@@ -22,6 +23,7 @@ export function readProject(root: string): Project {
   const main = property(yaml, "main");
   const { cwd, entry } = entryPoint(root, typeof main === "string" ? main : "");
   return {
+    name: String(property(yaml, "name")),
     root,
     cwd,
     entry,

@@ -1,11 +1,14 @@
-import { encode, forProgram, isList, isMap, Reference, Secret, Unknown, type Value } from "./values";
+import { isList, isMap, Reference, Secret, Unknown, type Value } from "./values";
 
-/** A value as it stands in an error about it: `{small}`; a secret in clear, as the real engine has it. */
+/** A value as it stands in an error about it, in Go's manner: `{small}`, `{[{1} {a}]}`. A secret is in clear there. */
 export function showValue(value: Value | undefined): string {
-  if (value === undefined || value === null) return "{}";
+  if (value === undefined || value === null) return "{<nil>}";
   if (value instanceof Secret) return `{&{${showValue(value.value)}}}`;
-  if (value instanceof Unknown) return "{unknown}";
-  return `{${typeof value === "object" ? JSON.stringify(encode(value, forProgram)) : String(value)}}`;
+  if (value instanceof Unknown || value instanceof Reference) return "{{}}";
+  if (isList(value)) return `{[${value.map(showValue).join(" ")}]}`;
+  if (!isMap(value)) return `{${value}}`;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{map[${entries.map(([key, item]) => `${key}:${showValue(item)}`).join(" ")}]}`;
 }
 
 /** A value as a person reads it in outputs and previews. */

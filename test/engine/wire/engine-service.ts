@@ -1,8 +1,8 @@
 import type * as grpc from "@grpc/grpc-js";
 import { EngineService, type IEngineServer } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import * as engine from "@pulumi/pulumi/proto/engine_pb";
-import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { Diagnostic } from "../../harness/engine";
+import { Empty } from "./protobuf";
 import { notReproduced, unary } from "./serve";
 
 const severities: readonly Diagnostic["severity"][] = ["debug", "info", "warning", "error"];

@@ -2,13 +2,12 @@ import * as grpc from "@grpc/grpc-js";
 import type * as provider from "@pulumi/pulumi/proto/provider_pb";
 import { type IResourceMonitorServer, ResourceMonitorService } from "@pulumi/pulumi/proto/resource_grpc_pb";
 import * as resource from "@pulumi/pulumi/proto/resource_pb";
-import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { fromStruct } from "../provider";
 import type { Resource } from "../state/resource";
 import type { Registered } from "../steps/step";
 import { encodeMap, forProgram, type Values } from "../values/values";
 import { type Goal, goal, type ReadGoal, readGoal } from "./goal";
+import { Empty, Struct } from "./protobuf";
 import { notReproduced, Status, unary } from "./serve";
 
 /** What the engine does with what a program asks for. */
@@ -120,7 +119,7 @@ function invoke(
   request: resource.ResourceInvokeRequest,
 ): resource.ResourceInvokeResponse {
   if (request.getTok() !== "pulumi:pulumi:getResource") notReproduced(`the function ${request.getTok()}`)();
-  const urn = String(request.getArgs()?.toJavaScript()["urn"]);
+  const urn = String(request.getArgs()?.toJavaScript().urn);
   const found = registrar.find(urn);
   if (!found) throw new Status(grpc.status.UNKNOWN, `resource ${urn} is not known to this program`);
   const response = new resource.ResourceInvokeResponse();
