@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { failureOf, madeInstance, madeProject, type Service, startService } from "./service";
+
+const methods = ({ emulator }: Service) => emulator.requests.map(({ method, path }) => `${method} ${path}`);
+
+describe("a deletion", () => {
+  test.each([204, 202] as const)(
+    "is asked for once, and believed when the list does not show it any more (%d)",
+    async (deleteObject) => {
+      const service = await startService({ behaviour: { deleteObject } });
+      const saved = await madeInstance(service);
+      service.emulator.clearRequests();
+      await service.instances.delete(saved.id, saved.state);
+      expect(service.emulator.instances.size).toBe(0);
+      expect(methods(service)[0]).toBe(`DELETE /v1/instances/${saved.id}`);
+      expect(methods(service).at(-1)).toBe("GET /v1/instances");
+    },
+  );
+
+  test("of the only project needs no other one in sight", async () => {
+    const service = await startService();
+    const saved = await madeProject(service);
+    await service.projects.delete(saved.id, saved.state);
+    expect(service.emulator.projects.size).toBe(0);
+  });
+
+  test("of what is gone already is a success", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.remove(saved.id);
+    await service.instances.delete(saved.id, saved.state);
+    expect(methods(service)).toContain("GET /v1/instances");
+  });
+
+  test("whose reply is lost is a success", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
+    await service.instances.delete(saved.id, saved.state);
+    expect(service.emulator.instances.size).toBe(0);
+  });
+
+  test("is not believed while the list still shows the object", async () => {
+    const service = await startService({ behaviour: { deleteObject: 202 } });
+    const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
+    const fault = service.emulator.fail({
+      method: "DELETE",
+      kind: "status",
+      status: 200,
+      problem: { id: saved.id },
+    });
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(fault.used).toBe(1);
+    expect(message).toContain(`the service accepted the deletion, but still shows instance ${saved.id}`);
+    expect(message).toContain("customTimeouts");
+    expect(service.clock.now()).toBeLessThanOrEqual(130_000);
+  });
+
+  test("that an operation fails is an error with its problem", async () => {
+    const service = await startService({ behaviour: { deleteObject: 202 } });
+    const saved = await madeInstance(service);
+    service.emulator.failNextOperation({ kind: "delete" });
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toMatch(/^deleting instance "web" failed: /);
+    expect(message).toContain("capacity_exhausted");
+    expect(service.emulator.instances.has(saved.id)).toBe(true);
+  });
+});
+
+describe("a service that offers no deletion", () => {
+  test("is told with the ways out while the object is there", async () => {
+    const service = await startService({ behaviour: { deleteObject: 405 } });
+    const saved = await madeInstance(service);
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toContain("the service offers no deletion of instances");
+    expect(message).toContain("retainOnDelete");
+    expect(message).toContain("pulumi state delete <urn>");
+  });
+
+  test("is no obstacle once the object is gone", async () => {
+    const service = await startService({ behaviour: { deleteObject: 405 } });
+    const saved = await madeInstance(service);
+    service.emulator.remove(saved.id);
+    await service.instances.delete(saved.id, saved.state);
+    expect(methods(service)).toContain("GET /v1/instances");
+  });
+});
+
+describe("what is no deletion", () => {
+  test.each([401, 403, 409, 500])("%d", async (status) => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "DELETE", kind: "status", status, times: Number.POSITIVE_INFINITY });
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toMatch(/^deleting instance "web" /);
+    expect(message).toContain(`(${status})`);
+    expect(service.emulator.instances.has(saved.id)).toBe(true);
+  });
+
+  test("a list that can't be read afterwards", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "GET", kind: "status", status: 403, times: Number.POSITIVE_INFINITY });
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toContain("(403)");
+  });
+
+  test("an account that shows nothing", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.remove(saved.id);
+    for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toContain("this token may belong to another account");
+  });
+});

@@ -1,0 +1,30 @@
+import { deadlineIn } from "../../src/operations/deadline";
+import type { Call } from "../../src/provider/call";
+import type { Kind } from "../../src/provider/kind";
+import { Progress } from "../../src/provider/progress";
+import { readSettings } from "../../src/provider/settings";
+import { Sightings } from "../../src/provider/sightings";
+import { FakeClock } from "../operations/fake-clock";
+import type { FakeService } from "./fake-service";
+
+/** One call of the host to a service made by hand, with a minute's time on a clock that runs by itself. */
+export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<string, string>> = {}): Call {
+  const clock = new FakeClock({ auto: true });
+  const client = fake.client();
+  const texts: Readonly<Record<string, string>> = {
+    "cloudinfra:endpoint": client.endpoint,
+    "cloudinfra:token": "t-1",
+    ...settings,
+  };
+  return {
+    kind,
+    session: {
+      settings: readSettings((key) => texts[key], {}),
+      client,
+      clock,
+      sightings: new Sightings(client, clock, 60_000),
+    },
+    deadline: deadlineIn(60_000, clock),
+    progress: new Progress({ write: async () => {} }, "reading", true),
+  };
+}

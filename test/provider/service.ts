@@ -1,0 +1,98 @@
+import { onTestFinished } from "vitest";
+import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
+import type { HostProvider, Properties } from "../../src/provider/host";
+import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
+import { providerOf } from "../../src/provider/provider";
+import { EngineLog } from "../../src/provider/row-log";
+import { Sessions } from "../../src/provider/session";
+import { FakeClock } from "../operations/fake-clock";
+import { instanceNews, projectNews } from "./samples";
+
+export interface ServiceOptions {
+  behaviour?: Partial<Behaviour>;
+  /** Added to endpoint and token; without the namespace. */
+  config?: Readonly<Record<string, string>>;
+  /** Told of each request when the service has answered it: the place for what others do in the meantime. */
+  onRequest?: (request: LoggedRequest) => void;
+}
+
+/** The provider as the host drives it, and the service behind it. Time passes only where somebody waits. */
+export interface Service {
+  readonly emulator: Emulator;
+  readonly clock: FakeClock;
+  readonly instances: HostProvider;
+  readonly projects: HostProvider;
+  /** What a new process of the provider would be, with other settings. */
+  anew(config?: Readonly<Record<string, string>>): Promise<Pick<Service, "instances" | "projects">>;
+}
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+
+export async function startService({ behaviour, config, onRequest }: ServiceOptions = {}): Promise<Service> {
+  const clock = new FakeClock({ auto: true });
+  const emulator = await startEmulator({
+    behaviour: { operationMs: 2_000, ...behaviour },
+    now: () => START + clock.now(),
+    ...(onRequest && { onRequest }),
+  });
+  onTestFinished(() => emulator.stop());
+  const anew: Service["anew"] = async (more = {}) => {
+    const settings: Readonly<Record<string, string>> = {
+      endpoint: emulator.endpoint,
+      token: emulator.token,
+      ...config,
+      ...more,
+    };
+    const get = (key: string) => settings[key.replace("cloudinfra:", "")];
+    const surroundings = { sessions: new Sessions({}, clock), log: new EngineLog(undefined), inCi: true };
+    const configured = async (kind: Kind): Promise<HostProvider> => {
+      const provider = providerOf(kind, surroundings);
+      await provider.configure({ config: { get } });
+      return provider;
+    };
+    return { instances: await configured(instanceKind), projects: await configured(projectKind) };
+  };
+  return { emulator, clock, anew, ...(await anew()) };
+}
+
+/** A resource as the engine's state has it. */
+export interface Saved {
+  readonly id: string;
+  readonly inputs: Properties;
+  readonly state: Properties;
+}
+
+/** Checks and creates as the engine does; the host adds `__provider` to what the provider returns. */
+async function made(provider: HostProvider, news: Properties): Promise<Saved> {
+  const { inputs, failures } = await provider.check({}, news);
+  if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join("\n"));
+  const { id, outs } = await provider.create(inputs);
+  return { id, inputs, state: { ...outs, __provider: news.__provider } };
+}
+
+/** An instance in a project that somebody else made. */
+export async function madeInstance({ emulator, instances }: Service, more: Properties = {}): Promise<Saved> {
+  const [project = emulator.addProject().id] = emulator.projects.keys();
+  return made(instances, instanceNews({ project, ...more }));
+}
+
+export function madeProject({ projects }: Service, more: Properties = {}): Promise<Saved> {
+  return made(projects, projectNews(more));
+}
+
+/** The inputs of a next `up` that sets some arguments anew; `undefined` takes one back. */
+export function changed({ inputs }: Saved, more: Properties): Properties {
+  return Object.fromEntries(
+    Object.entries({ ...inputs, ...more }).filter(([, value]) => value !== undefined),
+  );
+}
+
+/** What the host would get in place of an answer. */
+export async function failureOf(work: Promise<unknown>): Promise<Error> {
+  const error: unknown = await work.then(
+    () => "it did not fail",
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Error) return error;
+  throw new Error(String(error));
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import { CloudInfraError } from "../../src/diagnostics/error";
+import { deadlineIn } from "../../src/operations/deadline";
+import { instanceKind, projectKind } from "../../src/provider/kind";
+import { type Look, Sightings, type Sought } from "../../src/provider/sightings";
+import { FakeClock } from "../operations/fake-clock";
+import { FakeService } from "./fake-service";
+
+function service(instances: number) {
+  const fake = new FakeService();
+  const clock = new FakeClock({ auto: true });
+  fake.addProject("prj-1");
+  for (let i = 1; i <= instances; i++) fake.addInstance(`ins-${i}`, "prj-1");
+  const sightings = new Sightings(fake.client(), clock, 60_000);
+  const options = { deadline: deadlineIn(60_000, clock) };
+  return { fake, clock, sightings, options };
+}
+
+const instance = (id: string, project = "prj-1"): Sought => ({ kind: instanceKind, id, project });
+const project = (id: string): Sought => ({ kind: projectKind, id, project: undefined });
+const idOf = (look: Look): string | undefined => ("found" in look ? look.found.id : undefined);
+
+describe("reads of a refresh", () => {
+  test("many at once cost one sweep of their project's list", async () => {
+    const { fake, sightings, options } = service(50);
+    const ids = [...fake.instances.keys()];
+    const looks = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    expect(looks.map(idOf)).toEqual(ids);
+    expect(fake.asked).toEqual(["LIST instances prj-1"]);
+  });
+
+  test("that come later, within half a minute, cost nothing", async () => {
+    const { fake, clock, sightings, options } = service(2);
+    await Promise.all(["ins-1", "ins-2"].map((id) => sightings.recent(instance(id), options)));
+    await clock.advance(29_000);
+    expect(idOf(await sightings.recent(instance("ins-1"), options))).toBe("ins-1");
+    expect(fake.asked).toEqual(["LIST instances prj-1"]);
+  });
+
+  test("a lone one costs one GET", async () => {
+    const { fake, sightings, options } = service(50);
+    expect(idOf(await sightings.recent(instance("ins-7"), options))).toBe("ins-7");
+    expect(fake.asked).toEqual(["GET instances ins-7"]);
+  });
+
+  test("of two projects, or of projects and instances, cost a sweep for each list", async () => {
+    const { fake, sightings, options } = service(2);
+    fake.addProject("prj-2");
+    fake.addInstance("ins-8", "prj-2");
+    fake.addInstance("ins-9", "prj-2");
+    const sought = [
+      ...["ins-1", "ins-2"].map((id) => instance(id)),
+      ...["ins-8", "ins-9"].map((id) => instance(id, "prj-2")),
+      ...["prj-1", "prj-2"].map((id) => project(id)),
+    ];
+    const looks = await Promise.all(sought.map((one) => sightings.recent(one, options)));
+    expect(looks.map(idOf)).toEqual(sought.map(({ id }) => id));
+    expect([...fake.asked].sort()).toEqual(["LIST instances prj-1", "LIST instances prj-2", "LIST projects"]);
+  });
+
+  test("see anew what this process wrote", async () => {
+    const { fake, sightings, options } = service(2);
+    const both = () =>
+      Promise.all(["ins-1", "ins-3"].map((id) => sightings.recent(instance(id), options).then(idOf)));
+    expect(await both()).toEqual(["ins-1", undefined]);
+    fake.addInstance("ins-3", "prj-1");
+    expect(await both()).toEqual(["ins-1", undefined]);
+    sightings.forget();
+    expect(await both()).toEqual(["ins-1", "ins-3"]);
+  });
+});
+
+test("a sweep that this process wrote into is not remembered", async () => {
+  const { fake, sightings, options } = service(2);
+  fake.whenAsked = () => {
+    fake.whenAsked = () => {};
+    fake.addInstance("ins-3", "prj-1"); // too late for this list
+    sightings.forget();
+  };
+  const look = () => sightings.swept(instance("ins-3")).then(idOf);
+  expect(await look()).toBeUndefined();
+  const both = ["ins-1", "ins-3"].map((id) => sightings.recent(instance(id), options).then(idOf));
+  expect(await Promise.all(both)).toEqual(["ins-1", "ins-3"]);
+});
+
+describe("where GET of one object is not offered", () => {
+  test("405 is asked once, and lists serve from then on", async () => {
+    const { fake, sightings, options } = service(2);
+    fake.getAnswer = "405";
+    expect(idOf(await sightings.fresh(instance("ins-1"), options))).toBe("ins-1");
+    expect(idOf(await sightings.fresh(instance("ins-2"), options))).toBe("ins-2");
+    expect(fake.countOf("GET")).toBe(1);
+  });
+
+  test("a 404 for what the list shows is taken for what it is, and not asked again", async () => {
+    const { fake, sightings, options } = service(2);
+    fake.getAnswer = "404 to all";
+    const first = await sightings.recent(instance("ins-1"), options);
+    expect(first).toEqual({ missing: "get" });
+    expect(idOf(await sightings.second(instance("ins-1"), first, options))).toBe("ins-1");
+    expect(idOf(await sightings.fresh(instance("ins-2"), options))).toBe("ins-2");
+    expect(fake.countOf("GET")).toBe(1);
+  });
+
+  test("that of instances says nothing of projects", async () => {
+    const { fake, sightings, options } = service(1);
+    fake.getAnswer = "405";
+    await sightings.fresh(instance("ins-1"), options);
+    fake.getAnswer = "offered";
+    await sightings.fresh(project("prj-1"), options);
+    expect(fake.asked.at(-1)).toBe("GET projects prj-1");
+  });
+});
+
+describe("the second look at what seems to be gone", () => {
+  test("after a GET, is a whole sweep", async () => {
+    const { fake, sightings, options } = service(1);
+    const first = await sightings.fresh(instance("ins-9"), options);
+    expect(await sightings.second(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
+    expect(fake.asked).toEqual(["GET instances ins-9", "LIST instances prj-1"]);
+  });
+
+  test("after a sweep, is a GET where GET has been seen to work", async () => {
+    const { fake, sightings, options } = service(2);
+    await sightings.fresh(instance("ins-1"), options);
+    fake.unlisted.add("ins-2");
+    const first = await sightings.swept(instance("ins-2"));
+    expect(first).toEqual({ missing: "sweep" });
+    expect(idOf(await sightings.second(instance("ins-2"), first, options))).toBe("ins-2");
+  });
+
+  test("after a sweep, is another one where there is no GET", async () => {
+    const { fake, sightings, options } = service(1);
+    fake.getAnswer = "405";
+    const first = await sightings.fresh(instance("ins-9"), options);
+    expect(await sightings.second(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
+    expect(fake.countOf("LIST")).toBe(2);
+  });
+});
+
+describe("an outage", () => {
+  test.each(["recent", "fresh", "swept"] as const)(
+    "is an error of a %s look, never an absence",
+    async (age) => {
+      const { fake, sightings, options } = service(2);
+      fake.failure = new CloudInfraError("unavailable", "503", { status: 503 });
+      const looks = ["ins-1", "ins-2"].map((id) => sightings[age](instance(id), options));
+      for (const look of looks) await expect(look).rejects.toBe(fake.failure);
+      fake.failure = undefined;
+      expect(idOf(await sightings[age](instance("ins-1"), options))).toBe("ins-1");
+    },
+  );
+});

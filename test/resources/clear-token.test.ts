@@ -1,0 +1,40 @@
+import * as pulumi from "@pulumi/pulumi";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+
+const path = "../../src/resources/clear-token";
+const freshProgram = () => {
+  vi.resetModules();
+  return vi.importActual<typeof import("../../src/resources/clear-token")>(path);
+};
+
+/** Warnings of a program with these settings, some of them secret, that declares three resources. */
+async function warnings(config: Record<string, string>, secretKeys: string[], environment = secretKeys) {
+  const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+  pulumi.runtime.setAllConfig(config, secretKeys);
+  vi.stubEnv("PULUMI_CONFIG_SECRET_KEYS", JSON.stringify(environment));
+  const { warnOfTokenInClear } = await freshProgram();
+  for (let i = 0; i < 3; i++) warnOfTokenInClear();
+  return warn.mock.calls.map(([message]) => message);
+}
+
+beforeEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+describe("a token in the stack's settings", () => {
+  test("in clear earns one warning a program, which does not repeat it", async () => {
+    const [warning, ...more] = await warnings({ "cloudinfra:token": "t-123456" }, []);
+    expect(warning).toContain("pulumi config set --secret cloudinfra:token");
+    expect(warning).not.toContain("t-123456");
+    expect(more).toEqual([]);
+  });
+
+  test("as a secret earns none", async () => {
+    expect(await warnings({ "cloudinfra:token": "t-123456" }, ["cloudinfra:token"])).toEqual([]);
+  });
+
+  test("that is not there earns none", async () => {
+    expect(await warnings({ "cloudinfra:tokenFile": "token.txt" }, [])).toEqual([]);
+  });
+});

@@ -1,0 +1,136 @@
+import * as pulumi from "@pulumi/pulumi";
+import { describe, expect, test } from "vitest";
+import { Instance, type InstanceArgs, Project } from "../../src";
+import * as provider from "../../src/provider";
+import { one, registered } from "./registered";
+
+const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe("what is registered", () => {
+  test("an instance: its arguments and the hidden inputs, and nothing else", async () => {
+    const { type, name, inputs } = await one(() => new Instance("web", args));
+    expect({ type, name }).toEqual({ type: "pulumi-nodejs:dynamic/cloudinfra:Instance", name: "web" });
+    expect(inputs).toEqual({
+      ...args,
+      __provider: 'exports.handler=()=>require("pulumi-cloudinfra/provider").instance',
+      __urn: "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::web",
+      __key: expect.stringMatching(UUID_V4),
+    });
+  });
+
+  test("a project", async () => {
+    const { type, inputs } = await one(() => new Project("shop", { region: "eu-1" }));
+    expect(type).toBe("pulumi-nodejs:dynamic/cloudinfra:Project");
+    expect(inputs).toEqual({
+      region: "eu-1",
+      __provider: 'exports.handler=()=>require("pulumi-cloudinfra/provider").project',
+      __urn: "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Project::shop",
+      __key: expect.stringMatching(UUID_V4),
+    });
+  });
+
+  test("every argument, also where it is an output", async () => {
+    const all = {
+      ...args,
+      name: pulumi.output("front"),
+      publicIp: "auto",
+      sshKeys: [pulumi.output("ssh-rsa AAAAB3")],
+      labels: pulumi.output({ team: "web" }),
+    };
+    expect((await one(() => new Instance("web", all))).inputs).toMatchObject({
+      name: "front",
+      publicIp: "auto",
+      sshKeys: ["ssh-rsa AAAAB3"],
+      labels: { team: "web" },
+    });
+  });
+
+  test("a misspelt argument goes on to check, which names it", async () => {
+    const misspelt = { ...args, flavour: "m1.small" };
+    expect((await one(() => new Instance("web", misspelt))).inputs).toHaveProperty("flavour", "m1.small");
+  });
+});
+
+describe("the text of the provider, which every state holds for ever", () => {
+  test("is constant and short, and loads what it names", async () => {
+    const seen = await registered(() => [new Project("a", { region: "eu-1" }), new Instance("b", args)]);
+    for (const { inputs } of seen) expect(String(inputs.__provider).length).toBeLessThanOrEqual(100);
+    expect(seen.map(({ inputs }) => inputs.__provider)).toEqual([
+      'exports.handler=()=>require("pulumi-cloudinfra/provider").project',
+      'exports.handler=()=>require("pulumi-cloudinfra/provider").instance',
+    ]);
+    for (const handler of [provider.project, provider.instance]) {
+      const methods = ["configure", "check", "diff", "create", "read", "update", "delete"];
+      expect(Object.entries(handler).map(([name, method]) => [name, typeof method])).toEqual(
+        methods.map((name) => [name, "function"]),
+      );
+    }
+  });
+});
+
+describe("the idempotency key", () => {
+  test("is a fresh one for each resource and each run", async () => {
+    const program = () => [new Instance("a", args), new Instance("b", args)];
+    const seen = [...(await registered(program)), ...(await registered(program))];
+    expect(new Set(seen.map(({ inputs }) => inputs.__key)).size).toBe(4);
+  });
+
+  test("is unknown in a preview, so that no preview and no plan shows one that `up` will not use", async () => {
+    const { inputs } = await one(() => new Instance("web", args), { preview: true });
+    expect(inputs.__key ?? pulumi.unknown).toBe(pulumi.unknown);
+    expect(JSON.stringify(inputs)).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}/);
+  });
+});
+
+describe("__urn", () => {
+  test("is the resource's own, below its parent", async () => {
+    class Fleet extends pulumi.ComponentResource {
+      constructor(name: string) {
+        super("my:component:Fleet", name);
+        new Instance("web", args, { parent: this });
+      }
+    }
+    const seen = await registered(() => new Fleet("fleet"));
+    expect(seen.at(-1)?.inputs.__urn).toBe(
+      "urn:pulumi:dev::app::my:component:Fleet$pulumi-nodejs:dynamic/cloudinfra:Instance::web",
+    );
+  });
+});
+
+describe("__timeouts", () => {
+  test("are those of customTimeouts that are set", async () => {
+    const customTimeouts = { create: "10m", delete: "90s" };
+    const { inputs } = await one(() => new Instance("web", args, { customTimeouts }));
+    expect(inputs.__timeouts).toEqual(customTimeouts);
+  });
+
+  test("are left out where none is", async () => {
+    expect((await one(() => new Instance("web", args, { customTimeouts: {} }))).inputs).not.toHaveProperty(
+      "__timeouts",
+    );
+  });
+});
+
+describe("__secrets", () => {
+  test("names the arguments that are secret, or hold something that is", async () => {
+    const secret = {
+      ...args,
+      flavor: pulumi.secret("m1.small"),
+      sshKeys: ["ssh-rsa AAAAB3", pulumi.secret("ssh-rsa AAAAB4")],
+      labels: { team: "web", owner: pulumi.secret("ada") },
+    };
+    const { inputs } = await one(() => new Instance("web", secret));
+    expect([...Object(inputs.__secrets)].sort()).toEqual(["flavor", "labels", "sshKeys"]);
+  });
+
+  test("is left out where none is", async () => {
+    expect((await one(() => new Instance("web", args))).inputs).not.toHaveProperty("__secrets");
+  });
+
+  test("is told in previews too, for arguments that are unknown there", async () => {
+    const flavor = pulumi.secret(pulumi.output<string>(pulumi.unknown as never));
+    const { inputs } = await one(() => new Instance("web", { ...args, flavor }), { preview: true });
+    expect(inputs.__secrets).toEqual(["flavor"]);
+  });
+});

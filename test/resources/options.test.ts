@@ -1,0 +1,86 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { Instance, type InstanceArgs, Project } from "../../src";
+import { one, registered } from "./registered";
+
+const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
+
+/** The value of an output, and whether it is a secret. */
+const told = <T>(output: pulumi.Output<T>): Promise<[T, boolean]> =>
+  new Promise((resolve) => output.apply(async (value) => resolve([value, await pulumi.isSecret(output)])));
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("the import option", () => {
+  test.each([
+    ["Project", () => new Project("shop", { region: "eu-1" }, { import: "prj-1" })],
+    ["Instance", () => new Instance("web", args, { import: "ins-1" })],
+  ])("of %s is refused in words, and nothing is registered", async (_kind, make) => {
+    const seen = await registered(() => {
+      expect(make).toThrow(/^cloudinfra: the `import` option of "(shop|web)" is not supported yet: .*`get`/);
+    });
+    expect(seen).toEqual([]);
+  });
+});
+
+describe("`get`", () => {
+  test.each([
+    ["Project", () => Project.get("shop", "prj-1"), ["__provider", "__urn"]],
+    ["Instance", () => Instance.get("web", "ins-1"), ["__provider", "__urn"]],
+  ])("of %s reads by id, without arguments, key or timeouts", async (_kind, get, hidden) => {
+    const { id, inputs } = await one(get);
+    expect(id).toMatch(/^(prj|ins)-1$/);
+    expect(Object.keys(inputs).sort()).toEqual(hidden);
+  });
+});
+
+describe("outputs", () => {
+  const outputs = { status: "running", ipAddress: "203.0.113.7", additionalProperties: { password: "p" } };
+
+  test("of an instance are those that the provider returned", async () => {
+    const found = await new Promise((resolve) => {
+      void registered(
+        async () => {
+          const { name, status, ipAddress, id } = new Instance("web", { ...args, name: "front" });
+          resolve(await told(pulumi.all([name, status, ipAddress, id])));
+        },
+        { outputs },
+      );
+    });
+    expect(found).toEqual([["front", "running", "203.0.113.7", "web-id"], false]);
+  });
+
+  test("additionalProperties is a secret, beside those that the program names, and other options stay", async () => {
+    let seen: pulumi.CustomResourceOptions = {};
+    const look: pulumi.ResourceTransformation = ({ opts }) => {
+      seen = opts;
+      return undefined;
+    };
+    const options = { additionalSecretOutputs: ["ipAddress"], protect: true, transformations: [look] };
+    await registered(() => new Instance("web", args, options));
+    expect(seen).toMatchObject({
+      additionalSecretOutputs: ["ipAddress", "additionalProperties"],
+      protect: true,
+    });
+  });
+});
+
+describe("a program whose folder does not resolve the package", () => {
+  test("is told what to add, before anything is registered", async () => {
+    const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "program-")));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    vi.spyOn(process, "cwd").mockReturnValue(folder);
+    const seen = await registered(() => {
+      expect(() => new Instance("web", args)).toThrow(
+        `cloudinfra: "web" can't be managed, because the program's folder (${folder}) does not resolve`,
+      );
+      expect(() => new Project("shop", { region: "eu-1" })).toThrow("npm install pulumi-cloudinfra");
+    });
+    expect(seen).toEqual([]);
+  });
+});
