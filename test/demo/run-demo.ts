@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { REPOSITORY } from "../harness/modules";
 
-export interface RunningDemo {
+interface RunningDemo {
   /** Resolves once the demo has written this; rejects if it ends without. */
   readonly wrote: (words: string) => Promise<void>;
   /** Ctrl-C, as it reaches the demo where there is no terminal. */
@@ -14,7 +14,7 @@ export interface RunningDemo {
   readonly output: () => string;
 }
 
-export interface DemoEnd {
+interface DemoEnd {
   readonly code: number | null;
   readonly output: string;
 }

@@ -19,7 +19,7 @@ export interface ProgramFolder {
 }
 
 /** The names that a scenario's program may use without more words; one line, so that line numbers stay near. */
-export const PRELUDE = [
+const PRELUDE = [
   'const pulumi = require("@pulumi/pulumi");',
   'const { Project, Instance, getProjects, getInstances } = require("pulumi-cloudinfra");',
 ].join(" ");
