@@ -65,7 +65,8 @@ function pause(soFar: WaitSoFar): number {
   const bound = Math.min(Math.max(elapsedMs, SHORTEST_JUMP_BOUND_MS), LONGEST_JUMP_MS);
   const jump = Math.min(justPast - CAUTION * finish.unevennessMs, bound);
   if (jump > fraction) return jump;
-  return Math.min(Math.max(justPast, SHORTEST_MS), fraction);
+  // Near a finish that is not well known, short pauses would only add up.
+  return Math.min(Math.max(justPast, finish.unevennessMs / 2, SHORTEST_MS), fraction);
 }
 
 /** The rate since the first look and the recent rate, each for itself, say when; only where they agree is it worth anything. */
@@ -82,7 +83,9 @@ function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   const recent = last.atMs + (1 - last.progress) * recentMsPerUnit;
   const sooner = Math.min(overall, recent);
   const later = Math.max(overall, recent);
-  if (later - sooner > AGREEMENT * sooner || sooner <= elapsedMs) return undefined;
+  // Not the other way round: with a hardly measurable rate both are infinite, and their difference is no number.
+  const agree = later - sooner <= AGREEMENT * sooner;
+  if (!agree || sooner <= elapsedMs) return undefined;
   const offTheLineMs = known.map((sample) =>
     Math.abs((sample.progress - first.progress) * msPerUnit - (sample.atMs - first.atMs)),
   );

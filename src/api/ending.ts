@@ -1,0 +1,53 @@
+import { duration } from "../diagnostics/duration";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
+import type { Deadline } from "../operations/deadline";
+import type { Failed } from "./failure";
+
+/** A request that was ended from outside: by its deadline, or by whoever made it. */
+export function interruption(
+  seen: Failed,
+  deadline: Deadline,
+  outer: AbortSignal | undefined,
+): CloudInfraError {
+  const { method, path, attempts, unsure: sent, last } = seen;
+  const details = {
+    method,
+    path,
+    attempts,
+    sent,
+    status: last?.status,
+    problem: last?.problem,
+    traceId: last?.traceId,
+  };
+  if (outer?.aborted)
+    return new CloudInfraError("aborted", "it was interrupted", { ...details, cause: outer.reason });
+  const message = last
+    ? `no success within ${duration(deadline.ms)}: ${last.summary}`
+    : `the service gave no answer within ${duration(deadline.ms)}`;
+  return new CloudInfraError("timeout", message, { ...details, cause: last });
+}
+
+/** No further try can start before the deadline. */
+export function outOfTime(failure: CloudInfraError, deadline: Deadline): CloudInfraError {
+  const asked = failure.retryAfterMs;
+  const wish = asked === undefined ? "" : `; the service asks to come back in ${duration(asked)}`;
+  const message = `no success within ${duration(deadline.ms)}: ${failure.summary}${wish}`;
+  const { method, path, attempts, sent, status, problem, traceId } = failure;
+  return new CloudInfraError("timeout", message, {
+    method,
+    path,
+    attempts,
+    sent,
+    status,
+    problem,
+    traceId,
+    retryAfterMs: asked,
+    cause: failure,
+  });
+}
+
+/** A later try's error (no new token, say) does not settle what an earlier try may have done. */
+export function stillUnsure(error: unknown, { method, path, attempts, unsure }: Failed): unknown {
+  if (!isCloudInfraError(error) || error.sent || !unsure) return error;
+  return withDetails(error, { method, path, attempts, sent: true });
+}

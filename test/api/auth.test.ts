@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import type { TokenSource } from "../../src/api/auth";
+import { clientOf, failureOf, inTurn, type Seen, startService, TOKEN } from "./service";
+
+const page = { items: [], next_cursor: null };
+const refused = { status: 401, body: { code: "token_expired", trace_id: "tr-3" } };
+
+/** A source whose token is "old-token" until it is renewed. */
+function renewable(next: string | undefined) {
+  const calls: string[] = [];
+  let current = "old-token";
+  const source: TokenSource = {
+    origin: "the setting cloudinfra:tokenFile (/run/token)",
+    get: async () => current,
+    async renew(was) {
+      calls.push(was);
+      current = next ?? current;
+      return next;
+    },
+  };
+  return { source, calls };
+}
+
+const onlyNewToken = (request: Seen) =>
+  request.headers.authorization === "Bearer new-token" ? { body: page } : refused;
+
+describe("the token", () => {
+  it("is sent as bearer", async () => {
+    const { origin, seen } = await startService(inTurn({ body: page }));
+    const { client, call } = clientOf(origin);
+    await client.projects.list(call);
+    expect(seen[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+  });
+
+  it("is renewed once when it is refused, and the request goes again", async () => {
+    const { origin, seen } = await startService(onlyNewToken);
+    const { source, calls } = renewable("new-token");
+    const { client, call } = clientOf(origin, { token: source });
+    await client.projects.list(call);
+    await client.projects.list(call);
+    expect(calls).toEqual(["old-token"]);
+    expect(seen).toHaveLength(3);
+  });
+
+  it("is renewed once for all requests that were refused at the same time", async () => {
+    const { origin } = await startService(onlyNewToken);
+    const { source, calls } = renewable("new-token");
+    const { client, call } = clientOf(origin, { token: source });
+    await Promise.all(Array.from({ length: 10 }, () => client.projects.list(call)));
+    expect(calls).toEqual(["old-token"]);
+  });
+
+  it("that is refused again is an error that says where it came from", async () => {
+    const { origin, seen } = await startService(inTurn(refused));
+    const { source } = renewable("new-token");
+    const { client, call } = clientOf(origin, { token: source });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "unauthorized",
+      summary:
+        "the service does not accept the token from the setting cloudinfra:tokenFile (/run/token) (401)",
+      traceId: "tr-3",
+    });
+    expect(seen).toHaveLength(2);
+  });
+
+  it("that can't be renewed is not tried again", async () => {
+    const { origin, seen } = await startService(inTurn(refused));
+    const { client, call } = clientOf(origin, { token: renewable(undefined).source });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "unauthorized" });
+    expect(seen).toHaveLength(1);
+  });
+
+  it.each(["", "two words", "line\nbreak", "naïve"])(
+    "%j is refused before anything is sent, and not shown",
+    async (bad) => {
+      const { origin, seen } = await startService(inTurn({ body: page }));
+      const { client, call } = clientOf(origin, {
+        token: { origin: "CLOUDINFRA_TOKEN", get: async () => bad },
+      });
+      const error = await failureOf(client.projects.list(call));
+      expect(error).toMatchObject({
+        code: "config_invalid",
+        message: expect.stringContaining("CLOUDINFRA_TOKEN"),
+      });
+      if (bad !== "") expect(String(error)).not.toContain(bad);
+      expect(seen).toHaveLength(0);
+    },
+  );
+
+  it("does not keep a call waiting beyond its deadline when its source hangs", async () => {
+    const token = { origin: "a command", get: () => new Promise<string>(() => {}) };
+    const { client, clock, call } = clientOf("http://127.0.0.1:1", { token });
+    const failed = failureOf(client.projects.list(call));
+    await clock.advance(600_000);
+    expect(await failed).toMatchObject({ code: "timeout", sent: false });
+  });
+});
+
+describe("the token is never shown", () => {
+  const echo = `your token ${TOKEN} and ${encodeURIComponent(TOKEN)}`;
+
+  it.each([
+    [
+      "a problem document",
+      { status: 403, body: { code: "forbidden", detail: echo, errors: [{ detail: echo }], extra: { echo } } },
+    ],
+    ["an error page", { status: 502, body: `<html><body>${echo}</body></html>` }],
+    ["a page instead of JSON", { status: 200, body: `<html><body>${echo}</body></html>` }],
+    ["a redirect", { status: 302, headers: { location: `https://elsewhere.example/${TOKEN}` } }],
+  ])("when %s repeats it", async (_what, answer) => {
+    const { origin } = await startService(inTurn(answer));
+    const { client, call } = clientOf(origin);
+    const error = await failureOf(client.instances.list({}, call));
+    expect(error).toBeInstanceOf(Error);
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(TOKEN);
+    expect(JSON.stringify(Object(error).problem ?? null)).not.toContain(TOKEN);
+    expect(String(error)).not.toContain(TOKEN);
+  });
+
+  it("when a failed operation repeats it", async () => {
+    const body = { id: "op-1", status: "failed", error: { detail: echo } };
+    const { origin } = await startService(inTurn({ body }));
+    const { client, call } = clientOf(origin);
+    const operation = await client.operations.get("op-1", call);
+    expect(operation.error?.detail).toContain("[secret]");
+    expect(JSON.stringify(operation)).not.toContain(TOKEN);
+  });
+
+  it("to whom watches the requests", async () => {
+    const watched: unknown[] = [];
+    const { origin } = await startService(inTurn({ body: page }));
+    const { client, call } = clientOf(origin, { onRequest: (request) => watched.push(request) });
+    await client.projects.list(call);
+    expect(watched).toEqual([{ method: "GET", path: "/v1/projects", status: 200, attempt: 1, ms: 0 }]);
+  });
+});
+
+describe("the token goes to no other origin", () => {
+  it.each([301, 302, 303, 307, 308])("by a redirect %i", async (status) => {
+    const other = await startService(inTurn({ body: page }));
+    const { origin } = await startService(
+      inTurn({ status, headers: { location: `${other.origin}/v1/projects?x=1` } }),
+    );
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "not_this_service",
+      summary: `it answered with a redirect (${status}) to ${other.origin}/v1/projects`,
+    });
+    expect(other.seen).toHaveLength(0);
+  });
+
+  it("by a Location: the operation is polled at the endpoint", async () => {
+    const other = await startService(inTurn({ body: page }));
+    const { origin, seen } = await startService((request) =>
+      request.method === "POST"
+        ? { status: 202, headers: { location: `${other.origin}/v1/operations/op-1` } }
+        : { body: { id: "op-1", status: "running" } },
+    );
+    const { client, call } = clientOf(origin);
+    const accepted = await client.instances.create("{}", "k", call);
+    if (accepted.kind !== "operation") throw new Error(accepted.kind);
+    await client.operations.poll(accepted.operation, call);
+    expect(seen.map(({ path }) => path)).toEqual(["/v1/instances", "/v1/operations/op-1"]);
+    expect(other.seen).toHaveLength(0);
+  });
+
+  it("by an operation's address kept from elsewhere", async () => {
+    const other = await startService(inTurn({ body: page }));
+    const { origin, seen } = await startService(inTurn({ body: { id: "op-1", status: "running" } }));
+    const { client, call } = clientOf(origin);
+    await client.operations.poll({ id: "op-1", url: `${other.origin}/jobs/1`, status: "running" }, call);
+    expect(seen.map(({ path }) => path)).toEqual(["/v1/operations/op-1"]);
+    expect(other.seen).toHaveLength(0);
+  });
+
+  it("by a result_url", async () => {
+    const other = await startService(inTurn({ body: { id: "ins-1" } }));
+    const { origin, seen } = await startService(inTurn({ body: page }));
+    const { client, call } = clientOf(origin);
+    const operation = {
+      id: "op-1",
+      url: `${origin}/v1/operations/op-1`,
+      status: "done",
+      resultUrl: `${other.origin}/x`,
+    };
+    expect(await failureOf(client.readResult(operation, call))).toMatchObject({ code: "no_result" });
+    expect([...other.seen, ...seen]).toEqual([]);
+  });
+});

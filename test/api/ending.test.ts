@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { deadlineIn } from "../../src/operations/deadline";
+import { FakeClock } from "../operations/fake-clock";
+import { clientOf, failureOf, inTurn, startService } from "./service";
+
+/** Resolves as soon as a request has arrived. */
+async function arrival(seen: readonly unknown[]): Promise<void> {
+  while (seen.length === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("a call ends", () => {
+  it("at its deadline, when the service stays silent", async () => {
+    const clock = new FakeClock();
+    const { origin, seen } = await startService(inTurn({ fault: "silent" }));
+    const { client } = clientOf(origin, { clock });
+    const failed = failureOf(client.instances.create("{}", "k", { deadline: deadlineIn(20_000, clock) }));
+    await arrival(seen);
+    await clock.advance(20_000);
+    expect(await failed).toMatchObject({
+      code: "timeout",
+      summary: "the service gave no answer within 20 s",
+      sent: true,
+      attempts: 1,
+    });
+  });
+
+  it("a silent try after a minute, and then tries again", async () => {
+    const clock = new FakeClock();
+    const { origin, seen } = await startService(inTurn({ fault: "silent" }, { body: { id: "ins-1" } }));
+    const { client } = clientOf(origin, { clock });
+    const result = client.instances.get("ins-1", { deadline: deadlineIn(600_000, clock) });
+    await arrival(seen);
+    await clock.advance(60_000);
+    await clock.advance(500);
+    expect(await result).toMatchObject({ id: "ins-1" });
+    expect(seen).toHaveLength(2);
+  });
+
+  it("at once when its caller gives up in the middle of a request", async () => {
+    const { origin, seen } = await startService(inTurn({ fault: "silent" }));
+    const { client, call } = clientOf(origin);
+    const controller = new AbortController();
+    const failed = failureOf(client.instances.create("{}", "k", { ...call, signal: controller.signal }));
+    await arrival(seen);
+    controller.abort(new Error("Ctrl-C"));
+    expect(await failed).toMatchObject({ code: "aborted", sent: true, cause: { message: "Ctrl-C" } });
+  });
+
+  it("at once when its caller gives up between two tries", async () => {
+    const clock = new FakeClock();
+    const { origin, seen } = await startService(inTurn({ status: 503, body: { code: "down" } }));
+    const { client } = clientOf(origin, { clock });
+    const controller = new AbortController();
+    const deadline = deadlineIn(600_000, clock);
+    const failed = failureOf(client.projects.list({ deadline, signal: controller.signal }));
+    while (clock.sleeping === 0) await new Promise((resolve) => setImmediate(resolve));
+    controller.abort();
+    expect(await failed).toMatchObject({ code: "aborted", status: 503 });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("before anything is sent, when its deadline has passed or its caller has given up", async () => {
+    const { origin, seen } = await startService(inTurn({ body: {} }));
+    const { client, clock, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list({ deadline: deadlineIn(0, clock) }))).toMatchObject({
+      code: "timeout",
+      sent: false,
+    });
+    const gone = { ...call, signal: AbortSignal.abort() };
+    expect(await failureOf(client.projects.list(gone))).toMatchObject({ code: "aborted", sent: false });
+    expect(seen).toHaveLength(0);
+  });
+});

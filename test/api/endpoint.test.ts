@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createClient } from "../../src/api/client";
+import { parseEndpoint, pathOf } from "../../src/api/endpoint";
+
+const token = { origin: "the test", get: async () => "token" };
+
+describe("the endpoint", () => {
+  it.each([
+    ["https://api.example.com", "https://api.example.com/v1"],
+    ["https://api.example.com/", "https://api.example.com/v1"],
+    ["https://api.example.com/v1", "https://api.example.com/v1"],
+    ["  https://API.example.com/v1//  ", "https://api.example.com/v1"],
+    ["https://example.com:8443/cloud", "https://example.com:8443/cloud/v1"],
+    ["https://example.com/cloud/v1/", "https://example.com/cloud/v1"],
+    ["http://localhost:8080", "http://localhost:8080/v1"],
+    ["http://127.1.2.3", "http://127.1.2.3/v1"],
+    ["http://[::1]:9", "http://[::1]:9/v1"],
+  ])("%s means %s", (text, base) => {
+    expect(parseEndpoint(text).base).toBe(base);
+  });
+
+  it.each([
+    ["", "is not a URL that begins with https://"],
+    ["api.example.com", "is not a URL"],
+    ["localhost:8080", "is not a URL"],
+    ["ftp://example.com", "is not a URL"],
+    ["https://user:pa55word@example.com", "user name or password"],
+    ["https://example.com?key=pa55word", 'must not contain "?" or "#"'],
+    ["https://example.com#x", 'must not contain "?" or "#"'],
+    ["http://example.com", "must begin with https://"],
+    ["http://localhost.example.com", "must begin with https://"],
+    ["https://example.com/v2", 'version "v2"'],
+  ])("%j is refused in words that name the setting and show no password", (text, words) => {
+    expect(() => parseEndpoint(text)).toThrow(
+      expect.objectContaining({ code: "config_invalid", message: expect.stringContaining(words) }),
+    );
+    expect(() => parseEndpoint(text)).toThrow("cloudinfra:endpoint");
+    expect(() => parseEndpoint(text)).not.toThrow("pa55word");
+  });
+
+  it("may be http elsewhere when that is allowed", () => {
+    expect(parseEndpoint("http://example.com", { allowHttp: true }).base).toBe("http://example.com/v1");
+  });
+
+  it("is the same when it is given in its normal form", () => {
+    fc.assert(
+      fc.property(fc.webUrl({ validSchemes: ["https"] }), (url) => {
+        const { base } = parseEndpoint(url);
+        expect(parseEndpoint(base).base).toBe(base);
+      }),
+    );
+  });
+});
+
+describe("ids in paths", () => {
+  it("stay one segment, whatever is in them", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: "binary" }), (id) => {
+        fc.pre(id !== "." && id !== "..");
+        const url = new URL(`https://example.com/v1${pathOf("instances", id)}`);
+        expect(url.pathname.split("/")).toHaveLength(4);
+        expect(decodeURIComponent(url.pathname.split("/")[3] ?? "")).toBe(id.toWellFormed());
+        expect(url.search + url.hash).toBe("");
+      }),
+    );
+  });
+
+  it.each(["", ".", ".."])("%j can't be one", (id) => {
+    expect(() => pathOf("instances", id)).toThrow("can't be the id");
+  });
+});
+
+it.each([
+  [{ concurrency: 0 }, "cloudinfra:concurrency"],
+  [{ concurrency: 1.5 }, "cloudinfra:concurrency"],
+  [{ maxRequestsPerSecond: 0 }, "cloudinfra:maxRequestsPerSecond"],
+  [{ maxRequestsPerSecond: Number.NaN }, "cloudinfra:maxRequestsPerSecond"],
+])("a client with %j is refused and the setting named", (options, setting) => {
+  expect(() => createClient({ endpoint: "https://example.com", token, ...options })).toThrow(setting);
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { createLimits } from "../../src/api/limits";
+import { FakeClock } from "../operations/fake-clock";
+
+const never = new AbortController().signal;
+
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("requests at once", () => {
+  it("are as many as set, and the next comes in order when one leaves", async () => {
+    const limits = createLimits({ concurrency: 2, clock: new FakeClock() });
+    const entered: number[] = [];
+    const places = [0, 1, 2, 3].map((number) =>
+      limits.enter(never).then((leave) => {
+        entered.push(number);
+        return leave;
+      }),
+    );
+    await settle();
+    expect(entered).toEqual([0, 1]);
+    (await places[0])?.();
+    await settle();
+    expect(entered).toEqual([0, 1, 2]);
+  });
+
+  it("are halved after 429, once for a burst, never below one, and grow again with success", () => {
+    const clock = new FakeClock({ auto: true });
+    const limits = createLimits({ concurrency: 8, clock });
+    limits.answered(429);
+    limits.answered(429);
+    expect(limits.width).toBe(4);
+    for (let good = 0; good < 4; good++) limits.answered(200);
+    expect(limits.width).toBe(5);
+    for (let good = 0; good < 100; good++) limits.answered(200);
+    expect(limits.width).toBe(8);
+  });
+
+  it("are at least one", async () => {
+    const clock = new FakeClock();
+    const limits = createLimits({ concurrency: 3, clock });
+    for (let burst = 0; burst < 5; burst++) {
+      limits.answered(429);
+      await clock.advance(1_000);
+    }
+    expect(limits.width).toBe(1);
+  });
+
+  it("leave the queue when they are given up, without taking a place", async () => {
+    const limits = createLimits({ concurrency: 1, clock: new FakeClock() });
+    const leave = await limits.enter(never);
+    const controller = new AbortController();
+    const waiting = limits.enter(controller.signal);
+    const behind = limits.enter(never);
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    leave();
+    await expect(behind).resolves.toBeTypeOf("function");
+  });
+});
+
+describe("requests a second", () => {
+  it("start evenly spaced", async () => {
+    const clock = new FakeClock();
+    const limits = createLimits({ concurrency: 10, maxRequestsPerSecond: 4, clock });
+    const starts: number[] = [];
+    for (let number = 0; number < 5; number++) void limits.enter(never).then(() => starts.push(clock.now()));
+    await clock.advance(2_000);
+    expect(starts).toEqual([0, 250, 500, 750, 1_000]);
+  });
+
+  it("may be fewer than one", async () => {
+    const clock = new FakeClock();
+    const limits = createLimits({ concurrency: 10, maxRequestsPerSecond: 0.5, clock });
+    const starts: number[] = [];
+    for (let number = 0; number < 3; number++) void limits.enter(never).then(() => starts.push(clock.now()));
+    await clock.advance(10_000);
+    expect(starts).toEqual([0, 2_000, 4_000]);
+  });
+
+  it("give their place back when they are given up", async () => {
+    const clock = new FakeClock();
+    const limits = createLimits({ concurrency: 1, maxRequestsPerSecond: 1, clock });
+    (await limits.enter(never))();
+    const controller = new AbortController();
+    const waiting = limits.enter(controller.signal);
+    await settle();
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    const next = limits.enter(never);
+    await clock.advance(5_000);
+    await expect(next).resolves.toBeTypeOf("function");
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { type Answer, clientOf, failureOf, inTurn, type Seen, startService } from "./service";
+
+const items = (...ids: string[]) => ids.map((id) => ({ id }));
+const ids = (objects: readonly { id: string }[]) => objects.map(({ id }) => id);
+
+describe("a list", () => {
+  it("is followed to its end, 200 a page, each object once", async () => {
+    const { origin, seen } = await startService(
+      inTurn(
+        { body: { items: items("a", "b"), next_cursor: "c/1&", has_more: true } },
+        { body: { items: items("b", "c"), next_cursor: 7 } },
+        { body: { items: items("d"), next_cursor: "", has_more: false } },
+      ),
+    );
+    const { client, call } = clientOf(origin);
+    expect(ids(await client.projects.list(call))).toEqual(["a", "b", "c", "d"]);
+    expect(seen.map(({ query }) => Object.fromEntries(query))).toEqual([
+      { limit: "200" },
+      { limit: "200", cursor: "c/1&" },
+      { limit: "200", cursor: "7" },
+    ]);
+  });
+
+  it.each([{ next_cursor: null }, { next_cursor: "" }, {}, { has_more: false }, { has_more: null }])(
+    "ends with a page that says %j",
+    async (end) => {
+      const { origin } = await startService(inTurn({ body: { items: items("a"), ...end } }));
+      const { client, call } = clientOf(origin);
+      expect(ids(await client.projects.list(call))).toEqual(["a"]);
+    },
+  );
+
+  it("whose cursors go round is an error, not an endless loop", async () => {
+    const cursors = ["x", "y", "x"];
+    const { origin, seen } = await startService((_request, index) => ({
+      body: { items: items(`i${index}`), next_cursor: cursors[index], has_more: true },
+    }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "bad_reply",
+      summary: "the list's cursors go round in a circle",
+    });
+    expect(seen).toHaveLength(3);
+  });
+
+  it("that has more but no cursor is an error: what was not seen must not look absent", async () => {
+    const { origin } = await startService(inTurn({ body: { items: items("a"), has_more: true } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "bad_reply" });
+  });
+
+  it("that keeps its cursor at the end, with has_more false, ends", async () => {
+    const { origin, seen } = await startService(
+      inTurn({ body: { items: items("a"), next_cursor: "x", has_more: false } }),
+    );
+    const { client, call } = clientOf(origin);
+    expect(ids(await client.projects.list(call))).toEqual(["a"]);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("with an item that has no id is an error", async () => {
+    const { origin } = await startService(inTurn({ body: { items: [{ name: "web" }], next_cursor: null } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "bad_reply" });
+  });
+
+  it("that breaks in the middle is an error, not a shorter list", async () => {
+    const { origin } = await startService(
+      inTurn({ body: { items: items("a"), next_cursor: "x" } }, { status: 403, body: { code: "forbidden" } }),
+    );
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "forbidden" });
+  });
+
+  it("can be had page by page", async () => {
+    const { origin, seen } = await startService(
+      inTurn({ body: { items: items("a"), next_cursor: "x" } }, { body: { items: [] } }),
+    );
+    const { client, call } = clientOf(origin);
+    for await (const page of client.instances.pages({}, call)) {
+      expect(ids(page)).toEqual(["a"]);
+      break;
+    }
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe("instances", () => {
+  it("are filtered by project, status and labels together", async () => {
+    const { origin, seen } = await startService(inTurn({ body: { items: [] } }));
+    const { client, call } = clientOf(origin);
+    await client.instances.list(
+      { project: "prj-1", status: "running", labels: { env: "a&b", "app/tier": "x" } },
+      call,
+    );
+    expect(Object.fromEntries(seen[0]?.query ?? [])).toEqual({
+      limit: "200",
+      project: "prj-1",
+      status: "running",
+      "label.env": "a&b",
+      "label.app/tier": "x",
+    });
+  });
+
+  const noLimit =
+    (status: number) =>
+    (request: Seen): Answer =>
+      request.query.has("limit")
+        ? { status, body: { code: "limit_too_large" } }
+        : { body: { items: items("a"), next_cursor: null } };
+
+  it.each([400, 422])(
+    "that refuse limit=200 with %i are listed without it, and not asked with it again",
+    async (status) => {
+      const { origin, seen } = await startService(noLimit(status));
+      const { client, call } = clientOf(origin);
+      expect(ids(await client.instances.list({}, call))).toEqual(["a"]);
+      expect(ids(await client.instances.list({ project: "prj-1" }, call))).toEqual(["a"]);
+      expect(seen.map(({ query }) => query.has("limit"))).toEqual([true, false, false]);
+    },
+  );
+
+  it("that refuse something else keep their limit, and the error is the service's", async () => {
+    const { origin, seen } = await startService(inTurn({ status: 422, body: { code: "unknown_label" } }));
+    const { client, call } = clientOf(origin);
+    for (let time = 0; time < 2; time++) {
+      const error = await failureOf(client.instances.list({}, call));
+      expect(error).toMatchObject({ code: "refused", problem: { code: "unknown_label" } });
+    }
+    expect(seen.map(({ query }) => query.has("limit"))).toEqual([true, false, true, false]);
+  });
+});

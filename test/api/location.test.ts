@@ -1,0 +1,62 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseEndpoint } from "../../src/api/endpoint";
+import { readLink } from "../../src/api/location";
+
+const endpoint = parseEndpoint("https://api.example.com/cloud/v1");
+const from = "https://api.example.com/cloud/v1/instances";
+const own = "https://api.example.com/cloud/v1/operations/op-1";
+
+describe("a link to an operation", () => {
+  it.each([
+    ["absolute", own, own],
+    ["rooted", "/cloud/v1/operations/op-1", own],
+    ["relative", "operations/op-1", own],
+    ["relative to the request", "../v1/operations/op-1", own],
+    ["without the base path", "/v1/operations/op-1", own],
+    ["without the version", "/operations/op-1", own],
+    ["with a slash at the end", "/v1/operations/op-1/", own],
+    ["with a query", `${own}?region=eu`, `${own}?region=eu`],
+    ["of another host", "https://internal.example.net/v1/operations/op-1", own],
+    ["of another scheme", "http://api.example.com/cloud/v1/operations/op-1", own],
+    ["with a password", "https://u:p@api.example.com/cloud/v1/operations/op-1", own],
+  ])("%s is asked at the endpoint", (_what, link, url) => {
+    expect(readLink(link, from, endpoint)).toEqual({ url, collection: "operations", id: "op-1" });
+  });
+
+  it("has its id decoded", () => {
+    expect(readLink("/v1/operations/op%2F1%20x", from, endpoint)).toEqual({
+      url: "https://api.example.com/cloud/v1/operations/op%2F1%20x",
+      collection: "operations",
+      id: "op/1 x",
+    });
+    expect(readLink("/v1/operations/100%", from, endpoint).id).toBe("100%");
+  });
+
+  it.each([
+    "",
+    "https://",
+    "mailto:op-1",
+    "javascript:alert(1)",
+    "https://evil.example/steal",
+    "//evil.example/op-1",
+  ])("that leads nowhere of ours is not asked: %j", (link) => {
+    expect(readLink(link, from, endpoint).url).toBeUndefined();
+  });
+
+  it("never leads away from the endpoint, whatever it is", () => {
+    const links = fc.oneof(
+      fc.string(),
+      fc.webUrl(),
+      fc.webPath(),
+      fc.string().map((id) => `//evil.example/v1/operations/${id}`),
+    );
+    fc.assert(
+      fc.property(links, (link) => {
+        const { url } = readLink(link, from, endpoint);
+        if (url !== undefined) expect(new URL(url).origin).toBe(endpoint.origin);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

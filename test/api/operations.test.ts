@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { isTerminal } from "../../src/operations/operation";
+import { clientOf, failureOf, inTurn, startService } from "./service";
+
+async function poll(body: unknown, headers: Record<string, string> = {}) {
+  const { origin } = await startService(inTurn({ body, headers }));
+  const { client, call } = clientOf(origin);
+  return { operation: await client.operations.get("op-1", call), client, origin, call };
+}
+
+describe("an operation", () => {
+  it("is read with all it tells", async () => {
+    const body = {
+      id: "op-1",
+      status: "done",
+      progress: "1",
+      result_url: "/v1/instances/ins-1",
+      started_at: "2026-01-01T00:00:00Z",
+      finished_at: "2026-01-01T00:00:01.250Z",
+      error: null,
+    };
+    const { operation, client, origin } = await poll(body, { "retry-after": "2" });
+    expect(operation).toEqual({
+      id: "op-1",
+      url: `${origin}/v1/operations/op-1`,
+      status: "done",
+      progress: 1,
+      resultUrl: "/v1/instances/ins-1",
+      startedAt: Date.UTC(2026, 0, 1),
+      finishedAt: Date.UTC(2026, 0, 1) + 1_250,
+      error: undefined,
+      resource: "ins-1",
+      retryAfterMs: 2_000,
+    });
+    expect(client.resultId(operation)).toBe("ins-1");
+  });
+
+  it.each([
+    [{ progress: "0.4" }, 0.4],
+    [{ progress: 1.7 }, 1],
+    [{ progress: -1 }, 0],
+    [{ progress: null }, undefined],
+    [{ progress: "soon" }, undefined],
+    [{}, undefined],
+  ])("with %j has progress %s", async (fields, progress) => {
+    const { operation } = await poll({ status: "running", ...fields });
+    expect(operation.progress).toBe(progress);
+  });
+
+  it.each(["yesterday", "", 5, null, "0001-01-01T00:00:00Z", {}])(
+    "with the malformed date %j is read without it",
+    async (date) => {
+      const { operation } = await poll({ status: "paused", started_at: date, finished_at: date });
+      expect([operation.startedAt, operation.finishedAt]).toEqual([undefined, undefined]);
+      expect(isTerminal(operation)).toBe(false);
+    },
+  );
+
+  it.each([
+    [
+      { code: "quota_exceeded", detail: "no room", trace_id: "tr-1" },
+      { code: "quota_exceeded", detail: "no room", traceId: "tr-1" },
+    ],
+    ["no room", { detail: "no room" }],
+    [{ reason_number: 5 }, { detail: '{"reason_number":5}' }],
+    [["no room"], { detail: '["no room"]' }],
+    [true, { detail: "true" }],
+  ])("with the error %j failed", async (error, problem) => {
+    const { operation } = await poll({ status: "running", error });
+    expect(operation.error).toMatchObject(problem);
+    expect(isTerminal(operation)).toBe(true);
+  });
+
+  it.each([null, "", false, {}, { type: "", status: 0, errors: [] }])(
+    "with the empty error %j did not",
+    async (error) => {
+      const { operation } = await poll({ status: "running", error });
+      expect(operation.error).toBeUndefined();
+    },
+  );
+
+  it.each([
+    [{ resource_id: "ins-1" }, "ins-1"],
+    [{ resource: "ins-1" }, "ins-1"],
+    [{ resource: { id: 5 } }, "5"],
+    [{ result: { id: "ins-1" } }, "ins-1"],
+    [{ result_url: "https://elsewhere.example/v1/instances/ins-1" }, undefined],
+    [{ result_url: "/v1/operations/op-1" }, undefined],
+    [{ result_url: "/v1/instances/in%2Fs" }, "in/s"],
+    [{ result_url: "instances/ins-1" }, "ins-1"],
+  ])("with %j is about %s", async (fields, id) => {
+    const { operation, client } = await poll({ status: "done", ...fields });
+    expect(client.resultId(operation)).toBe(id);
+  });
+
+  it("whose address answers with something else is an error, not an endless wait", async () => {
+    const instance = { id: "ins-1", name: "web", status: "running" };
+    const { origin } = await startService(inTurn({ body: instance }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({ code: "bad_reply" });
+  });
+
+  it.each([404, 410])("that the service does not know (%i) is not found", async (status) => {
+    const { origin } = await startService(inTurn({ status }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("the result", () => {
+  it.each([
+    "/v1/instances/ins-1",
+    "ORIGIN/v1/instances/ins-1",
+    "http://elsewhere.example/v1/instances/ins-1",
+  ])("behind %s is read at the endpoint", async (link) => {
+    const { origin, seen } = await startService(inTurn({ headers: { etag: '"r1"' }, body: { id: "ins-1" } }));
+    const { client, call } = clientOf(origin);
+    const resultUrl = link.replace("ORIGIN", origin);
+    const operation = { id: "op-1", url: `${origin}/v1/operations/op-1`, status: "done", resultUrl };
+    expect(await client.readResult(operation, call)).toMatchObject({ id: "ins-1", revision: "r1" });
+    expect(seen.map(({ path }) => path)).toEqual(["/v1/instances/ins-1"]);
+  });
+
+  it.each([
+    [404, "not_found"],
+    [405, "unsupported"],
+    [501, "unsupported"],
+  ])("that answers %i is %s", async (status, code) => {
+    const { origin } = await startService(inTurn({ status }));
+    const { client, call } = clientOf(origin);
+    const operation = {
+      id: "op-1",
+      url: `${origin}/v1/operations/op-1`,
+      status: "done",
+      resultUrl: "/v1/instances/ins-1",
+    };
+    expect(await failureOf(client.readResult(operation, call))).toMatchObject({ code });
+  });
+
+  it("without a link is none", async () => {
+    const { client, call } = clientOf("http://127.0.0.1:1");
+    const operation = {
+      id: "op-1",
+      url: "http://127.0.0.1:1/v1/operations/op-1",
+      status: "done",
+      resource: "ins-1",
+    };
+    expect(await failureOf(client.readResult(operation, call))).toMatchObject({
+      code: "no_result",
+      resultId: "ins-1",
+    });
+  });
+});

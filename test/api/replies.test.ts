@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { LARGEST_BODY } from "../../src/api/parse";
+import { clientOf, failureOf, inTurn, startService } from "./service";
+
+const html = {
+  headers: { "content-type": "text/html" },
+  body: "<html><head><style>p{}</style></head><h1>Welcome</h1></html>",
+};
+
+describe("something that is not this service", () => {
+  it("is told by a web page where a list should be, and the endpoint is named", async () => {
+    const { origin } = await startService(inTurn(html));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "not_this_service",
+      summary: "it answered with a web page (200): Welcome",
+      attempts: 3,
+    });
+  });
+
+  it.each([[[]], [{ data: [] }], [5], ["text"]])("is told by JSON that is no page: %j", async (body) => {
+    const { origin } = await startService(inTurn({ body: JSON.stringify(body) }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "not_this_service" });
+  });
+
+  it.each([html, { body: "" }, { body: {} }])(
+    "is told by a 404 on a list without a problem document: %j",
+    async (answer) => {
+      const { origin } = await startService(inTurn({ ...answer, status: 404 }));
+      const { client, call } = clientOf(origin);
+      expect(await failureOf(client.projects.list(call))).toMatchObject({
+        code: "not_this_service",
+        status: 404,
+      });
+      expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
+        code: "not_this_service",
+      });
+    },
+  );
+
+  it("is not told by a 404 with a problem document, nor by one object's 404", async () => {
+    const { origin } = await startService(
+      inTurn({ status: 404, body: { code: "project_not_found" } }, { ...html, status: 404 }),
+    );
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ code: "not_found" });
+    expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("a reply that can't be used", () => {
+  it("is asked for again when it was cut off, whether or not the connection broke", async () => {
+    const page = { items: [{ id: "prj-1" }], next_cursor: null };
+    const { origin, seen } = await startService(
+      inTurn({ body: page, fault: "cut" }, { body: '{"items":[{"id":"pr' }, { body: "" }, { body: page }),
+    );
+    const { client, call } = clientOf(origin, { retry: { maxAttempts: 4 } });
+    const first = await failureOf(client.projects.list(call));
+    expect(first).toMatchObject({
+      code: "bad_reply",
+      summary: "the reply is empty where something was to be said (200)",
+    });
+    expect(await client.projects.list(call)).toHaveLength(1);
+    expect(seen).toHaveLength(4);
+  });
+
+  it("is an error of its own when it stays cut off", async () => {
+    const { origin } = await startService(inTurn({ body: '{"items":[{"id":"pr' }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "bad_reply",
+      summary: expect.stringContaining("no complete JSON"),
+    });
+  });
+
+  it("is not read to its end when it is too large", async () => {
+    const { origin, seen } = await startService(inTurn({ body: `"${"x".repeat(LARGEST_BODY)}"` }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "bad_reply",
+      summary: "the reply is too large",
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("leaves a POST unsure, because the work may have been done", async () => {
+    const { origin } = await startService(inTurn(html));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
+      code: "not_this_service",
+      sent: true,
+    });
+  });
+
+  it("leaves a POST unsure when it has the wrong shape", async () => {
+    const { origin } = await startService(inTurn({ status: 201, body: { name: "web" } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
+      code: "bad_reply",
+      sent: true,
+    });
+  });
+});
+
+describe("replies that are unusual but fine", () => {
+  it("bear a wrong content type, a byte order mark, numeric ids and unknown fields", async () => {
+    const body = '\uFEFF{"items":[{"id":7,"new_field":{"a":[1]}}],"next_cursor":null}';
+    const { origin } = await startService(inTurn({ headers: { "content-type": "text/plain" }, body }));
+    const { client, call } = clientOf(origin);
+    expect(await client.projects.list(call)).toEqual([
+      { id: "7", fields: { id: "7", new_field: { a: [1] } }, revision: undefined },
+    ]);
+  });
+
+  it("keep ids exact that are larger than a number can hold", async () => {
+    const { origin } = await startService(inTurn({ body: '{"id":12345678901234567890,"size":12}' }));
+    const { client, call } = clientOf(origin);
+    const object = await client.instances.get("12345678901234567890", call);
+    expect(object).toMatchObject({ id: "12345678901234567890", fields: { size: 12 } });
+  });
+
+  it("leave fields of an object as they came, also where they look like a secret of ours", async () => {
+    const { origin } = await startService(inTurn({ body: { id: "ins-1", note: "token" } }));
+    const { client, call } = clientOf(origin, { token: { origin: "x", get: async () => "token" } });
+    expect((await client.instances.get("ins-1", call)).fields.note).toBe("token");
+  });
+});
+
+describe("statuses", () => {
+  it.each([
+    [400, "refused"],
+    [403, "forbidden"],
+    [404, "not_found"],
+    [405, "unsupported"],
+    [409, "conflict"],
+    [410, "not_found"],
+    [412, "revision_conflict"],
+    [422, "refused"],
+    [428, "refused"],
+    [429, "rate_limited"],
+    [500, "unavailable"],
+    [501, "unsupported"],
+    [503, "unavailable"],
+  ])("%i is %s", async (status, code) => {
+    const { origin } = await startService(inTurn({ status, body: { code: "x", trace_id: "tr-1" } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.update("ins-1", "{}", "r1", call))).toMatchObject({
+      code,
+      status,
+      traceId: "tr-1",
+      method: "PUT",
+      path: "/v1/instances/ins-1",
+    });
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { deadlineIn } from "../../src/operations/deadline";
+import { clientOf, failureOf, inTurn, startService, TOKEN } from "./service";
+
+const operation = { id: "op-1", status: "pending", progress: 0 };
+const page = { items: [], next_cursor: null, has_more: false };
+const accepted = { status: 202, headers: { location: "/v1/operations/op-1" }, body: operation };
+
+describe("what is repeated", () => {
+  it.each([408, 425, 429, 500, 502, 503, 504])("a GET answered %i is tried again", async (status) => {
+    const { origin, seen } = await startService(inTurn({ status }, { body: page }));
+    const { client, call } = clientOf(origin);
+    expect(await client.projects.list(call)).toEqual([]);
+    expect(seen).toHaveLength(2);
+  });
+
+  it.each([400, 403, 404, 405, 409, 410, 412, 422, 501, 505])("a GET answered %i is not", async (status) => {
+    const { origin, seen } = await startService(inTurn({ status, body: { code: "no" } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({ status, attempts: 1 });
+    expect(seen).toHaveLength(1);
+  });
+
+  it.each(["lost", "cut"] as const)(
+    "a POST whose reply is %s goes again with the same key and the same body",
+    async (fault) => {
+      const { origin, seen } = await startService(inTurn({ ...accepted, fault }, { status: 503 }, accepted));
+      const { client, call } = clientOf(origin);
+      const body = '{"name":"web",  "project":"prj-1"}';
+      const result = await client.instances.create(body, "9f0c-key", call);
+      expect(result).toMatchObject({ kind: "operation", operation: { id: "op-1" } });
+      expect(seen.map((request) => request.headers["idempotency-key"])).toEqual(Array(3).fill("9f0c-key"));
+      expect(seen.map((request) => request.body)).toEqual([body, body, body]);
+    },
+  );
+
+  it("a PUT goes again with its If-Match, a DELETE goes again", async () => {
+    const { origin, seen } = await startService(
+      inTurn({ fault: "lost" }, { status: 204 }, { status: 502 }, { status: 204 }),
+    );
+    const { client, call } = clientOf(origin);
+    await client.instances.update("ins-1", "{}", "rev7", call);
+    await client.instances.delete("ins-1", call);
+    expect(seen.map((request) => [request.method, request.headers["if-match"]])).toEqual([
+      ["PUT", '"rev7"'],
+      ["PUT", '"rev7"'],
+      ["DELETE", undefined],
+      ["DELETE", undefined],
+    ]);
+  });
+
+  it("a POST waits for its first try where a 409 says that one is still in progress, and fails at any other 409", async () => {
+    const inProgress = { status: 409, body: { code: "idempotency_request_in_progress" } };
+    const { origin, seen } = await startService(
+      inTurn(inProgress, accepted, { status: 409, body: { code: "name_taken" } }),
+    );
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.create("{}", "k", call)).toMatchObject({ kind: "operation" });
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
+      code: "conflict",
+      sent: false,
+    });
+    expect(seen).toHaveLength(3);
+  });
+
+  it("ends after eight tries with the last answer, and says how many", async () => {
+    const { origin, seen } = await startService(
+      inTurn({ status: 503, body: { code: "down", trace_id: "tr-9" } }),
+    );
+    const { client, call, clock } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "unavailable",
+      attempts: 8,
+      status: 503,
+      traceId: "tr-9",
+    });
+    expect(seen).toHaveLength(8);
+    expect(clock.sleeps).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000]);
+  });
+
+  it("is over at once where two tries of a POST get the same stored failure", async () => {
+    const { origin, seen } = await startService(
+      inTurn({ status: 500, body: { code: "boom", trace_id: "tr-1" } }),
+    );
+    const { client, call } = clientOf(origin);
+    const error = await failureOf(client.instances.create("{}", "k", call));
+    expect(error).toMatchObject({ code: "unavailable", replayed: true, attempts: 2 });
+    expect(seen).toHaveLength(2);
+  });
+});
+
+describe("pauses", () => {
+  it("are spread over the whole of a doubling bound", async () => {
+    const { origin } = await startService(inTurn({ status: 500 }));
+    const { client, call, clock } = clientOf(origin, { random: () => 0.5 });
+    await failureOf(client.projects.list(call));
+    expect(clock.sleeps).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000]);
+  });
+
+  it("are as long as Retry-After asks, also when that is longer than any pause of ours", async () => {
+    const wait = { status: 429, headers: { "retry-after": "120" } };
+    const { origin } = await startService(inTurn(wait, { body: page }));
+    const { client, call, clock } = clientOf(origin, { random: () => 0 });
+    await client.projects.list(call);
+    expect(clock.sleeps).toEqual([120_000]);
+  });
+
+  it("take Retry-After as a date of the service's own clock", async () => {
+    const headers = { date: "Mon, 01 Jan 2001 00:00:00 GMT", "retry-after": "Mon, 01 Jan 2001 00:01:30 GMT" };
+    const { origin } = await startService(inTurn({ status: 503, headers }, { body: page }));
+    const { client, call, clock } = clientOf(origin, { random: () => 0 });
+    await client.projects.list(call);
+    expect(clock.sleeps).toEqual([90_000]);
+  });
+
+  it("never reach the deadline: where the next try can't start before it, the call fails now and says why", async () => {
+    const wait = { status: 429, headers: { "retry-after": "3600" }, body: { code: "slow_down" } };
+    const { origin, seen } = await startService(inTurn(wait));
+    const { client, clock } = clientOf(origin);
+    const error = await failureOf(client.projects.list({ deadline: deadlineIn(30_000, clock) }));
+    expect(error).toMatchObject({
+      code: "timeout",
+      status: 429,
+      cause: { code: "rate_limited" },
+      summary: expect.stringContaining("the service asks to come back in 1 h"),
+    });
+    expect(clock.now()).toBe(0);
+    expect(seen).toHaveLength(1);
+  });
+
+  it("grow for all requests of a client when the service is dying: retries start at ten a second at most, after the first hundred", async () => {
+    const { origin, seen } = await startService(inTurn({ status: 500 }));
+    const { client, call, clock } = clientOf(origin, { random: () => 0, retry: { maxAttempts: 3 } });
+    await Promise.all(Array.from({ length: 200 }, () => failureOf(client.projects.list(call))));
+    expect(seen).toHaveLength(600);
+    const retries = 400;
+    expect(clock.now()).toBeGreaterThanOrEqual(((retries - 100) / 10 - 1) * 1_000);
+  });
+});
+
+describe("whether a failed request may have been carried out", () => {
+  it("is not so when nothing listens", async () => {
+    const { client, call } = clientOf("http://127.0.0.1:1");
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
+      code: "unreachable",
+      sent: false,
+      attempts: 8,
+    });
+  });
+
+  it.each([{ fault: "lost" } as const, { status: 503 }, { status: 504 }])(
+    "is so after %j",
+    async (answer) => {
+      const { origin } = await startService(inTurn(answer));
+      const { client, call } = clientOf(origin);
+      expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: true });
+    },
+  );
+
+  it.each([400, 403, 404, 422, 429])("is not so after a definite %i", async (status) => {
+    const { origin } = await startService(inTurn({ status, body: { code: "no" } }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: false });
+  });
+
+  it("stays so when a later try is refused", async () => {
+    const { origin } = await startService(
+      inTurn({ fault: "lost" }, { status: 401, body: { code: "expired" } }),
+    );
+    const { client, call } = clientOf(origin);
+    const error = await failureOf(client.instances.create("{}", "k", call));
+    expect(error).toMatchObject({ code: "unauthorized", sent: true });
+  });
+
+  it("stays so when a later try finds no token", async () => {
+    const { origin } = await startService(inTurn({ fault: "lost" }));
+    const tokens = [TOKEN, ""];
+    const token = { origin: "a file", get: async () => tokens.shift() ?? "" };
+    const { client, call } = clientOf(origin, { token });
+    const error = await failureOf(client.instances.create("{}", "k", call));
+    expect(error).toMatchObject({ code: "config_invalid", sent: true, method: "POST" });
+  });
+});

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ifMatchOf, revisionOf } from "../../src/api/revision";
+import { clientOf, inTurn, startService } from "./service";
+
+describe("a revision", () => {
+  it.each([
+    ["in the header", {}, '"r1"', undefined, "r1"],
+    ["weak in the header", {}, 'W/"r1"', undefined, "r1"],
+    ["unquoted in the header", {}, "r1", undefined, "r1"],
+    ["in the body", { revision: "r2" }, undefined, undefined, "r2"],
+    ["a number in the body", { version: 3 }, undefined, undefined, "3"],
+    ["quoted in the body", { etag: 'W/"r2"' }, undefined, undefined, "r2"],
+    ["in both: the header's", { revision: "r2" }, '"r1"', undefined, "r1"],
+    ["in the field that was named, before the header", { tag: "r3", revision: "r2" }, '"r1"', "tag", "r3"],
+    ["in the header when the named field is missing", { revision: "r2" }, '"r1"', "tag", "r1"],
+    ["nowhere", { revision: null, etag: "" }, undefined, undefined, undefined],
+    [
+      "nowhere when only another field than the named one has it",
+      { revision: "r2" },
+      undefined,
+      "tag",
+      undefined,
+    ],
+  ])("is found %s", (_where, fields, etag, field, revision) => {
+    expect(revisionOf(fields, etag, field)).toBe(revision);
+  });
+
+  it("is the same after a journey through If-Match", () => {
+    const tags = fc.stringMatching(/^[\x21\x23-\x7e]+$/).filter((tag) => !/^w\//i.test(tag));
+    fc.assert(
+      fc.property(tags, (tag) => {
+        expect(revisionOf({}, ifMatchOf(tag), undefined)).toBe(tag);
+      }),
+    );
+  });
+
+  it.each(["", 'a"b', "a\nb", "a b", "ключ"])("that can't stand in a header is refused: %j", (tag) => {
+    expect(() => ifMatchOf(tag)).toThrow(expect.objectContaining({ code: "bad_reply" }));
+  });
+
+  it("of a list's item is its own, not the page's", async () => {
+    const body = { items: [{ id: "a", revision: "r1" }, { id: "b" }] };
+    const { origin } = await startService(inTurn({ headers: { etag: '"page"' }, body }));
+    const { client, call } = clientOf(origin);
+    expect((await client.instances.list({}, call)).map(({ revision }) => revision)).toEqual([
+      "r1",
+      undefined,
+    ]);
+  });
+
+  it("is sent strong and quoted", async () => {
+    const { origin, seen } = await startService(
+      inTurn({ headers: { etag: 'W/"r1"' }, body: { id: "a" } }, { status: 204 }),
+    );
+    const { client, call } = clientOf(origin);
+    const { revision = "" } = await client.instances.get("a", call);
+    expect(await client.instances.update("a", "{}", revision, call)).toEqual({ kind: "none" });
+    expect(seen[1]?.headers["if-match"]).toBe('"r1"');
+  });
+});

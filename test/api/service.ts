@@ -1,0 +1,101 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { onTestFinished } from "vitest";
+import { type Client, type ClientOptions, createClient } from "../../src/api/client";
+import { deadlineIn } from "../../src/operations/deadline";
+import { FakeClock } from "../operations/fake-clock";
+
+export interface Seen {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** One answer. `lost` takes the request and breaks the connection; `cut` breaks it in the middle of the body; `silent` never answers. */
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  /** Sent as it is when a text, as JSON otherwise. */
+  body?: unknown;
+  fault?: "lost" | "cut" | "silent";
+}
+
+export interface Service {
+  origin: string;
+  seen: Seen[];
+}
+
+/** A service on loopback that answers what the test says; closed when the test ends. */
+export async function startService(answer: (request: Seen, index: number) => Answer): Promise<Service> {
+  const seen: Seen[] = [];
+  const server = createServer(async (message, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of message) chunks.push(chunk);
+    const url = new URL(message.url ?? "/", "http://service");
+    const request = {
+      method: message.method ?? "",
+      path: url.pathname,
+      query: url.searchParams,
+      headers: message.headers,
+      body: Buffer.concat(chunks).toString(),
+    };
+    seen.push(request);
+    give(answer(request, seen.length - 1), response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return { origin: `http://127.0.0.1:${address.port}`, seen };
+}
+
+/** Answers in turn; the last one for ever. */
+export function inTurn(...answers: Answer[]): (request: Seen, index: number) => Answer {
+  return (_request, index) => answers[Math.min(index, answers.length - 1)] ?? {};
+}
+
+export const TOKEN = "cis_pat_0123456789";
+
+/** A client on a clock that sleeps in no time, with jitter at its upper end, and a deadline of ten minutes. */
+export function clientOf(endpoint: string, options: Partial<ClientOptions> = {}) {
+  const clock = new FakeClock({ auto: true });
+  const token = { origin: "the test", get: async () => TOKEN };
+  const client: Client = createClient({ endpoint, token, clock, random: () => 1, ...options });
+  onTestFinished(() => client.close());
+  return { client, clock, call: { deadline: deadlineIn(600_000, clock) } };
+}
+
+function give(answer: Answer, response: ServerResponse): void {
+  const { status = 200, headers = {}, body = "", fault } = answer;
+  if (fault === "silent") return;
+  if (fault === "lost") {
+    response.destroy();
+    return;
+  }
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const length = Buffer.byteLength(text);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": String(length),
+    ...headers,
+  });
+  if (fault !== "cut") {
+    response.end(text);
+    return;
+  }
+  response.write(text.slice(0, length / 2), () => response.destroy());
+}
+
+/** The error a promise ends with. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (value) => {
+      throw new Error(`it succeeded: ${JSON.stringify(value)}`);
+    },
+    (error: unknown) => error,
+  );
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it, vi } from "vitest";
+import { pauseMs } from "../../src/operations/backoff";
+import { systemClock } from "../../src/operations/clock";
+import { limitOf, within } from "../../src/operations/deadline";
+import { FakeClock } from "./fake-clock";
+
+describe("the real clock", () => {
+  it("ends a sleep at once, with the reason, when its signal is or gets aborted", async () => {
+    const controller = new AbortController();
+    const sleeping = systemClock.sleep(3_600_000, controller.signal);
+    controller.abort(new Error("enough"));
+    await expect(sleeping).rejects.toThrow("enough");
+    await expect(systemClock.sleep(0, controller.signal)).rejects.toThrow("enough");
+  });
+
+  it("does not wake early from a sleep longer than Node's timers can hold", async () => {
+    vi.useFakeTimers();
+    try {
+      const rung = vi.fn();
+      systemClock.alarm(2 ** 31 + 1_000, rung);
+      await vi.advanceTimersByTimeAsync(2 ** 31 - 1);
+      expect(rung).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1_001);
+      expect(rung).toHaveBeenCalledTimes(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("a limit", () => {
+  it("ends work that ignores its signal, and gives its caller's signal back", async () => {
+    const clock = new FakeClock();
+    const limit = limitOf(1_000, clock);
+    const ended = within(limit.signal, new Promise(() => {})).catch((error) => error);
+    await clock.advance(1_000);
+    expect(await ended).toMatchObject({ name: "TimeoutError" });
+  });
+
+  it("passes its caller's reason on", () => {
+    const outer = new AbortController();
+    const limit = limitOf(1_000, new FakeClock(), outer.signal);
+    outer.abort("why");
+    expect(limit.signal.reason).toBe("why");
+  });
+
+  it("does nothing any more once it is released", async () => {
+    const clock = new FakeClock();
+    const outer = new AbortController();
+    const limit = limitOf(1_000, clock, outer.signal);
+    limit.release();
+    outer.abort();
+    await clock.advance(2_000);
+    expect(limit.signal.aborted).toBe(false);
+  });
+});
+
+describe("backoff", () => {
+  const backoff = { baseMs: 500, capMs: 4_000 };
+
+  it("doubles its bound up to the cap and uses the whole of it", () => {
+    expect([1, 2, 3, 4, 5, 2_000].map((failures) => pauseMs(backoff, failures, () => 1))).toEqual([
+      500, 1_000, 2_000, 4_000, 4_000, 4_000,
+    ]);
+    expect(pauseMs(backoff, 5, () => 0)).toBe(0);
+  });
+
+  it("is never shorter than the floor, also beyond the cap, and still spread", () => {
+    expect(pauseMs(backoff, 1, () => 0, 60_000)).toBe(60_000);
+    expect(pauseMs(backoff, 1, () => 1, 60_000)).toBe(60_500);
+  });
+});
