@@ -125,12 +125,9 @@ function aliasGoal(alias: Alias, wellFormed: boolean): AliasGoal {
 }
 
 function timeouts(request: resource.RegisterResourceRequest.CustomTimeouts | undefined): Timeouts {
-  const result: Timeouts = {};
-  for (const [key, text] of Object.entries(request?.toObject() ?? {})) {
-    if (text !== "" && (key === "create" || key === "update" || key === "delete"))
-      result[key] = seconds(text);
-  }
-  return result;
+  const given = { create: request?.getCreate(), update: request?.getUpdate(), delete: request?.getDelete() };
+  const set = Object.entries(given).flatMap(([key, text]) => (text ? [[key, seconds(text)]] : []));
+  return Object.fromEntries(set);
 }
 
 /** Durations as options spell them: `90s`, `5m`, `1h30m`, `1.5h`. */
