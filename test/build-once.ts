@@ -1,15 +1,14 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
+import { sayWhichEngines } from "./harness/which-engines";
 
 const root = path.join(__dirname, "..");
 
 /** Programs and provider processes load the package as users do, from `dist`: built once before any test. */
 export default function setup(): void {
   const tsc = path.join(root, "node_modules/typescript/bin/tsc");
-  const built = spawnSync(process.execPath, [tsc, "-p", path.join(root, "tsconfig.build.json")], {
-    cwd: root,
-    stdio: "inherit",
-  });
-  // FIXME-before-landing: strict
-  if (built.status !== 0) console.error("the build reported errors");
+  const project = path.join(root, "tsconfig.build.json");
+  const built = spawnSync(process.execPath, [tsc, "-p", project], { cwd: root, stdio: "inherit" });
+  if (built.status !== 0) throw new Error("the package does not build: see above");
+  sayWhichEngines();
 }
