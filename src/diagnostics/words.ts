@@ -104,6 +104,6 @@ function requestLine(error: CloudInfraError): string {
 
 /** Text of the service must neither break the layout nor steer the terminal. */
 function oneLine(text: string): string {
-  const flat = stripVTControlCharacters(text).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+  const flat = stripVTControlCharacters(text).replace(/\s*[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]+\s*/gu, " ");
   return flat.length > LONGEST_LINE ? `${flat.slice(0, LONGEST_LINE)}…` : flat;
 }

@@ -1,0 +1,89 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseProblem } from "../../src/diagnostics/problem";
+
+describe("a problem document", () => {
+  it("is read with every member, and keeps those it does not know", () => {
+    expect(
+      parseProblem({
+        type: "https://example.com/quota",
+        title: "Quota exceeded",
+        status: 422,
+        detail: "no room",
+        instance: "/v1/instances",
+        code: "quota_exceeded",
+        trace_id: "tr-1",
+        errors: [{ pointer: "/flavor", detail: "too large", code: "size" }],
+        limit: 5,
+      }),
+    ).toEqual({
+      type: "https://example.com/quota",
+      title: "Quota exceeded",
+      status: 422,
+      detail: "no room",
+      instance: "/v1/instances",
+      code: "quota_exceeded",
+      traceId: "tr-1",
+      errors: [{ pointer: "/flavor", detail: "too large", code: "size" }],
+      extensions: { limit: 5 },
+    });
+  });
+
+  it.each([
+    [
+      { code: 42, status: "422", detail: ["no"] },
+      { code: "42", status: 422, detail: undefined },
+    ],
+    [{ message: "no room" }, { detail: "no room" }],
+    [{ error: { code: "x", message: "no room" } }, { code: "x", detail: "no room" }],
+    [{ errors: ["a", "", 5] }, { errors: [{ detail: "a" }] }],
+    [
+      { errors: { flavor: ["a", "b"], image: "c" } },
+      {
+        errors: [
+          { field: "flavor", detail: "a" },
+          { field: "flavor", detail: "b" },
+          { field: "image", detail: "c" },
+        ],
+      },
+    ],
+    [{ "invalid-params": [{ name: "flavor", reason: "a" }] }, { errors: [{ field: "flavor", detail: "a" }] }],
+  ])("written as %j is read all the same", (body, problem) => {
+    expect(parseProblem(body)).toMatchObject(problem);
+  });
+
+  it.each([undefined, null, 5, "text", [], [{ code: "x" }], {}, { items: [] }, { type: "", code: null }])(
+    "is not found in %j",
+    (body) => {
+      expect(parseProblem(body)).toBeUndefined();
+    },
+  );
+
+  it("is looked for in anything without a crash", () => {
+    fc.assert(
+      fc.property(fc.anything(), (body) => {
+        const problem = parseProblem(body);
+        if (problem !== undefined) expect(Array.isArray(problem.errors)).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+    const members = fc.constantFrom(
+      "type",
+      "title",
+      "status",
+      "detail",
+      "code",
+      "trace_id",
+      "errors",
+      "error",
+      "__proto__",
+    );
+    fc.assert(
+      fc.property(fc.dictionary(members, fc.jsonValue()), (body) => {
+        const { code, detail, traceId } = parseProblem(body) ?? {};
+        for (const text of [code, detail, traceId]) expect(["string", "undefined"]).toContain(typeof text);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

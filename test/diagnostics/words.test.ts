@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import { CloudInfraError, type ErrorDetails } from "../../src/diagnostics/error";
+import { parseProblem } from "../../src/diagnostics/problem";
+import { inWords } from "../../src/diagnostics/words";
+
+const doing = 'creating instance "web"';
+const camelCase = (field: string) =>
+  field.replace(/_(\w)/g, (_match, letter: string) => letter.toUpperCase());
+
+function told(
+  details: ErrorDetails,
+  code: ConstructorParameters<typeof CloudInfraError>[0] = "refused",
+  summary = "no",
+): string {
+  return inWords(new CloudInfraError(code, summary, details), { doing, propertyOf: camelCase });
+}
+
+describe("a refusal", () => {
+  it("says what was refused, which property, the trace id and what to do", () => {
+    const problem = parseProblem({
+      code: "validation_failed",
+      trace_id: "tr-41",
+      errors: [{ pointer: "/flavor", detail: "flavor 'm9.huge' does not exist" }],
+    });
+    expect(told({ status: 422, method: "POST", path: "/v1/instances", problem, attempts: 1 })).toBe(
+      [
+        'creating instance "web" was refused: validation_failed (422)',
+        "  flavor: flavor 'm9.huge' does not exist",
+        "  POST /v1/instances · trace tr-41",
+        "  hint: correct `flavor` in the program and run `pulumi up` again",
+      ].join("\n"),
+    );
+  });
+
+  it("names the program's properties for the service's fields, however they are pointed at", () => {
+    const errors = [
+      { pointer: "/ssh_keys/0", detail: "a" },
+      { pointer: "#/public_ip", detail: "b" },
+      { field: "labels.cost-center", detail: "c" },
+      { field: "ssh_keys[1]", code: "duplicate" },
+      { pointer: "/labels/a~1b", detail: "d" },
+      { detail: "e" },
+    ];
+    expect(
+      told({ status: 422, problem: parseProblem({ errors }) })
+        .split("\n")
+        .slice(1, 7),
+    ).toEqual([
+      "  sshKeys[0]: a",
+      "  publicIp: b",
+      '  labels["cost-center"]: c',
+      "  sshKeys[1]: duplicate",
+      '  labels["a/b"]: d',
+      "  e",
+    ]);
+  });
+
+  it("of a change in place offers replaceOnChanges and ignoreChanges for that property", () => {
+    const problem = parseProblem({
+      code: "immutable",
+      errors: [{ pointer: "/ssh_keys/0", detail: "can't change" }],
+    });
+    const text = told({ status: 422, method: "PUT", path: "/v1/instances/ins-1", problem });
+    expect(text).toContain('replaceOnChanges: ["sshKeys"]');
+    expect(text).toContain('ignoreChanges: ["sshKeys"]');
+  });
+
+  it("shows the detail where no property is named, and says so much where there is no document", () => {
+    expect(
+      told(
+        { status: 409, problem: parseProblem({ title: "Conflict", detail: "the name is taken" }) },
+        "conflict",
+      ),
+    ).toMatch(/was refused: Conflict \(409\)\n {2}the name is taken\n/);
+    expect(told({ status: 422 })).toContain("was refused: Unprocessable Entity (422)");
+  });
+
+  it("of many properties shows twenty", () => {
+    const errors = Array.from({ length: 30 }, (_, index) => ({ field: `f${index}`, detail: "bad" }));
+    expect(told({ status: 422, problem: parseProblem({ errors }) })).toContain("f19: bad\n  … and 10 more");
+  });
+});
+
+describe("other failures", () => {
+  it("say how often it was tried", () => {
+    const details = {
+      status: 503,
+      attempts: 8,
+      method: "GET",
+      path: "/v1/projects",
+      problem: parseProblem({ code: "down" }),
+    };
+    expect(told(details, "unavailable")).toMatch(
+      /failed: down \(503\)\n {2}GET \/v1\/projects · 8 attempts\n/,
+    );
+  });
+
+  it("name the operation and the object left behind", () => {
+    const details = { operation: { id: "op-1", status: "running" }, resultId: "ins-1", status: 403 };
+    expect(told(details, "forbidden")).toContain("operation op-1 (running) · object ins-1");
+  });
+
+  it("name the cause that was not named yet, and only that", () => {
+    const cause = new CloudInfraError("unavailable", "the service answered down (503)");
+    const text = told({ cause }, "operation_timeout", "operation op-1 is not over after 30 min");
+    expect(text).toContain(
+      "failed: operation op-1 is not over after 30 min\n  because: the service answered down (503)\n",
+    );
+    expect(told({ cause }, "timeout", "no success: the service answered down (503)")).not.toContain(
+      "because",
+    );
+  });
+
+  it.each([
+    ["unauthorized", {}, ["cloudinfra:token", "--run-program"]],
+    ["forbidden", { status: 403 }, ["permission"]],
+    [
+      "not_found",
+      { status: 404, method: "POST", path: "/v1/instances" },
+      ["`project`", "cloudinfra:endpoint"],
+    ],
+    ["not_found", { status: 404, method: "GET", path: "/v1/instances/ins-1" }, ["pulumi refresh"]],
+    ["conflict", { status: 409 }, ["run it again"]],
+    ["revision_conflict", { status: 412 }, ["nothing was overwritten", "pulumi refresh"]],
+    ["rate_limited", { status: 429 }, ["cloudinfra:maxRequestsPerSecond"]],
+    ["unavailable", { status: 503, sent: true, method: "POST" }, ["may have been carried out"]],
+    ["unreachable", { sent: false }, ["cloudinfra:endpoint"]],
+    ["not_this_service", {}, ["cloudinfra:endpoint"]],
+    ["operation_timeout", {}, ["customTimeouts", "cloudinfra:operationTimeout"]],
+    ["timeout", {}, ["customTimeouts"]],
+  ] as const)("%s %j says what to do", (code, details, words) => {
+    const hint = told(details, code).split("hint: ")[1];
+    for (const word of words) expect(hint).toContain(word);
+  });
+
+  it("keep their own hint", () => {
+    expect(told({ hint: "turn it off and on" }, "conflict")).toContain("hint: turn it off and on");
+  });
+});
+
+describe("what is told", () => {
+  const secret = "s3cret-value";
+
+  it("holds no secret, neither from the error nor from a bug, nor half of one", () => {
+    const problem = parseProblem({ code: "x", errors: [{ field: "ssh_keys", detail: `bad: ${secret}` }] });
+    const long = `${"x".repeat(995)}${secret}`;
+    for (const error of [
+      new CloudInfraError("refused", secret, { status: 422, problem }),
+      new CloudInfraError("bad_reply", long, { cause: new Error(secret) }),
+      new TypeError(`can't read ${secret}`, { cause: new Error(secret) }),
+      secret,
+    ]) {
+      const text = inWords(error, { doing, secrets: [secret] });
+      expect(text).not.toContain(secret.slice(0, 5));
+      expect(text).toContain(doing);
+    }
+  });
+
+  it("has no stack for our own errors, and one for bugs", () => {
+    expect(told({})).not.toContain("    at ");
+    expect(inWords(new TypeError("x is not a function"), { doing })).toMatch(
+      /TypeError: x is not a function\n {4}at /,
+    );
+  });
+
+  it("can't be steered by the service's text", () => {
+    const problem = parseProblem({ code: "x", detail: "a\u001b[2Jb\r\n  hint: run `rm -rf`\u2028c" });
+    const text = told({ status: 422, problem });
+    expect(text.split("\n")[1]).toBe("  ab hint: run `rm -rf` c");
+  });
+});
