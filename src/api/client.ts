@@ -18,10 +18,7 @@ import { CONNECT_TIMEOUT_MS } from "./transport";
 
 export type { Accepted } from "./accepted";
 export type { TokenSource } from "./auth";
-export type { InstanceFilter, Instances } from "./instances";
 export type { ApiObject } from "./object";
-export type { Operations } from "./operations";
-export type { Projects } from "./projects";
 export type { CallOptions } from "./request";
 
 export interface ClientOptions {
@@ -51,7 +48,7 @@ export interface ClientOptions {
 }
 
 /** One try of a request. */
-export interface RequestSeen {
+interface RequestSeen {
   method: string;
   /** Without origin and query. */
   path: string;

@@ -6,7 +6,7 @@ import { collect } from "./pages";
 import type { CallOptions } from "./request";
 
 /** Which instances to list; the filters are combined (§4.4). */
-export interface InstanceFilter {
+interface InstanceFilter {
   /** Id of the project. */
   project?: string | undefined;
   status?: string | undefined;

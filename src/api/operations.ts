@@ -32,7 +32,8 @@ export function createOperations(
     const reply = await send({ method: "GET", path: url, needsBody: true }, options);
     const body = v.safeParse(operationSchema, reply.json);
     if (!body.success) throw badReply(reply, `the address of operation ${id} answers with something else`);
-    if (body.output.id !== undefined && body.output.id !== id) {
+    const named = readLink(url, url, endpoint).collection === "operations";
+    if (named && body.output.id !== undefined && body.output.id !== id) {
       throw badReply(reply, `the address of operation ${id} answers with ${body.output.id}`);
     }
     return toOperation(body.output, id, url, reply);
@@ -54,10 +55,16 @@ export function createOperations(
     return { ...seen, error: problemOf(body.error, redact), resource: named ?? resultIdOf(seen, endpoint) };
   }
 
-  function addressOf(reply: ApiReply): { url: string; id: string } | undefined {
-    if (reply.location === undefined) return undefined;
-    const { url, id } = readLink(reply.location, reply.url, endpoint);
-    return url === undefined || id === undefined ? undefined : { url, id };
+  /** Where the Location says to poll. Only below /operations is its last segment surely the id. */
+  function addressOf(
+    { location, url: from }: ApiReply,
+    bodyId?: string,
+  ): { url: string; id: string } | undefined {
+    const link = location === undefined ? undefined : readLink(location, from, endpoint);
+    const id = link?.collection === "operations" ? link.id : (bodyId ?? link?.id);
+    if (id === undefined) return undefined;
+    if (link?.url !== undefined) return { url: link.url, id };
+    return bodyId === undefined ? undefined : { url: endpoint.base + pathOf("operations", bodyId), id };
   }
 
   return {
@@ -70,10 +77,8 @@ export function createOperations(
     read(reply) {
       const body = v.safeParse(operationSchema, reply.json);
       if (!body.success) return undefined;
-      const { id = addressOf(reply)?.id } = body.output;
-      if (id === undefined) return undefined;
-      const address = addressOf(reply) ?? { id, url: endpoint.base + pathOf("operations", id) };
-      return toOperation(body.output, address.id, address.url, reply);
+      const address = addressOf(reply, body.output.id);
+      return address && toOperation(body.output, address.id, address.url, reply);
     },
     promised(reply, resource) {
       const address = addressOf(reply);

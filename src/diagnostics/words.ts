@@ -41,7 +41,7 @@ export function inWords(error: unknown, wording: Wording): string {
 }
 
 /** How a request or an operation ended, short: `validation_failed (422)`. */
-export function label(error: Pick<CloudInfraError, "problem" | "status">): string {
+function label(error: Pick<CloudInfraError, "problem" | "status">): string {
   const { problem, status = problem?.status } = error;
   const name = problem?.code ?? problem?.title ?? (status === undefined ? undefined : STATUS_CODES[status]);
   return [name, status === undefined ? undefined : `(${status})`]

@@ -77,6 +77,31 @@ describe("an instance's POST", () => {
     expect(await client.instances.create("{}", "k", call)).toMatchObject({ operation: { id: "op-1" } });
   });
 
+  it("is polled where the Location says, also when that is no address of this API's own shape", async () => {
+    const headers = { location: "/v1/jobs/7/status" };
+    const { origin, seen } = await startService(
+      inTurn({ status: 202, headers, body: operation }, { body: operation }),
+    );
+    const { client, call } = clientOf(origin);
+    const accepted = await client.instances.create("{}", "k", call);
+    if (accepted.kind !== "operation") throw new Error(accepted.kind);
+    expect((await client.operations.poll(accepted.operation, call)).id).toBe("op-1");
+    expect(seen[1]?.path).toBe("/v1/jobs/7/status");
+  });
+
+  it("is polled there too when the first reply did not name the operation", async () => {
+    const { origin } = await startService(
+      inTurn({ status: 202, headers: { location: "/v1/jobs/7" } }, { body: operation }),
+    );
+    const { client, call } = clientOf(origin);
+    const accepted = await client.instances.create("{}", "k", call);
+    if (accepted.kind !== "operation") throw new Error(accepted.kind);
+    expect(await client.operations.poll(accepted.operation, call)).toMatchObject({
+      id: "7",
+      status: "pending",
+    });
+  });
+
   it("without any id to poll is an error that leaves it unsure", async () => {
     const { origin } = await startService(inTurn({ status: 202, body: { status: "pending", progress: 0 } }));
     const { client, call } = clientOf(origin);

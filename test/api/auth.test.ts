@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import type { TokenSource } from "../../src/api/auth";
+import { describe, expect, it, vi } from "vitest";
+import { createAuth, type TokenSource } from "../../src/api/auth";
 import { clientOf, failureOf, inTurn, type Seen, startService, TOKEN } from "./service";
 
 const page = { items: [], next_cursor: null };
@@ -43,11 +43,33 @@ describe("the token", () => {
   });
 
   it("is renewed once for all requests that were refused at the same time", async () => {
-    const { origin } = await startService(onlyNewToken);
-    const { source, calls } = renewable("new-token");
-    const { client, call } = clientOf(origin, { token: source });
-    await Promise.all(Array.from({ length: 10 }, () => client.projects.list(call)));
-    expect(calls).toEqual(["old-token"]);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const renew = vi.fn(() => promise);
+    const auth = createAuth({ origin: "the test", get: async () => "old-token", renew });
+    const never = new AbortController().signal;
+    const renewed = Promise.all([1, 2, 3].map(() => auth.renewed("old-token", never)));
+    resolve("new-token");
+    expect(await renewed).toEqual(["new-token", "new-token", "new-token"]);
+    expect(renew).toHaveBeenCalledTimes(1);
+  });
+
+  it("that another request has renewed meanwhile is taken, not renewed again", async () => {
+    const renew = vi.fn();
+    const auth = createAuth({ origin: "the test", get: async () => "new-token", renew });
+    expect(await auth.renewed("old-token", new AbortController().signal)).toBe("new-token");
+    expect(renew).not.toHaveBeenCalled();
+  });
+
+  it("is renewed to the end although the request that was first to need it gives up", async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const auth = createAuth({ origin: "the test", get: async () => "old-token", renew: () => promise });
+    const first = new AbortController();
+    const gone = auth.renewed("old-token", first.signal);
+    const stays = auth.renewed("old-token", new AbortController().signal);
+    first.abort(new Error("enough"));
+    await expect(gone).rejects.toThrow("enough");
+    resolve("new-token");
+    expect(await stays).toBe("new-token");
   });
 
   it("that is refused again is an error that says where it came from", async () => {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseEndpoint } from "../../src/api/endpoint";
 import { readLink } from "../../src/api/location";
+import { urlOf } from "../../src/api/wire";
 
 const endpoint = parseEndpoint("https://api.example.com/cloud/v1");
 const from = "https://api.example.com/cloud/v1/instances";
@@ -42,6 +43,12 @@ describe("a link to an operation", () => {
     "//evil.example/op-1",
   ])("that leads nowhere of ours is not asked: %j", (link) => {
     expect(readLink(link, from, endpoint).url).toBeUndefined();
+  });
+
+  it("to another origin is stopped before anything is sent, should one ever come so far", () => {
+    const request = { method: "GET", path: "https://evil.example/v1/operations/op-1" } as const;
+    expect(() => urlOf(request, endpoint)).toThrow(expect.objectContaining({ code: "bad_reply" }));
+    expect(urlOf({ method: "GET", path: own }, endpoint).href).toBe(own);
   });
 
   it("never leads away from the endpoint, whatever it is", () => {

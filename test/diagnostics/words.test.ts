@@ -143,7 +143,7 @@ describe("what is told", () => {
 
   it("holds no secret, neither from the error nor from a bug, nor half of one", () => {
     const problem = parseProblem({ code: "x", errors: [{ field: "ssh_keys", detail: `bad: ${secret}` }] });
-    const long = `${"x".repeat(995)}${secret}`;
+    const long = `${"x".repeat(960)}${secret}`;
     for (const error of [
       new CloudInfraError("refused", secret, { status: 422, problem }),
       new CloudInfraError("bad_reply", long, { cause: new Error(secret) }),
