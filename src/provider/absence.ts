@@ -27,6 +27,12 @@ async function requireAccountOf(call: Call, sought: Sought, project: string): Pr
   const lists = { kind: projectKind, project: undefined };
   if (sought.kind !== projectKind && (await sightings.all(lists, "recent")).has(project)) return;
   const projects = await sightings.all(lists, "fresh");
+  if (projects.has(project)) return;
+  // An instance's project is gone only by two looks, too: one that this token may not see any more answers otherwise.
+  if (sought.kind !== projectKind) {
+    const parent = { kind: projectKind, id: project, project: undefined };
+    if ("found" in (await sightings.second(parent, { missing: "sweep" }, call))) return;
+  }
   if (projects.size > 0) return;
   throw new CloudInfraError(
     "forbidden",

@@ -35,23 +35,33 @@ const labelKey = v.pipe(
   v.check((key) => /^\S+$/.test(key), "a label's key must not be empty or hold white space"),
 );
 
-const labels = v.record(
+const isMap = (input: unknown): boolean =>
+  typeof input === "object" && input !== null && !Array.isArray(input);
+
+const labelMap = v.record(
   labelKey,
   orUnknown(v.string((issue) => `must be a text, but is ${typeName(issue.input)}`)),
-  (issue) => `must be a map of texts, but is ${typeName(issue.input)}`,
+);
+
+const labels = v.pipe(
+  v.custom<Record<string, unknown>>(
+    isMap,
+    (issue) => `must be a map of texts, but is ${typeName(issue.input)}`,
+  ),
+  labelMap,
 );
 
 const list = <T extends v.GenericSchema>(item: T) =>
   v.array(item, (issue) => `must be a list, but is ${typeName(issue.input)}`);
 
-/** Arguments of a project; unknown ones are refused, for they are most often misspelt. */
-export const projectArguments = v.strictObject({
+/** Arguments of a project (§4.2). */
+export const projectArguments = v.object({
   name: v.optional(orUnknown(text)),
   region: orUnknown(text),
 });
 
-/** Arguments of an instance. */
-export const instanceArguments = v.strictObject({
+/** Arguments of an instance (§2.2, §4.4). */
+export const instanceArguments = v.object({
   project: orUnknown(text),
   name: v.optional(orUnknown(text)),
   image: orUnknown(text),

@@ -40,7 +40,9 @@ function mergedLabels(field: Field, olds: Properties, news: Properties, current:
   const managedBefore = labelsOf(olds[field.name]);
   const managed = news[field.name];
   if (managed === undefined && olds[field.name] === undefined) return undefined;
-  const others = Object.entries(labelsOf(current[field.wire])).filter(([key]) => !(key in managedBefore));
+  const others = Object.entries(labelsOf(current[field.wire])).filter(
+    ([key]) => !Object.hasOwn(managedBefore, key),
+  );
   return sorted({ ...Object.fromEntries(others), ...labelsOf(managed) });
 }
 

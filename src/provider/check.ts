@@ -16,9 +16,9 @@ export function check(
   news: Properties,
 ): { inputs: Properties; failures: CheckFailure[] } {
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
-  const parsed = v.safeParse(kind.arguments, args);
-  const words = parsed.success ? [] : parsed.issues.map((issue) => inWords(kind, issue));
-  const failures = [...new Set([...words, ...timeoutFailures(news)])];
+  const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
+  const wrong = parsed.success ? [] : parsed.issues.map(inWords);
+  const failures = [...new Set([...wrong, ...misspelt(kind, args), ...timeoutFailures(news)])];
   return {
     inputs: { ...news, ...keptKey(olds, news), ...madeUpName(kind, olds, news) },
     failures: failures.map((reason) => ({ property: "", reason })),
@@ -30,17 +30,22 @@ function keptKey(olds: Properties, news: Properties): Properties {
   return { __key: hiddenOf(olds).__key ?? news.__key };
 }
 
-function inWords(kind: Kind, issue: v.BaseIssue<unknown>): string {
+function inWords(issue: v.BaseIssue<unknown>): string {
   const keys = (issue.path ?? []).map((item) => item.key);
-  const path = keys
-    .map((key, i) => (typeof key === "number" ? `[${key}]` : i > 0 ? `.${key}` : `${key}`))
-    .join("");
-  if (issue.type === "strict_object" && issue.expected === "never") {
-    const known = kind.fields.map((field) => field.name).join(", ");
-    return `${path}: is no argument of ${kind.article} ${kind.name}; these are: ${known}`;
-  }
-  if (issue.input === undefined) return `${path}: is required`;
-  return `${path}: ${issue.message}`;
+  const path = keys.map((key, i) => (i === 0 ? `${key}` : pathStep(key))).join("");
+  return issue.input === undefined ? `${path}: is required` : `${path}: ${issue.message}`;
+}
+
+function pathStep(key: unknown): string {
+  if (typeof key === "number") return `[${key}]`;
+  return /^\w+$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+function misspelt(kind: Kind, args: Properties): string[] {
+  const known = kind.fields.map((field) => field.name);
+  return Object.keys(args)
+    .filter((name) => !known.includes(name))
+    .map((name) => `${name}: is no argument of ${kind.article} ${kind.name}; these are: ${known.join(", ")}`);
 }
 
 function timeoutFailures(news: Properties): string[] {

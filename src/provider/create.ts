@@ -55,6 +55,9 @@ async function created(call: Call, accepted: Accepted, inputs: Properties): Prom
   return readBack(call, operation, inputs);
 }
 
+/** What the result's link may answer where the object can still be seen in the list. */
+const elsewhere: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
+
 /** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
 async function readBack(call: Call, operation: Operation, inputs: Properties): Promise<ApiObject> {
   const { client, sightings } = call.session;
@@ -77,7 +80,7 @@ async function readBack(call: Call, operation: Operation, inputs: Properties): P
     return object;
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (error.code !== "not_found" && error.code !== "unsupported") throw leftBehind(error, id, seen);
+    if (!elsewhere.has(error.code)) throw leftBehind(error, id, seen);
   }
   const project = typeof inputs.project === "string" ? inputs.project : undefined;
   const object = await seeAgain(call, { kind: call.kind, id, project });

@@ -21,9 +21,10 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   if (accepted !== undefined) {
     if (accepted.kind === "operation") await finish(call, accepted.operation);
     await waitUntilGone(call, sought);
-  } else if ((await findOrAbsent(call, sought, { missing: "get" })) !== undefined) {
-    throw notOffered(call, sought);
+    return;
   }
+  const first = await call.session.sightings.fresh(sought, call);
+  if ((await findOrAbsent(call, sought, first)) !== undefined) throw notOffered(call, sought);
 }
 
 /** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
@@ -32,6 +33,8 @@ async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | u
     return await kind.delete(call.session.client, id, call);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
+    // Repeated after a reply that was lost: it was this DELETE that made it so.
+    if (error.code === "not_found" && (error.attempts ?? 1) > 1) return { kind: "none" };
     if (error.code === "not_found" || error.code === "unsupported") return undefined;
     throw error;
   }

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import * as v from "valibot";
 
 /** An argument of a resource: its names here and on the wire, and how a change of it is made. */
 export interface Field {
@@ -37,8 +36,8 @@ export type Labels = Record<string, unknown>;
 
 /** Labels as a map; anything else is none. */
 export function labelsOf(value: unknown): Labels {
-  const parsed = v.safeParse(v.record(v.string(), v.unknown()), value);
-  return parsed.success && !Array.isArray(value) ? parsed.output : {};
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isMap ? Object.fromEntries(Object.entries(value)) : {};
 }
 
 /** Whether two values of a field mean the same. SSH keys: a set of types and keys, whatever their comments. */
@@ -49,8 +48,14 @@ export function sameValue(field: Field, one: unknown, other: unknown): boolean {
 
 function keySet(value: unknown): string[] {
   if (!Array.isArray(value)) return value === undefined || value === null ? [] : [JSON.stringify(value)];
-  const keys = value.map((key: unknown) =>
-    typeof key === "string" ? key.trim().split(/\s+/).slice(0, 2).join(" ") : JSON.stringify(key),
-  );
+  const keys = value.map((key: unknown) => (typeof key === "string" ? typeAndKey(key) : JSON.stringify(key)));
   return [...new Set(keys)].sort();
+}
+
+/** `options type key comment` without options and comment; a line of another form as it is. */
+function typeAndKey(line: string): string {
+  return (
+    /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/.exec(line)?.slice(1).join(" ") ??
+    line.trim()
+  );
 }

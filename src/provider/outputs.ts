@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import type { Call } from "./call";
 import { instanceFields, labelsOf } from "./fields";
@@ -35,31 +36,49 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
 function projectOutputs({ fields }: ApiObject, { before }: Known): Properties {
   return {
     description: carried(fields, "description", before.description),
-    createdAt: createdAt(fields, before),
+    createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
   };
 }
 
 const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
-const ADDRESS_FIELDS = ["ip_address", "public_address"];
+const ADDRESS_FIELDS = ["ip_address", "public_address", "public_ip"];
 
 function instanceOutputs({ session }: Call, { id, fields, revision }: ApiObject, known: Known): Properties {
   const { ipAddressField, revisionField } = session.settings;
   const { before } = known;
-  const shown = new Set([
-    ...["id", "status", "created_at", "url", ...ADDRESS_FIELDS, ...REVISION_FIELDS],
-    ...instanceFields.map((field) => field.wire),
-    ...[ipAddressField, revisionField].filter((name) => name !== undefined),
-  ]);
-  const others = Object.entries(fields).filter(([name]) => !shown.has(name));
-  return {
+  const addressFields = ipAddressField === undefined ? ADDRESS_FIELDS : [ipAddressField];
+  const own = {
     status: carried(fields, "status", before.status),
-    createdAt: createdAt(fields, before),
-    revision,
+    createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
     url:
       carried(fields, "url", before.url) ?? `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
-    ipAddress: ipAddress(fields, ipAddressField, known),
-    additionalProperties: { ...labelsOf(before.additionalProperties), ...Object.fromEntries(others) },
+    ipAddress: ipAddress(fields, addressFields, known),
+    additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
   };
+  return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
+}
+
+/** What else the service returned. What a reply does not carry, for list items may be sparse, is as before. */
+function others(fields: ApiObject["fields"], consulted: readonly string[], before: Properties): Properties {
+  const known = labelsOf(before.additionalProperties);
+  const shown = new Set([
+    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
+    ...instanceFields.map((field) => field.wire),
+  ]);
+  const found = Object.entries(fields).filter(([name]) => !shown.has(name));
+  return {
+    ...known,
+    ...Object.fromEntries(found.map(([name, value]) => [name, sameMoment(value, known[name])])),
+  };
+}
+
+/** Whether nothing of an object differs: then a reply without a revision says nothing about it. */
+function unchanged(own: Properties, { values, before }: Known): boolean {
+  const now = plain({ ...own, ...values });
+  return (
+    Object.keys(now).length > 0 &&
+    Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, before[name]))
+  );
 }
 
 /** A text of the reply; what it does not carry is as before, and what it carries empty is none. */
@@ -69,24 +88,20 @@ function carried(fields: ApiObject["fields"], name: string, before: unknown): un
   return value === null ? undefined : String(value);
 }
 
-/** List items may carry fractions of a second that the creation's reply did not (§2.1): no change of the same moment. */
-function createdAt(fields: ApiObject["fields"], before: Properties): unknown {
-  const now = carried(fields, "created_at", before.createdAt);
-  return sameSecond(now, before.createdAt) ? before.createdAt : now;
-}
-
-function sameSecond(one: unknown, other: unknown): boolean {
-  const [a, b] = [one, other].map((text) => Math.floor(Date.parse(String(text)) / 1000));
-  return a === b;
+/** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */
+function sameMoment(now: unknown, before: unknown): unknown {
+  const [a, b] = [now, before].map((text) =>
+    typeof text === "string" ? Math.floor(Date.parse(text) / 1000) : Number.NaN,
+  );
+  return a === b ? before : now;
 }
 
 function ipAddress(
   fields: ApiObject["fields"],
-  ownField: string | undefined,
+  names: readonly string[],
   { values, before }: Known,
 ): unknown {
-  const names = ownField === undefined ? [...ADDRESS_FIELDS, "public_ip"] : [ownField];
-  const carriedNames = names.filter((name) => name in fields);
+  const carriedNames = names.filter((name) => Object.hasOwn(fields, name));
   const address = carriedNames
     .map((name) => fields[name])
     .find((value) => typeof value === "string" && isIP(value));

@@ -31,7 +31,7 @@ export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): H
     action: keyof typeof verbs,
     properties: Properties,
     work: (call: Call) => Promise<T>,
-    id?: string,
+    { id, olds = {} }: { id?: string; olds?: Properties } = {},
   ): Promise<T> {
     const hidden = hiddenOf(properties);
     const progress = new Progress(log.row(hidden.__urn), verbs[action], inCi);
@@ -43,10 +43,13 @@ export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): H
       const words = inWords(error, {
         doing: `${verbs[action]} ${kind.name} "${name}"`,
         propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
-        secrets: secretTexts(properties),
+        secrets: [...secretTexts(properties), ...secretTexts(olds)],
       });
-      if (error instanceof NotApplied && id !== undefined)
-        throw new InitialisationError(id, plain(error.outs), words, error);
+      if (error instanceof NotApplied && id !== undefined) {
+        // The host adds the provider's text to what succeeded, not to this.
+        const saved = plain({ ...error.outs, __provider: properties.__provider });
+        throw new InitialisationError(id, saved, words, error);
+      }
       throw new HostError(words, error);
     } finally {
       await progress.clear();
@@ -61,9 +64,9 @@ export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): H
     },
     diff: async (_id, olds, news) => diff(kind.fields, olds, news),
     create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
-    read: (id, props) => run("read", props, (call) => read(call, id, props), id),
-    update: (id, olds, news) => run("update", news, (call) => update(call, id, olds, news), id),
-    delete: (id, props) => run("delete", props, (call) => remove(call, id, props), id),
+    read: (id, props) => run("read", props, (call) => read(call, id, props), { id }),
+    update: (id, olds, news) => run("update", news, (call) => update(call, id, olds, news), { id, olds }),
+    delete: (id, props) => run("delete", props, (call) => remove(call, id, props), { id }),
   };
 }
 

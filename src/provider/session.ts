@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Client, createClient } from "../api/client";
 import { type Clock, systemClock } from "../operations/clock";
 import { readSettings, type Settings } from "./settings";
@@ -16,21 +17,29 @@ export interface Session {
 export class Sessions {
   private stack: (key: string) => string | undefined = () => undefined;
   private opened: Session | undefined;
+  private configured = true;
 
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
     private readonly clock: Clock = systemClock,
   ) {}
 
-  /** The host does not wait for `configure` before it calls, so this does all its work at once. */
+  /**
+   * The host does not wait for `configure` before it calls, so this does all its work at once. It comes once for each
+   * kind, with the same settings: both share one session.
+   */
   configure(stack: (key: string) => string | undefined): void {
     this.stack = stack;
-    this.opened = undefined;
+    this.configured = true;
   }
 
   /** @throws CloudInfraError `config_missing`, `config_invalid` */
   open(): Session {
-    this.opened ??= openSession(readSettings(this.stack, this.environment), this.clock);
+    if (this.opened !== undefined && !this.configured) return this.opened;
+    const settings = readSettings(this.stack, this.environment);
+    if (!isDeepStrictEqual(settings, this.opened?.settings)) this.opened = undefined;
+    this.opened ??= openSession(settings, this.clock);
+    this.configured = false;
     return this.opened;
   }
 }

@@ -49,10 +49,16 @@ export class Sightings {
     return seenIn(await this.sweep(sought).after(), sought);
   }
 
-  /** A look that does not share the weakness of the one before: a GET known to work after a sweep, else a sweep. */
+  /**
+   * A look that does not share the weakness of the one before. After a sweep that is a GET; where GET is not offered, or has
+   * not been seen to work, another sweep. After a GET it is a sweep.
+   */
   async second(sought: Sought, first: Look, options: CallOptions): Promise<Look> {
     const bySweep = "missing" in first && first.missing === "sweep";
-    if (bySweep && this.gets.get(sought.kind.name) === "works") return this.fresh(sought, options);
+    if (bySweep) {
+      const look = await this.get(sought, options);
+      if (look !== undefined && ("found" in look || this.gets.get(sought.kind.name) === "works")) return look;
+    }
     const look = await this.swept(sought);
     // A GET that finds nothing where the list shows the object is an address that the service does not offer.
     if ("found" in look && !bySweep) this.gets.set(sought.kind.name, "not offered");

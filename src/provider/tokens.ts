@@ -10,7 +10,8 @@ const COMMAND_TIMEOUT_MS = 60_000;
 
 /** A token from a setting: as it stands there, from a file, or from a command (§5 leaves open how one is obtained). */
 export function tokenSource(setting: TokenSetting): TokenSource {
-  const origin = setting.kind === "token" ? setting.source : `${setting.source} (${setting.value})`;
+  // A command's text may hold a password; a file's name tells where to look.
+  const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
   if (setting.kind === "token") return { origin, get: async () => setting.value };
   const fetchToken = setting.kind === "tokenFile" ? () => fromFile(setting) : () => fromCommand(setting);
   return new RenewableToken(origin, fetchToken);
@@ -31,7 +32,11 @@ class RenewableToken implements TokenSource {
   }
 
   async renew(refused: string): Promise<string | undefined> {
-    if ((await this.get()) === refused) this.current = this.start();
+    const seen = this.current;
+    const current = await this.get();
+    if (current !== refused) return current;
+    // Of several that were refused at once, the first fetches.
+    if (this.current === seen) this.current = this.start();
     const renewed = await this.get();
     return renewed === refused ? undefined : renewed;
   }
@@ -65,19 +70,24 @@ async function fromFile({ value, source }: TokenSetting): Promise<string> {
 
 async function fromCommand({ value, source }: TokenSetting): Promise<string> {
   const output = await new Promise<string>((resolve, reject) => {
-    exec(value, { timeout: COMMAND_TIMEOUT_MS, maxBuffer: 1 << 20 }, (cause, stdout, stderr) => {
-      if (cause === null) return resolve(stdout);
-      const ending = cause.killed
-        ? `took longer than ${COMMAND_TIMEOUT_MS / 1000} s`
-        : `ended with ${cause.code ?? cause.signal}`;
-      // What it printed as its result may be a token; its complaints are what helps.
-      const complaint = stderr.trim().split("\n").at(-1);
-      reject(
-        new CloudInfraError("config_invalid", `the token command, named by ${source}, ${ending}`, {
-          hint: complaint ? `it said: ${complaint}` : "run it by hand in the program's folder",
-        }),
-      );
-    });
+    const command = exec(
+      value,
+      { timeout: COMMAND_TIMEOUT_MS, maxBuffer: 1 << 20 },
+      (cause, stdout, stderr) => {
+        if (cause === null) return resolve(stdout);
+        const ending = cause.killed
+          ? `took longer than ${COMMAND_TIMEOUT_MS / 1000} s`
+          : `ended with ${cause.code ?? cause.signal}`;
+        // What it printed as its result may be a token; its complaints are what helps.
+        const complaint = stderr.trim().split("\n").at(-1);
+        reject(
+          new CloudInfraError("config_invalid", `the token command, named by ${source}, ${ending}`, {
+            hint: complaint ? `it said: ${complaint}` : "run it by hand in the program's folder",
+          }),
+        );
+      },
+    );
+    command.stdin?.end(); // a command that asks gets no answer, rather than a long wait for one
   });
   return oneToken(tokenInJson(output) ?? output, `the token command named by ${source}`);
 }

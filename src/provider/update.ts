@@ -91,15 +91,26 @@ function revisionFor(call: Call, id: string, olds: Properties, current: ApiObjec
   );
 }
 
+/**
+ * The outputs from a look after the update. Where somebody changed what this update did not, the state keeps the revision
+ * from before: the next update is then refused instead of writing over a change that nobody has seen.
+ */
 function outputsAfter(call: Call, object: ApiObject, olds: Properties, news: Properties): Properties {
   const { fields } = call.kind;
-  const kept = fields.filter((field) => sameValue(field, olds[field.name], news[field.name]));
-  const remembered = hiddenOf(olds).__words ?? {};
-  const before = Object.fromEntries(
-    kept.map(({ name }) => [name, remembered[name]]).filter(([, word]) => word !== undefined),
+  const { __words: words = {}, revision } = hiddenOf(olds);
+  const isKept = (field: Field): boolean => sameValue(field, olds[field.name], news[field.name]);
+  const [kept, changed] = [fields.filter(isKept), fields.filter((field) => !isKept(field))];
+  const keptWords = Object.fromEntries(
+    Object.entries(words).filter(([name]) => kept.some((field) => field.name === name)),
   );
-  const words = wordsAfter(fields, news, object.fields, before);
-  return outputsOf(call, object, { hidden: news, values: valuesOf(call, news), words, before: olds });
+  const { drifted } = compareWords(kept, { values: valuesOf(call, olds), words }, object.fields);
+  const seen = drifted.length === 0 ? object : { ...object, revision };
+  return outputsOf(call, seen, {
+    hidden: news,
+    values: valuesOf(call, news),
+    words: { ...keptWords, ...wordsAfter(changed, news, object.fields) },
+    before: { ...olds, revision: undefined },
+  });
 }
 
 /** The changed fields whose word at the service is neither the desired value nor another than before. */
@@ -112,7 +123,7 @@ function notMade(
   return changed.filter((field) => {
     const managed = [olds[field.name], news[field.name]];
     const word = wordOf(field, after.fields, ...managed);
-    if (word === undefined || word === null) return false;
+    if (word === undefined) return false;
     const desired = news[field.name] ?? { text: undefined, keys: [], labels: {} }[field.type];
     return (
       !sameValue(field, word, desired) && sameValue(field, word, wordOf(field, before.fields, ...managed))
@@ -128,7 +139,7 @@ function stillAsBefore(outs: Properties, olds: Properties, unmade: readonly Fiel
   for (const { name } of unmade) {
     values[name] = olds[name];
     delete words[name];
-    if (remembered[name] !== undefined) words[name] = remembered[name];
+    if (Object.hasOwn(remembered, name)) words[name] = remembered[name];
   }
   return { ...values, __words: Object.keys(words).length > 0 ? words : undefined };
 }

@@ -33,7 +33,7 @@ export function wordsAfter(
     const value = values[field.name];
     if (value === undefined) continue;
     const word = wordOf(field, object, value);
-    if (word === undefined ? field.name in before : !sameValue(field, word, value)) {
+    if (word === undefined ? Object.hasOwn(before, field.name) : !sameValue(field, word, value)) {
       words[field.name] = word === undefined ? before[field.name] : word;
     }
   }
@@ -62,10 +62,10 @@ export function compareWords(
     const value = known.values[field.name];
     if (value === undefined) continue;
     const word = wordOf(field, object, value);
-    const remembered = known.words[field.name];
-    if (word === undefined || sameValue(field, word, remembered ?? value)) {
+    const isRemembered = Object.hasOwn(known.words, field.name);
+    if (word === undefined || sameValue(field, word, isRemembered ? known.words[field.name] : value)) {
       values[field.name] = value;
-      if (remembered !== undefined) words[field.name] = remembered;
+      if (isRemembered) words[field.name] = known.words[field.name];
     } else if (sameValue(field, word, value)) {
       values[field.name] = value; // spelled anew, in the program's own way
     } else {

@@ -6,11 +6,15 @@ let warned = false;
 export function warnOfTokenInClear(): void {
   if (warned || new pulumi.Config("cloudinfra").get("token") === undefined) return;
   warned = true;
-  // The SDK tells secret settings from others by this variable alone.
-  const secrets = process.env.PULUMI_CONFIG_SECRET_KEYS ?? "[]";
-  if (secrets.includes('"cloudinfra:token"')) return;
+  if (isSecretSetting("cloudinfra:token")) return;
   void pulumi.log.warn(
     "cloudinfra:token stands in clear in the stack's settings file. " +
       "Set it as a secret (pulumi config set --secret cloudinfra:token), and renew it if the file was shared.",
   );
+}
+
+/** The SDK knows which settings are secret, but does not publish it: where it doesn't say, nobody is warned for nothing. */
+function isSecretSetting(key: string): boolean {
+  const isConfigSecret: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
+  return typeof isConfigSecret === "function" ? isConfigSecret(key) === true : true;
 }
