@@ -1,0 +1,104 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ErrorCode } from "../../src/diagnostics/error";
+import { deadlineIn } from "../../src/operations/deadline";
+import type { Operation } from "../../src/operations/operation";
+import { waitForOperation } from "../../src/operations/wait";
+import { FakeClock } from "./fake-clock";
+import { done, failing, first, running, wait } from "./waiting";
+
+describe("the deadline of a wait", () => {
+  it("ends it with an error that names operation, status, progress and time", async () => {
+    const { options, clock, polledAt } = wait([running(0.42)], { minutes: 2 });
+    await expect(waitForOperation(first, options)).rejects.toMatchObject({
+      code: "operation_timeout",
+      summary: "operation op-1 is not over after 1 min 59 s (running, 42 %)",
+      operation: { id: "op-1", status: "running", progress: 0.42 },
+    });
+    expect(clock.now()).toBeLessThanOrEqual(120_000);
+    expect(polledAt.at(-1)).toBe(119_000);
+  });
+
+  it("is kept although Retry-After asks for longer, with a last look just before", async () => {
+    const { options, polledAt } = wait([done], { minutes: 1 });
+    await waitForOperation({ ...first, retryAfterMs: 3_600_000 }, options);
+    expect(polledAt).toEqual([59_000]);
+  });
+
+  it("names the failure that filled the time", async () => {
+    const { options } = wait([failing("unavailable")], { minutes: 5 });
+    await expect(waitForOperation(first, options)).rejects.toMatchObject({
+      code: "operation_timeout",
+      cause: { code: "unavailable" },
+    });
+  });
+
+  it("ends a poll that hangs", async () => {
+    const clock = new FakeClock();
+    const poll = () => new Promise<Operation>(() => {});
+    const waiting = waitForOperation(first, { poll, clock, deadline: deadlineIn(60_000, clock) }).catch(
+      (error) => error,
+    );
+    await clock.advance(60_000);
+    expect(await waiting).toMatchObject({ code: "operation_timeout" });
+  });
+
+  it("that has passed already ends it before the first poll", async () => {
+    const { options, polledAt } = wait([done], { minutes: 0 });
+    await expect(waitForOperation(first, options)).rejects.toMatchObject({ code: "operation_timeout" });
+    expect(polledAt).toEqual([]);
+  });
+});
+
+describe("a caller who gives up", () => {
+  it("ends the wait at once, in a pause and in a poll", async () => {
+    for (const poll of [async () => running(0.5), () => new Promise<Operation>(() => {})]) {
+      const clock = new FakeClock();
+      const controller = new AbortController();
+      const options = { poll, clock, deadline: deadlineIn(60_000, clock), signal: controller.signal };
+      const waiting = waitForOperation(first, options).catch((error) => error);
+      await clock.advance(500);
+      controller.abort(new Error("Ctrl-C"));
+      expect(await waiting).toMatchObject({
+        code: "aborted",
+        operation: { id: "op-1" },
+        cause: { message: "Ctrl-C" },
+      });
+    }
+  });
+});
+
+it("whatever the polls do, a wait ends by its deadline", async () => {
+  const anyPoll = fc.oneof(
+    fc
+      .constantFrom<ErrorCode>(
+        "unavailable",
+        "unreachable",
+        "bad_reply",
+        "not_found",
+        "forbidden",
+        "rate_limited",
+      )
+      .map((code) => failing(code)),
+    fc
+      .record({
+        status: fc.constantFrom("pending", "running", "weird"),
+        progress: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
+        retryAfterMs: fc.option(fc.nat(1e9), { nil: undefined }),
+      })
+      .map((fields) => ({ ...first, ...fields })),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyPoll, { minLength: 1, maxLength: 20 }),
+      fc.integer({ min: 1, max: 120 }),
+      async (polls, minutes) => {
+        const { options, clock } = wait(polls, { minutes });
+        const error = await waitForOperation(first, options).catch((failure: unknown) => failure);
+        expect(error).toMatchObject({ name: "CloudInfraError", operation: { id: "op-1" } });
+        expect(clock.now()).toBeLessThanOrEqual(minutes * 60_000);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
