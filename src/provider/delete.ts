@@ -34,7 +34,7 @@ async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | u
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     // Repeated after a reply that was lost: it was this DELETE that made it so.
-    if (error.code === "not_found" && (error.attempts ?? 1) > 1) return { kind: "none" };
+    if (error.code === "not_found" && error.sent) return { kind: "none" };
     if (error.code === "not_found" || error.code === "unsupported") return undefined;
     throw error;
   }

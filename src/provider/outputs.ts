@@ -90,10 +90,14 @@ function carried(fields: ApiObject["fields"], name: string, before: unknown): un
 
 /** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */
 function sameMoment(now: unknown, before: unknown): unknown {
-  const [a, b] = [now, before].map((text) =>
-    typeof text === "string" ? Math.floor(Date.parse(text) / 1000) : Number.NaN,
-  );
-  return a === b ? before : now;
+  const [a, b] = [now, before].map(wholeSecond);
+  return a !== undefined && a === b ? before : now;
+}
+
+function wholeSecond(text: unknown): number | undefined {
+  if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
 }
 
 function ipAddress(
