@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { failureOf, madeInstance, madeProject, startService } from "./service";
+
+test("the deletion of the only project survives a lost reply, though the account then shows nothing", async () => {
+  const service = await startService();
+  const saved = await madeProject(service);
+  service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
+  await service.projects.delete(saved.id, saved.state);
+  expect(service.emulator.projects.size).toBe(0);
+});
+
+test("that DELETE is not offered says nothing about GET", async () => {
+  const service = await startService({ behaviour: { deleteObject: 405 } });
+  const saved = await madeInstance(service);
+  await failureOf(service.instances.delete(saved.id, saved.state));
+  service.emulator.clearRequests();
+  await service.clock.advance(31_000);
+  await service.instances.read(saved.id, saved.state);
+  expect(service.emulator.requests.map(({ path }) => path)).toEqual([`/v1/instances/${saved.id}`]);
+});
+
+const otherAccount = "this token may belong to another account";
+
+test("a DELETE that was first sent away with 429 has not made the 404 that comes next", async () => {
+  const service = await startService();
+  const saved = await madeProject(service);
+  service.emulator.remove(saved.id);
+  service.emulator.fail({ method: "DELETE", kind: "status", status: 429 });
+  const { message } = await failureOf(service.projects.delete(saved.id, saved.state));
+  expect(message).toContain(otherAccount);
+});
+
+test("nor has one whose token was refused at first", async () => {
+  const service = await startService();
+  const saved = await madeProject(service);
+  service.emulator.remove(saved.id);
+  const folder = mkdtempSync(path.join(tmpdir(), "token-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const tokenFile = path.join(folder, "token");
+  writeFileSync(tokenFile, "an-older-one");
+  const { projects } = await service.anew({ token: "", tokenFile });
+  expect((await failureOf(projects.read(saved.id, saved.state))).message).toContain("(401)");
+  writeFileSync(tokenFile, service.emulator.token);
+  service.emulator.clearRequests();
+  const { message } = await failureOf(projects.delete(saved.id, saved.state));
+  expect(service.emulator.requests.slice(0, 2).map(({ status }) => status)).toEqual([401, 404]);
+  expect(message).toContain(otherAccount);
+});
