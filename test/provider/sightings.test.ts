@@ -136,6 +136,15 @@ describe("the second look at what seems to be gone", () => {
     expect(await sightings.second(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
     expect(fake.countOf("LIST")).toBe(2);
   });
+
+  test("after a sweep, is another one where GET answers 404 and was never seen to work", async () => {
+    const { fake, sightings, options } = service(1);
+    fake.getAnswer = "404 to all";
+    fake.unlisted.add("ins-1"); // the list lags
+    const first = await sightings.swept(instance("ins-1"));
+    fake.unlisted.clear();
+    expect(idOf(await sightings.second(instance("ins-1"), first, options))).toBe("ins-1");
+  });
 });
 
 describe("an outage", () => {
