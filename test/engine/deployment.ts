@@ -3,6 +3,7 @@ import type { StackConfig } from "./config";
 import { deleteTheRest } from "./plan/deletes";
 import { Generator, type Mode } from "./plan/generator";
 import { Targets } from "./plan/targets";
+import { unprotectedUrns } from "./plan/unprotected";
 import { type ProgramOptions, ProgramProcess } from "./processes/program-process";
 import { refreshAll } from "./refresh";
 import { Registrations } from "./registrations";
@@ -29,15 +30,23 @@ export class Deployment {
   readonly #replaceTargets: Targets;
   readonly #interrupted = Promise.withResolvers<void>();
   #wasInterrupted = false;
+  /** Something ended the command that has been reported in full. */
   #bailed = false;
+  /** Something was wrong that did not end the command. */
+  #sawError = false;
 
   constructor(
     private readonly run: Run,
     private readonly how: DeploymentOptions,
   ) {
     const { target = [], targetReplace = [], replace = [], targetDependents = false } = how.options;
-    this.#targets = new Targets([...target, ...targetReplace], targetDependents);
+    const unprotected = this.#sparesProtected ? unprotectedUrns(run.snapshot.base) : [];
+    this.#targets = new Targets([...target, ...targetReplace, ...unprotected], targetDependents);
     this.#replaceTargets = new Targets([...targetReplace, ...replace], false);
+  }
+
+  get #sparesProtected(): boolean {
+    return this.how.command === "destroy" && this.how.options.excludeProtected === true;
   }
 
   /** The first Ctrl-C: what is in flight ends by itself, the program at once, nothing more is begun. */
@@ -65,10 +74,10 @@ export class Deployment {
     const what = dryRun ? "preview" : "update";
     if (this.#wasInterrupted && !executor.failed)
       reporter.diagnose({ severity: "error", message: `${what} canceled` });
-    else if (executor.failed && !this.#bailed)
+    else if ((executor.failed || this.#sawError) && !this.#bailed)
       reporter.diagnose({ severity: "error", message: `${what} failed` });
     this.run.snapshot.flush();
-    return !executor.failed && !this.#bailed && !this.#wasInterrupted;
+    return !executor.failed && !this.#sawError && !this.#bailed && !this.#wasInterrupted;
   }
 
   async #execute(): Promise<void> {
@@ -77,6 +86,7 @@ export class Deployment {
     const withProgram = command === "preview" || command === "up" || options.runProgram === true;
     const refreshing = command === "refresh" || options.refresh === true;
     const refreshWithProgram = refreshing && options.runProgram === true;
+    if (this.#sparesProtected && !this.#targets.constrained) return;
     if (withProgram) run.providers.warmUp();
     if (refreshing && !refreshWithProgram) {
       this.#requireTargets(this.#targets, new Set());
@@ -139,7 +149,8 @@ export class Deployment {
       await registrations.settled();
       if (!run.executor.cancelled) await this.#afterProgram(generator);
       await run.executor.idle();
-      this.#bailed ||= registrations.bailed || generator.sawError;
+      this.#bailed ||= registrations.bailed;
+      this.#sawError ||= generator.sawError;
       this.#finishStackOutputs(registrations);
     } finally {
       answered.resolve();
@@ -159,7 +170,10 @@ export class Deployment {
   }
 
   async #deleteTheRest(generator: Generator): Promise<void> {
-    await deleteTheRest(generator);
+    await deleteTheRest(generator).catch((error: unknown) => {
+      if (!(error instanceof Reported)) throw error;
+    });
+    this.#sawError ||= generator.sawError;
     this.#requireTargets(this.#targets, generator.urns);
   }
 

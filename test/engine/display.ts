@@ -8,6 +8,9 @@ import { shortDiff } from "./values/short-diff";
 import type { Values } from "./values/values";
 import { verb, verbs } from "./verbs";
 
+/** What nobody is told of: the entry it deals with is not theirs, or another row says it. */
+const silent: ReadonlySet<string> = new Set(["remove-pending-replace", "read-replacement", "read-discard"]);
+
 /** The lines that a person sees where there is no terminal: one for each event, and a summary. */
 export class Display {
   readonly #lines: string[] = [];
@@ -15,6 +18,7 @@ export class Display {
   readonly #began = new Map<string, number>();
   /** Components whose outputs are not registered yet, the stack among them. */
   readonly #open = new Map<string, Step>();
+  readonly #rows = new Map<string, string>();
   readonly #diffs = new Map<string, string>();
   readonly #latest = new Map<string, Step>();
   readonly #diagnostics: Diagnostic[] = [];
@@ -40,7 +44,7 @@ export class Display {
     this.#began.set(step.resource.urn, Date.now());
     this.#latest.set(step.resource.urn, step);
     if (!step.resource.custom && step.current) this.#open.set(step.resource.urn, step);
-    if (step.op === "same" || step.op === "read" || this.options.dryRun) return;
+    if (step.op === "same" || step.op === "read" || silent.has(step.op) || this.options.dryRun) return;
     this.#row(step, verb(step).doing);
   }
 
@@ -116,6 +120,7 @@ export class Display {
   }
 
   #finished(step: Step): void {
+    if (silent.has(step.op)) return;
     const refreshed =
       step instanceof RefreshStep && this.options.command === "refresh" ? step.result : undefined;
     const { mark, done, planned } = verbs[refreshed ?? step.op] ?? verb(step);
@@ -136,14 +141,20 @@ export class Display {
       this.options.dryRun || step.op === "same" || status.startsWith("**") || status === ""
         ? ""
         : ` (${seconds}s)`;
-    const retained = step.op === "delete" && step.resource.retainOnDelete ? " [retain]" : "";
+    const retained =
+      step.op !== "same" && step.op !== "create" && (step.old ?? step.resource).retainOnDelete
+        ? " [retain]"
+        : "";
     const diff =
       shortDiff(step) ?? (step.op === "delete-replaced" ? this.#diffs.get(step.resource.urn) : undefined);
     if (diff !== undefined) this.#diffs.set(step.resource.urn, diff);
     const info = [diff, message].filter((part) => part !== undefined && part !== "").join("; ");
-    this.#line(
-      ` ${mark.padEnd(2)} ${this.#describe(step.resource.urn)} ${status}${time}${retained} ${info}`.trimEnd(),
-    );
+    const { urn } = step.resource;
+    const row = ` ${mark.padEnd(2)} ${this.#describe(urn)} ${status}${time}${retained} ${info}`.trimEnd();
+    // Two entries of one resource that are as they were are one line.
+    if (status === "" && this.#rows.get(urn) === row) return;
+    this.#rows.set(urn, row);
+    this.#line(row);
   }
 
   #counts(): string {

@@ -110,10 +110,7 @@ describe("the state", () => {
   });
 
   test("is a checkpoint of version 3 that names its stack", async () => {
-    const stateFile = path.join(
-      fs.mkdtempSync(path.join(fs.realpathSync("/tmp"), "fake-engine-state-")),
-      "dev.json",
-    );
+    const stateFile = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "fake-engine-state-")), "dev.json");
     onTestFinished(() => fs.rmSync(path.dirname(stateFile), { recursive: true }));
     const probe = open({ stateFile });
     await probe.run("up");

@@ -17,6 +17,8 @@ export class Executor {
   readonly #waiting: (() => void)[] = [];
   readonly #working = new Set<Promise<void>>();
   readonly #onCancel: (() => void)[] = [];
+  /** Steps whose failure keeps nobody from starting. */
+  readonly #carryOn = new WeakSet<Step>();
 
   constructor(
     parallel: number,
@@ -71,8 +73,6 @@ export class Executor {
     }
     await Promise.all(started);
   }
-
-  readonly #carryOn = new WeakSet<Step>();
 
   /** Until nothing is in flight. */
   async idle(): Promise<void> {

@@ -23,6 +23,7 @@ export class Reporter {
   readonly steps: ReportedStep[] = [];
   readonly changes: Record<string, number> = {};
   readonly #display: Display;
+  readonly #begun = new Map<Step, number>();
 
   constructor(private readonly options: ReporterOptions) {
     this.#display = new Display(options);
@@ -31,24 +32,24 @@ export class Reporter {
   started(step: Step): void {
     if (isInternal(step)) return;
     this.#display.started(step);
+    this.#begun.set(step, this.steps.length);
+    this.steps.push(describe(step));
     this.options.onEvent({ kind: "step-started", ...describe(step) });
   }
 
   done(step: Step): void {
     if (isInternal(step)) return;
-    const refreshed = step instanceof RefreshStep && this.options.command === "refresh";
-    if (step.logical || refreshed) {
-      const op = refreshed ? step.result : step.op;
-      this.changes[op] = (this.changes[op] ?? 0) + 1;
-    }
+    const op = step instanceof RefreshStep && this.options.command === "refresh" ? step.result : step.op;
+    if (step.logical || op !== step.op) this.changes[op] = (this.changes[op] ?? 0) + 1;
     this.#display.done(step);
-    const described = describe(step);
-    this.steps.push(described);
+    const described = { ...describe(step), op };
+    this.steps[this.#begun.get(step) ?? this.steps.length] = described;
     this.options.onEvent({ kind: "step-done", ...described });
   }
 
   failed(step: Step, error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = this.options.dryRun ? `Preview failed: ${reason}` : reason;
     this.diagnose({ severity: "error", message, ...(isInternal(step) ? {} : { urn: step.resource.urn }) });
     if (isInternal(step)) return;
     this.#display.failed(step);
@@ -57,7 +58,7 @@ export class Reporter {
 
   diagnose(reported: Diagnostic): void {
     if (reported.severity === "debug") return;
-    const diagnostic = { ...reported, message: stripVTControlCharacters(reported.message) };
+    const diagnostic = { ...reported, message: stripVTControlCharacters(reported.message).trimEnd() };
     this.diagnostics.push(diagnostic);
     this.#display.diagnostic(diagnostic);
     this.options.onEvent({ kind: "diagnostic", ...diagnostic });
@@ -82,7 +83,7 @@ export class Reporter {
 
 /** The default provider comes and goes without anybody hearing of it. */
 function isInternal(step: Step): boolean {
-  return isProviderType(step.resource.type);
+  return isProviderType(step.resource.type) || (step instanceof RefreshStep && step.internal);
 }
 
 function describe(step: Step): ReportedStep {

@@ -13,7 +13,6 @@ import type {
 import { StackConfig } from "./config";
 import { Deployment } from "./deployment";
 import { Executor } from "./executor";
-import { unprotected } from "./plan/unprotected";
 import { readProject } from "./processes/project";
 import { Providers } from "./providers";
 import { Reporter } from "./reporter";
@@ -125,13 +124,9 @@ export class FakeStack implements Stack {
       deletions: new Set(),
     };
     const program = { ...shared, stack, dryRun, parallel, env: { ...this.#config.environment(), ...env } };
-    const narrowed =
-      options.excludeProtected && command === "destroy"
-        ? { ...options, target: unprotected(snapshot.base) }
-        : options;
     const deployment = new Deployment(run, {
       command,
-      options: narrowed,
+      options,
       config: this.#config,
       parallel,
       program,

@@ -50,9 +50,9 @@ function diagnosticLines({ diagnostics, stackUrn, about }: Ending): string[] {
   return ["Diagnostics:", ...sections];
 }
 
-function outputLines({ oldOutputs, newOutputs, showSecrets, stackIsNew, command }: Ending): string[] {
+function outputLines({ oldOutputs, newOutputs, showSecrets, stackIsNew, forgotten }: Ending): string[] {
   const keys = [...new Set([...Object.keys(oldOutputs), ...Object.keys(newOutputs)])].sort();
-  if (keys.length === 0 || command === "destroy") return [];
+  if (keys.length === 0 || forgotten) return [];
   const width = Math.max(...keys.map((key) => key.length));
   const text = (value: Value | undefined) => print(value, { showSecrets, indent: "    " });
   const lines = keys.map((key) => {

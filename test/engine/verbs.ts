@@ -27,7 +27,7 @@ export const verbs: Readonly<Record<string, Verb>> = {
     done: "deleted original",
   },
   "discard-replaced": {
-    mark: "< ",
+    mark: "<<",
     planned: "discard original",
     doing: "discarding original",
     done: "discarded original",

@@ -95,7 +95,10 @@ export interface RunResult {
   ok: boolean;
   /** What a person saw, without colours. */
   output: string;
-  /** Steps that succeeded, in the order of their completion; without those of default providers. */
+  /**
+   * Steps that were begun, in that order, also where they failed; without those of default providers. A step of the
+   * command `refresh` has what it came to as its op.
+   */
   steps: readonly Step[];
   /** How many resources by what was done: `{ create: 2, update: 1, same: 4, replace: 1 }`. */
   changes: Readonly<Record<string, number>>;

@@ -59,7 +59,7 @@ async function plan(generator: Generator): Promise<{ sames: Step[]; deletes: Ste
   }
   const unasked = deletes.filter((step) => !targets.names(step.resource.urn) && !targets.withDependents);
   for (const { resource } of unasked) {
-    const message = `Resource '${resource.urn}' will be destroyed but was not specified in --target list.`;
+    const message = `Resource '${resource.urn}' will be destroyed but was not specified in --target list.\nName it, too, or pass --target-dependents.`;
     run.reporter.diagnose({ severity: "error", message, urn: resource.urn });
     generator.sawError = true;
   }

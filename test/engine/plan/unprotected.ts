@@ -2,7 +2,7 @@ import { transitiveDependencies } from "../state/graph";
 import type { Resource } from "../state/resource";
 
 /** The URNs of all that can go while what is protected stays. */
-export function unprotected(resources: readonly Resource[]): string[] {
+export function unprotectedUrns(resources: readonly Resource[]): string[] {
   const stays = new Set(resources.filter((resource) => resource.protect));
   for (const resource of [...stays]) {
     for (const needed of transitiveDependencies(resources, resource)) stays.add(needed);

@@ -67,10 +67,13 @@ export function describeExit(exit: Exit): string {
 }
 
 function environment(added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const { NODE_OPTIONS: _testRunnersOwn, ...inherited } = process.env;
+  // What a test runner says to Node, or a user to the real CLI, is not meant for these.
+  const inherited = Object.entries(process.env).filter(
+    ([key]) => key !== "NODE_OPTIONS" && !key.startsWith("PULUMI_"),
+  );
   return {
     NODE_COMPILE_CACHE: path.join(os.tmpdir(), "fake-engine-compile-cache"),
-    ...inherited,
+    ...Object.fromEntries(inherited),
     ...added,
   };
 }

@@ -30,7 +30,7 @@ export class StateFile {
   /** Replaces the file as a whole, so that a reader, and a later engine, sees one state or the next. */
   write(latest: Deployment): void {
     const stack = `organization/${this.stack.project}/${this.stack.stack}`;
-    const text = JSON.stringify({ version: 3, checkpoint: { stack, latest } }, null, 1);
+    const text = JSON.stringify({ version: 3, checkpoint: { stack, latest } });
     fs.mkdirSync(path.dirname(this.file), { recursive: true });
     const temporary = `${this.file}.${process.pid}.tmp`;
     fs.writeFileSync(temporary, text, { mode: 0o600 });

@@ -26,6 +26,11 @@ export class RefreshStep implements Step {
     return this.old;
   }
 
+  /** Components are only taken along to their own step, which is told of. */
+  get internal(): boolean {
+    return this.oneByOne && !this.old.custom;
+  }
+
   /** What a person is told that it came to. */
   get result(): "same" | "update" | "delete" {
     if (!this.current) return "delete";
