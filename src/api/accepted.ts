@@ -37,6 +37,24 @@ export function acceptedOf(
   return { kind: "operation", operation };
 }
 
+/**
+ * What an update or a deletion brought. Their replies are not shown (§4.5, §4.8): a success whose body is neither an operation
+ * nor an object says only that it was accepted, and a look at the object decides.
+ */
+export function settledOf(
+  reply: ApiReply,
+  operations: OperationReader,
+  revisionField: string | undefined,
+): Accepted {
+  const { id } = fieldsOf(reply.json);
+  const namesNothing =
+    reply.json !== undefined &&
+    reply.location === undefined &&
+    typeof id !== "string" &&
+    typeof id !== "number";
+  return namesNothing ? { kind: "none" } : acceptedOf(reply, operations, revisionField);
+}
+
 const OWN_TO_OPERATIONS = ["progress", "result_url", "started_at", "finished_at"];
 const OPERATION_STATUSES = ["pending", "running", "done", "failed"];
 

@@ -1,4 +1,4 @@
-import { type Accepted, acceptedOf } from "./accepted";
+import { type Accepted, acceptedOf, settledOf } from "./accepted";
 import { pathOf } from "./endpoint";
 import { type ApiObject, objectOf } from "./object";
 import type { OperationReader } from "./operations";
@@ -50,11 +50,11 @@ export function createCollection(
     },
     async update(id, body, revision, options) {
       const reply = await send({ method: "PUT", path: pathOf(name, id), body, ifMatch: revision }, options);
-      return acceptedOf(reply, operations, revisionField);
+      return settledOf(reply, operations, revisionField);
     },
     async delete(id, options) {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
-      return acceptedOf(reply, operations, revisionField);
+      return settledOf(reply, operations, revisionField);
     },
     pages(query, options) {
       const page = (cursor: string | undefined) =>

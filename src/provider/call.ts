@@ -69,5 +69,7 @@ export function requireRecordedEndpoint({ session, kind }: Call, id: string, sta
 
 /** An address without what makes no difference to where it leads. */
 function bare(endpoint: string): string {
-  return endpoint.toLowerCase().replace(/\/+$/, "").replace(/\/v1$/, "");
+  const url = URL.parse(endpoint.toLowerCase());
+  const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return url === null ? endpoint : `${url.origin}${path}`;
 }

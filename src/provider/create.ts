@@ -5,6 +5,7 @@ import type { Operation } from "../operations/operation";
 import { creationBody } from "./body";
 import { type Call, finish } from "./call";
 import type { Properties } from "./host";
+import type { Kind } from "./kind";
 import { outputsOf } from "./outputs";
 import { seeAgain } from "./see-again";
 import { hiddenOf } from "./state";
@@ -18,10 +19,10 @@ import { wordsAfter } from "./words";
 export async function create(call: Call, inputs: Properties): Promise<{ id: string; outs: Properties }> {
   const { client, sightings } = call.session;
   const body = creationBody(call.kind.fields, inputs);
-  const accepted = await call.kind.create(client, body, keyOf(inputs), call);
-  sightings.forget();
-  const object = await created(call, accepted, inputs);
-  sightings.forget();
+  const accepted = await call.kind
+    .create(client, body, keyOf(inputs), call)
+    .finally(() => sightings.forget());
+  const object = await created(call, accepted, inputs).finally(() => sightings.forget());
   const words = wordsAfter(call.kind.fields, inputs, object.fields);
   return {
     id: object.id,
@@ -51,8 +52,12 @@ async function created(call: Call, accepted: Accepted, inputs: Properties): Prom
       },
     );
   }
-  const operation = await finish(call, accepted.operation);
-  return readBack(call, operation, inputs);
+  try {
+    const operation = await finish(call, accepted.operation);
+    return await readBack(call, operation, inputs);
+  } catch (error) {
+    throw isCloudInfraError(error) ? afterAcceptance(error, call.kind) : error;
+  }
 }
 
 /** What the result's link may answer where the object can still be seen in the list. */
@@ -80,7 +85,7 @@ async function readBack(call: Call, operation: Operation, inputs: Properties): P
     return object;
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (!elsewhere.has(error.code)) throw leftBehind(error, id, seen);
+    if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: seen });
   }
   const project = typeof inputs.project === "string" ? inputs.project : undefined;
   const object = await seeAgain(call, { kind: call.kind, id, project });
@@ -92,10 +97,16 @@ async function readBack(call: Call, operation: Operation, inputs: Properties): P
   );
 }
 
-function leftBehind(
-  error: CloudInfraError,
-  resultId: string,
-  operation: CloudInfraError["operation"],
-): CloudInfraError {
-  return withDetails(error, { resultId, operation });
+/** The error of a creation that the service had accepted, with what may be there now and what to do about it. */
+function afterAcceptance(error: CloudInfraError, { name, article }: Kind): CloudInfraError {
+  const { resultId, operation } = error;
+  if (resultId !== undefined) {
+    const hint = `${name} ${resultId} may be at the service and is not in the state: the next \`pulumi up\` makes another, so delete it there`;
+    return withDetails(error, { hint });
+  }
+  if (error.code === "operation_failed") return error;
+  const hint =
+    `the service may still finish operation ${operation?.id ?? ""}, and the next \`pulumi up\` makes ${article} ${name} of its own: ` +
+    `look there for what is left behind. To wait longer, give the resource a longer \`customTimeouts\`, or set \`cloudinfra:operationTimeout\``;
+  return withDetails(error, { hint });
 }

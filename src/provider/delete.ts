@@ -16,8 +16,7 @@ const LONGEST_PAUSE_MS = 15_000;
 export async function remove(call: Call, id: string, state: Properties): Promise<void> {
   requireRecordedEndpoint(call, id, state);
   const sought = soughtOf(call.kind, id, state);
-  const accepted = await tryDelete(call, sought);
-  call.session.sightings.forget();
+  const accepted = await tryDelete(call, sought).finally(() => call.session.sightings.forget());
   if (accepted !== undefined) {
     if (accepted.kind === "operation") await finish(call, accepted.operation);
     await waitUntilGone(call, sought);

@@ -1,14 +1,10 @@
 import { type Field, sameValue } from "./fields";
 import type { Difference, Properties } from "./host";
 import { hiddenOf } from "./state";
-import { holdsUnknown } from "./unknowns";
 
-/** Names of the fields in which two sets of properties differ. What is not known yet may differ. */
+/** Names of the fields in which two sets of properties differ. What is not known yet differs from all that is. */
 export function changedFields(fields: readonly Field[], olds: Properties, news: Properties): Field[] {
-  return fields.filter((field) => {
-    const desired = news[field.name];
-    return holdsUnknown(desired) || !sameValue(field, olds[field.name], desired);
-  });
+  return fields.filter((field) => !sameValue(field, olds[field.name], news[field.name]));
 }
 
 /**

@@ -85,7 +85,8 @@ function unchanged(own: Properties, { values, before }: Known): boolean {
 function carried(fields: ApiObject["fields"], name: string, before: unknown): unknown {
   const value = fields[name];
   if (value === undefined) return before;
-  return value === null ? undefined : String(value);
+  if (value === null) return undefined;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */

@@ -45,8 +45,16 @@ export class Sessions {
 }
 
 function openSession(settings: Settings, clock: Clock): Session {
-  const { endpoint, concurrency, maxRequestsPerSecond, revisionField } = settings;
+  const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField } = settings;
   const token = tokenSource(settings.token);
-  const client = createClient({ endpoint, token, clock, concurrency, maxRequestsPerSecond, revisionField });
+  const client = createClient({
+    endpoint,
+    allowHttp,
+    token,
+    clock,
+    concurrency,
+    maxRequestsPerSecond,
+    revisionField,
+  });
   return { settings, client, clock, sightings: new Sightings(client, clock, settings.operationTimeoutMs) };
 }

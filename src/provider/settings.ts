@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import { parseDuration } from "./durations";
 
@@ -8,6 +9,8 @@ export interface Settings {
   readonly token: TokenSetting;
   /** How long a create, update or delete may take where `customTimeouts` does not say. Milliseconds. */
   readonly operationTimeoutMs: number;
+  /** Plain http also to other machines than this one. */
+  readonly allowHttp: boolean;
   /** Most requests in flight at once. */
   readonly concurrency: number | undefined;
   readonly maxRequestsPerSecond: number | undefined;
@@ -54,6 +57,7 @@ export function readSettings(
     token:
       tokenSetting(inStack) ?? tokenSetting(inEnvironment) ?? missing("token", "a token", "", " --secret"),
     operationTimeoutMs: duration("operationTimeout", look("operationTimeout")) ?? DEFAULT_TIMEOUT_MS,
+    allowHttp: yesOrNo("allowHttp", look("allowHttp")),
     concurrency: positive("concurrency", look("concurrency")),
     maxRequestsPerSecond: positive("maxRequestsPerSecond", look("maxRequestsPerSecond")),
     revisionField: look("revisionField")?.value,
@@ -112,6 +116,13 @@ function positive(name: string, setting: Found | undefined): number | undefined 
   return Number.isFinite(number) && number > 0 ? number : invalid(name, setting, "not a number above zero");
 }
 
+function yesOrNo(name: string, setting: Found | undefined): boolean {
+  if (setting === undefined) return false;
+  if (setting.value !== "true" && setting.value !== "false")
+    return invalid(name, setting, "neither true nor false");
+  return setting.value === "true";
+}
+
 /** A list is written as JSON by `pulumi config set --path`, and with commas elsewhere. */
 function list(name: string, setting: Found | undefined): string[] {
   if (setting === undefined) return [];
@@ -126,5 +137,6 @@ function list(name: string, setting: Found | undefined): string[] {
   } catch {
     return invalid(name, setting, "not a list"); // the value itself may not be shown, nor the parser's excerpt of it
   }
-  return Array.isArray(parsed) ? parsed.map(String) : invalid(name, setting, "not a list");
+  const texts = v.safeParse(v.array(v.string()), parsed);
+  return texts.success ? texts.output : invalid(name, setting, "not a list of texts");
 }

@@ -32,7 +32,7 @@ export function hiddenInputs(hidden: Hidden): Properties {
   return { __urn, __key, __timeouts, __secrets, __autonamed };
 }
 
-/** The resource's name in the program: the last part of its URN. */
+/** The resource's name in the program: what follows stack, project and type in its URN; it may hold colons too. */
 export function resourceName(hidden: Hidden): string | undefined {
-  return hidden.__urn?.split("::").at(-1);
+  return hidden.__urn?.split("::").slice(3).join("::");
 }

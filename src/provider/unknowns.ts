@@ -15,9 +15,3 @@ export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 export function isUnknown(value: unknown): boolean {
   return typeof value === "string" && sentinels.has(value);
 }
-
-/** Whether a value is unknown, or holds something that is. */
-export function holdsUnknown(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return isUnknown(value);
-  return Object.values(value).some(holdsUnknown);
-}

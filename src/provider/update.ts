@@ -1,5 +1,6 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
+import { remainingMs } from "../operations/deadline";
 import { updateBody } from "./body";
 import { type Call, finish, requireRecordedEndpoint, soughtOf } from "./call";
 import { valuesOf } from "./create";
@@ -29,15 +30,34 @@ export async function update(
   const changed = changedFields(call.kind.fields, olds, news);
   if (changed.length === 0) return { outs: outputsAfter(call, current, olds, news) };
   const body = updateBody(call.kind.fields, olds, news, current.fields);
-  const accepted = await client.instances.update(id, body, revisionFor(call, id, olds, current), call);
-  sightings.forget();
-  if (accepted.kind === "operation") await finish(call, accepted.operation);
-  sightings.forget();
-  const after = await present(call, id, olds);
+  const revision = revisionFor(call, id, olds, current);
+  const accepted = await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
+  if (accepted.kind === "operation") await finish(call, accepted.operation).finally(() => sightings.forget());
+  const { after, unmade } = await madeOrNot(call, id, changed, { olds, news, before: current });
   const outs = outputsAfter(call, after, olds, news);
-  const unmade = notMade(changed, olds, news, { before: current, after });
   if (unmade.length > 0) throw new NotApplied(unmade, stillAsBefore(outs, olds, unmade));
   return { outs };
+}
+
+/** A list may lag behind an update: what looks unmade is looked at again before it counts as such. */
+const PAUSES_MS = [0, 500, 1_000, 2_000];
+
+/** Accepted is not applied: reads back, and tells which of the changed fields are as they were before. */
+async function madeOrNot(
+  call: Call,
+  id: string,
+  changed: readonly Field[],
+  { olds, news, before }: { olds: Properties; news: Properties; before: ApiObject },
+): Promise<{ after: ApiObject; unmade: readonly Field[] }> {
+  let seen: { after: ApiObject; unmade: readonly Field[] } = { after: before, unmade: changed };
+  for (const pause of PAUSES_MS) {
+    if (pause > 0 && remainingMs(call.deadline, call.session.clock) <= pause) break;
+    await call.session.clock.sleep(pause);
+    const after = await present(call, id, olds);
+    seen = { after, unmade: notMade(changed, olds, news, { before, after }) };
+    if (seen.unmade.length === 0) break;
+  }
+  return seen;
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */

@@ -80,6 +80,7 @@ describe("where settings come from", () => {
     });
     expect(found).toEqual({
       endpoint: "https://env.example.com",
+      allowHttp: false,
       token: { kind: "token", value: "t-env", source: "the variable CLOUDINFRA_TOKEN" },
       operationTimeoutMs: 300_000,
       concurrency: 4,
