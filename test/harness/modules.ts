@@ -10,6 +10,11 @@ export const REPOSITORY = path.join(__dirname, "../..");
  */
 export function linkModules(dir: string, packages: readonly string[] = ["@pulumi/pulumi"]): void {
   link(REPOSITORY, path.join(dir, "node_modules/pulumi-cloudinfra"));
+  linkPackages(dir, packages);
+}
+
+/** Makes a `node_modules` in `dir` that resolves each of `packages`, and no others, to the repository's own copy. */
+export function linkPackages(dir: string, packages: readonly string[]): void {
   for (const name of packages) {
     link(path.join(REPOSITORY, "node_modules", name), path.join(dir, "node_modules", name));
   }

@@ -1,0 +1,18 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import { REPOSITORY } from "./modules";
+
+const TSC = path.join(REPOSITORY, "node_modules/typescript/bin/tsc");
+const run = promisify(execFile);
+
+/** What the compiler says under `strict` about the program in `dir`, files as seen from there; nothing, if it is right. */
+export async function complaints(dir: string, ...options: string[]): Promise<string> {
+  try {
+    const { stdout } = await run(process.execPath, [TSC, "-p", ".", "--strict", ...options], { cwd: dir });
+    return stdout;
+  } catch (error) {
+    if (error instanceof Error && "stdout" in error) return String(error.stdout) || error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { parseDuration } from "../../src/provider/durations";
+import { readSettings, type Settings } from "../../src/provider/settings";
+import { quoted, readMarkdown, section, tableRows } from "./markdown";
+
+type Texts = Readonly<Record<string, string>>;
+
+const readme = readMarkdown("README.md");
+const table = tableRows(section(readme, "Settings")).map(([setting = "", variable = "", meaning = ""]) => ({
+  setting: quoted(setting).join(),
+  variable: quoted(variable).join(),
+  meaning,
+}));
+
+const usual = { endpoint: "https://usual.example.com", token: "usual" };
+/** Values that differ from every default; a setting that is not here takes any text. */
+const values: Texts = { operationTimeout: "7m", concurrency: "7", maxRequestsPerSecond: "7" };
+const unusual = (setting: string): string => values[setting] ?? "unusual";
+
+/** What is read from a stack with these settings (by their names) and from these variables. */
+const read = (stack: Texts, environment: Texts = {}): Settings =>
+  readSettings((key) => stack[key.replace("cloudinfra:", "")], environment);
+
+describe("the README's table of settings", () => {
+  it("lists each setting and variable that is looked up, and no other", () => {
+    const settings: string[] = [];
+    const variables: string[] = [];
+    const needed: Texts = { CLOUDINFRA_ENDPOINT: usual.endpoint, CLOUDINFRA_TOKEN: usual.token };
+    const lookUp = (key: string): undefined => {
+      settings.push(key);
+    };
+    const environment = new Proxy<Texts>(needed, {
+      get: (_, name) => {
+        variables.push(String(name));
+        return needed[String(name)];
+      },
+    });
+    readSettings(lookUp, environment);
+    expect(table.map(({ setting }) => `cloudinfra:${setting}`).sort()).toEqual([...new Set(settings)].sort());
+    expect(table.map(({ variable }) => variable).sort()).toEqual([...new Set(variables)].sort());
+  });
+
+  describe.each(table)("$setting", ({ setting, variable }) => {
+    const value = unusual(setting);
+    const ofToken = setting.startsWith("token"); // the token has one source
+    const others = Object.fromEntries(
+      Object.entries(usual).filter(([name]) => name !== setting && !(ofToken && name === "token")),
+    );
+
+    it("changes what is read when it is set in the stack", () => {
+      const found = read({ ...others, [setting]: value });
+      expect(found).not.toEqual(read(usual));
+    });
+
+    it(`does the same as ${variable} in the environment`, () => {
+      const inStack = read({ ...others, [setting]: value });
+      const inEnvironment = read(others, { [variable]: value });
+      const source = `the variable ${variable}`;
+      expect(inEnvironment).toEqual(ofToken ? { ...inStack, token: { ...inStack.token, source } } : inStack);
+    });
+
+    it("has the stack's value where the environment has another", () => {
+      const found = read({ ...others, [setting]: value }, { [variable]: "9" });
+      expect(found).toEqual(read({ ...others, [setting]: value }));
+    });
+  });
+
+  it("tells the default of operationTimeout", () => {
+    const meaning = table.find(({ setting }) => setting === "operationTimeout")?.meaning ?? "";
+    const [duration = ""] = quoted(meaning.slice(meaning.lastIndexOf("(")));
+    expect(read(usual).operationTimeoutMs).toBe(parseDuration(duration));
+  });
+});
+
+describe("what the READMEs say to set", () => {
+  const known = table.flatMap(({ setting, variable }) => [`cloudinfra:${setting}`, variable]);
+
+  it.each(["README.md", "examples/quickstart/README.md", "examples/beside-other-clouds/README.md"])(
+    "%s names no setting or variable that does not exist",
+    (file) => {
+      const named = readMarkdown(file).match(/\bcloudinfra:\w+|\bCLOUDINFRA_\w+/g) ?? [];
+      expect(named).toContain("cloudinfra:endpoint");
+      expect(named.filter((name) => !known.includes(name))).toEqual([]);
+    },
+  );
+});
