@@ -1,8 +1,6 @@
 import type { Engine } from "../harness/engine";
 import { FakeStack } from "./stack";
 
-export { FakeStack, type FakeStackOptions } from "./stack";
-
 /** Runs programs without the CLI. For tests and first steps: it is not Pulumi. */
 export const fakeEngine: Engine = {
   name: "fake",

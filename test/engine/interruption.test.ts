@@ -32,10 +32,13 @@ function open(stateFile: string): FakeStack {
 }
 
 describe("a command that is interrupted", () => {
-  test("lets what is in flight end and saves it, and begins nothing more", async () => {
+  test("lets what is in flight end and saves it, begins nothing more and deletes nothing", async () => {
+    const stack = open(path.join(program.dir, "state.json"));
+    program.writeJson("spec.json", [thing("removed")]);
+    await stack.run("up");
+    program.takeCalls();
     program.writeJson("spec.json", [thing("a"), { ...thing("b"), opts: { dependsOn: ["a"] } }]);
     program.writeJson("behave.json", { a: { create: { door: door.port } } });
-    const stack = open(path.join(program.dir, "state.json"));
     const ctrlC = new AbortController();
     const running = stack.run("up", { signal: ctrlC.signal });
     const visitor = await door.nextVisitor();
@@ -46,7 +49,8 @@ describe("a command that is interrupted", () => {
     expect(result.ok).toBe(false);
     expect(result.output).toContain("update canceled");
     expect(program.takeCalls().map((call) => call.call)).toEqual(["check", "create"]);
-    expect(resources.find((resource) => resource.urn === urn)?.id).toBe("i-1");
+    expect(resources.find((resource) => resource.urn === urn)?.id).toBe("i-2");
+    expect(resources.find((resource) => resource.urn.endsWith("::removed"))?.id).toBe("i-1");
     expect(pending_operations).toBeUndefined();
   });
 

@@ -16,7 +16,8 @@ export interface Project {
   readonly sdk: string;
 }
 
-export function readProject(root: string): Project {
+export function readProject(dir: string): Project {
+  const root = path.resolve(dir);
   const file = path.join(root, "Pulumi.yaml");
   if (!fs.existsSync(file)) throw new Error(`no Pulumi.yaml in ${root}`);
   const yaml: unknown = parse(fs.readFileSync(file, "utf8"));

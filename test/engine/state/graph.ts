@@ -29,7 +29,7 @@ export function dependents(
 }
 
 /** What the resource itself depends on, as entries that come before it. */
-export function dependencies(resources: readonly Resource[], resource: Resource): Set<Resource> {
+function dependencies(resources: readonly Resource[], resource: Resource): Set<Resource> {
   const needed = needs(resource);
   const at = resources.indexOf(resource);
   return new Set(

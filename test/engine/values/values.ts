@@ -153,7 +153,7 @@ export function mapValues(values: Values, change: (value: Value, key: string) =>
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value, key)]));
 }
 
-export function holdsSecret(value: Value): boolean {
+function holdsSecret(value: Value): boolean {
   if (value instanceof Secret) return true;
   if (isList(value)) return value.some(holdsSecret);
   return isMap(value) && Object.values(value).some(holdsSecret);

@@ -131,7 +131,7 @@ function timeouts(request: resource.RegisterResourceRequest.CustomTimeouts | und
 }
 
 /** Durations as options spell them: `90s`, `5m`, `1h30m`, `1.5h`. */
-export function seconds(text: string): number {
+function seconds(text: string): number {
   const unit: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3600 };
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) {
