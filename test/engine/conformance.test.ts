@@ -1,9 +1,9 @@
 import fs from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import { compared } from "./fixtures/comparison";
 import { ProgramFolder } from "./fixtures/program";
-import { parseCommand, type Recordings } from "./fixtures/recordings";
+import { parseCommand, type RecordedStep, type Recordings } from "./fixtures/recordings";
 import { FakeStack } from "./stack";
 
 /** See README.md for what is not reproduced, and why. */
@@ -13,26 +13,36 @@ describe.concurrent.each(["recordings.json", "recordings-more.json"])(
   "like the real engine in %s",
   (file) => {
     const recordings: Recordings = JSON.parse(fs.readFileSync(path.join(__dirname, file), "utf8"));
-    test.each(recordings.scenarios.filter(({ name }) => !races.has(name)))("$name", async ({ steps }) => {
-      const program = new ProgramFolder("recorded");
-      const stack = new FakeStack({ dir: program.dir, project: "rec", stack: "dev" });
-      try {
-        const seen = [];
-        for (const step of steps) {
-          if (step.program) program.writeJson("spec.json", step.program);
-          program.writeJson("behave.json", step.behave ?? {});
-          const { command, options } = parseCommand(step.run);
-          const { ok, output } = await stack.run(command, options);
-          const { resources = [], pending_operations: operations = [] } = await stack.deployment();
-          const pendingOperations = operations.map(({ type, resource }) => ({ type, urn: resource.urn }));
-          const calls = program.takeCalls();
-          seen.push({ ...step, ok, calls, resources, pendingOperations, output: output.split("\n") });
+    for (const { name, steps } of recordings.scenarios.filter((scenario) => !races.has(scenario.name))) {
+      test(name, async ({ expect }) => {
+        const program = new ProgramFolder("recorded");
+        const stack = new FakeStack({ dir: program.dir, project: "rec", stack: "dev" });
+        try {
+          const seen = [];
+          for (const step of steps) seen.push(await rerun(step, program, stack));
+          expect(compared(seen, program.dir)).toEqual(compared(steps, "ROOT/program"));
+        } finally {
+          await stack.dispose();
+          program.remove();
         }
-        expect(compared(seen, program.dir)).toEqual(compared(steps, "ROOT/program"));
-      } finally {
-        await stack.dispose();
-        program.remove();
-      }
-    });
+      });
+    }
   },
 );
+
+async function rerun(step: RecordedStep, program: ProgramFolder, stack: FakeStack): Promise<RecordedStep> {
+  if (step.program) program.writeJson("spec.json", step.program);
+  program.writeJson("behave.json", step.behave ?? {});
+  const { command, options } = parseCommand(step.run);
+  const { ok, output } = await stack.run(command, options);
+  const { resources = [], pending_operations: operations = [] } = await stack.deployment();
+  const pendingOperations = operations.map(({ type, resource }) => ({ type, urn: resource.urn }));
+  return {
+    ...step,
+    ok,
+    calls: program.takeCalls(),
+    resources,
+    pendingOperations,
+    output: output.split("\n"),
+  };
+}

@@ -2,10 +2,7 @@ import type { Resource } from "../state/resource";
 import { makeUrn, parseUrn, stackType } from "../state/urn";
 import type { AliasGoal, Goal } from "../wire/goal";
 
-/**
- * Finds the entry of the state that a registered resource continues, by its URN or one that it had before. What a
- * child inherits from a renamed parent, the SDK has worked out already.
- */
+/** Finds the entry of the state that a registered resource continues, by its URN or one that it had before. */
 export class Aliases {
   /** Old URN → the URN that took it over. */
   readonly takenOver = new Map<string, string>();
@@ -20,7 +17,7 @@ export class Aliases {
     olds: ReadonlyMap<string, Resource>,
     seen: ReadonlySet<string>,
   ): Resource | undefined {
-    for (const candidate of [urn, ...goal.aliases.map((alias) => this.#urn(goal, alias))]) {
+    for (const candidate of [urn, ...this.#candidates(goal)]) {
       const old = olds.get(candidate);
       if (!old) continue;
       if (candidate !== urn) {
@@ -34,6 +31,23 @@ export class Aliases {
       return old;
     }
     return undefined;
+  }
+
+  #candidates(goal: Goal): string[] {
+    const own = goal.aliases.map((alias) => this.#urn(goal, alias));
+    const formerParent = this.#former.get(goal.parent);
+    if (formerParent === undefined) return own;
+    const parentName = parseUrn(goal.parent).name;
+    const inherited = [{ type: goal.type, name: goal.name }, ...own.map(parseUrn)].map(({ type, name }) =>
+      // A child named after its parent was renamed together with it.
+      makeUrn(
+        this.where,
+        formerParent,
+        type,
+        name.startsWith(parentName) ? parseUrn(formerParent).name + name.slice(parentName.length) : name,
+      ),
+    );
+    return [...own, ...inherited];
   }
 
   #urn(goal: Goal, alias: AliasGoal): string {
