@@ -105,8 +105,10 @@ describe("the state", () => {
     const one = open({ config: { endpoint: "e" } });
     await one.run("up");
     const other = open({ dir: one.folder.dir, config: { endpoint: "e" } });
-    await other.stack.import(await one.stack.deployment());
-    expect((await other.run("preview")).changes).toEqual({ same: 4 });
+    const secrets_providers = { type: "passphrase", state: { salt: "v1:x" } };
+    await other.stack.import({ ...(await one.stack.deployment()), secrets_providers });
+    expect((await other.run("up")).changes).toEqual({ same: 4 });
+    expect((await other.stack.deployment()).secrets_providers).toEqual(secrets_providers);
   });
 
   test("is a checkpoint of version 3 that names its stack", async () => {

@@ -15,6 +15,8 @@ export class Snapshot {
   /** What was there when the command began; a refresh replaces the list. */
   base: Resource[];
   readonly leftOverOperations: readonly Operation[];
+  /** Of use to the real engine, where the state came from it or goes to it. */
+  readonly #secretsProviders: Pick<Deployment, "secrets_providers">;
   readonly #made: Resource[] = [];
   readonly #done = new Set<Resource>();
   readonly #pending = new Set<Operation>();
@@ -25,6 +27,8 @@ export class Snapshot {
     private readonly dryRun: boolean,
   ) {
     const deployment = file.read();
+    const { secrets_providers } = deployment;
+    this.#secretsProviders = secrets_providers ? { secrets_providers } : {};
     this.base = (deployment.resources ?? []).map(fromState);
     this.leftOverOperations = (deployment.pending_operations ?? []).map((operation) => ({
       resource: fromState(operation.resource),
@@ -82,6 +86,7 @@ export class Snapshot {
     ];
     const deployment: Deployment = {
       manifest: manifest(),
+      ...this.#secretsProviders,
       resources: this.resources().map((resource) => toState(withUrns(resource, renamed))),
       ...(operations.length === 0
         ? {}
