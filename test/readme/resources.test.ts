@@ -35,7 +35,8 @@ function declarations({ name, required, optional, further }: Row): string {
     import type { CustomResource } from "@pulumi/pulumi";
     import type { ${name}, ${name}Args } from "pulumi-cloudinfra";
     type Required<T> = { [K in keyof T]: {} extends Pick<T, K & keyof T> ? never : K }[keyof T];
-    export const required: Record<NonNullable<Required<${name}Args>>, true> = ${these(required)};
+    type Needed = NonNullable<Required<${name}Args>> | "_"; // never empty: an empty type would take any name
+    export const required: Record<Needed, true> = ${these([...required, "_"])};
     export const all: Record<keyof ${name}Args, true> = ${these([...required, ...optional])};
     type Outputs = Exclude<keyof ${name}, keyof CustomResource>;
     export const outputs: Record<Outputs, true> = ${these([...required, ...optional, ...further])};`;

@@ -14,7 +14,12 @@ const table = tableRows(section(readme, "Settings")).map(([setting = "", variabl
 
 const usual = { endpoint: "https://usual.example.com", token: "usual" };
 /** Values that differ from every default; a setting that is not here takes any text. */
-const values: Texts = { operationTimeout: "7m", concurrency: "7", maxRequestsPerSecond: "7" };
+const values: Texts = {
+  operationTimeout: "7m",
+  allowHttp: "true",
+  concurrency: "7",
+  maxRequestsPerSecond: "7",
+};
 const unusual = (setting: string): string => values[setting] ?? "unusual";
 
 /** What is read from a stack with these settings (by their names) and from these variables. */

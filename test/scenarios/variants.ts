@@ -1,7 +1,7 @@
 import type { Behaviour } from "../../src/emulator";
 
 /** Every way in which a service may reasonably read what the specification leaves open, switch by switch. */
-export const variants: { readonly [K in keyof Behaviour]?: readonly Behaviour[K][] } = {
+const variants: { readonly [K in keyof Behaviour]?: readonly Behaviour[K][] } = {
   resultLink: ["absolute", "relative", "early"],
   location: ["absolute", "relative", "missing"],
   getObject: [200, 404, 405],
