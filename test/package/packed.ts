@@ -49,17 +49,15 @@ export function packedPackage(): PackedPackage {
   const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
   const manifest = v.parse(manifestSchema, JSON.parse(read("package.json")));
   linkPackages(project, Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }));
-  const run = async (program: string, args: readonly string[]): Promise<string> => {
-    const options = { cwd: project, env: environment(path.join(project, "npm")), timeout: 60_000 };
-    return (await promisify(execFile)(program, args, { ...options, ...SHELL_FOR_NPM })).stdout;
-  };
+  const options = { cwd: project, env: environment(path.join(project, "npm")), timeout: 60_000 };
+  const run = promisify(execFile);
   return {
     project,
     manifest,
     files,
     read,
-    node: (...args) => run(process.execPath, args),
-    npm: (...args) => run("npm", args),
+    node: async (...args) => (await run(process.execPath, args, options)).stdout,
+    npm: async (...args) => (await run("npm", args, { ...options, ...SHELL_FOR_NPM })).stdout,
     remove: () => rmSync(project, { recursive: true, force: true, maxRetries: 3 }),
   };
 }
@@ -84,6 +82,7 @@ function packedFiles(npmFolder: string): string[] {
     cwd: REPOSITORY,
     env: environment(npmFolder),
     encoding: "utf8",
+    stdio: "pipe",
     ...SHELL_FOR_NPM,
   } as const;
   const [{ files }] = v.parse(packReport, JSON.parse(execFileSync("npm", args, options)));
