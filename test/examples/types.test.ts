@@ -1,14 +1,11 @@
-import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
+import { complaints } from "../harness/compiler";
 import { linkModules, REPOSITORY } from "../harness/modules";
 
-const TSC = path.join(REPOSITORY, "node_modules/typescript/bin/tsc");
 const folders: string[] = [];
-const run = promisify(execFile);
 
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -26,17 +23,6 @@ function installed(example: string, packageType: "commonjs" | "module"): string 
     JSON.stringify(Object.assign({}, manifest, { type: packageType })),
   );
   return dir;
-}
-
-/** What the compiler says about the folder's program; nothing, if it is right. */
-async function complaints(dir: string, ...options: string[]): Promise<string> {
-  try {
-    const { stdout } = await run(process.execPath, [TSC, "-p", dir, "--strict", ...options]);
-    return stdout;
-  } catch (error) {
-    if (error instanceof Error && "stdout" in error) return String(error.stdout) || error.message;
-    throw error;
-  }
 }
 
 describe.each(["quickstart", "beside-other-clouds"])("the example %s", (example) => {
