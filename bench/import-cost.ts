@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
+import { median } from "./median";
 import { table } from "./table";
 
 const RUNS = 15;
@@ -14,8 +15,6 @@ function loadOnce(): { sdk: number; own: number } {
   `;
   return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" }));
 }
-
-const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** What importing the package adds to a program that has loaded `@pulumi/pulumi`. Goal: at most 20 ms. */
 export function importCost(): void {

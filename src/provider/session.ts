@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Client, createClient } from "../api/client";
+import { type Journal, openJournal } from "../journal/journal";
 import { type Clock, systemClock } from "../operations/clock";
 import { readSettings, type Settings } from "./settings";
 import { Sightings } from "./sightings";
@@ -10,6 +11,8 @@ export interface Session {
   readonly settings: Settings;
   readonly client: Client;
   readonly sightings: Sightings;
+  /** What creations leave on disk for the next `up`. */
+  readonly journal: Journal;
   readonly clock: Clock;
 }
 
@@ -22,6 +25,7 @@ export class Sessions {
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
     private readonly clock: Clock = systemClock,
+    private readonly warn: (message: string) => void = console.warn,
   ) {}
 
   /**
@@ -38,23 +42,25 @@ export class Sessions {
     if (this.opened !== undefined && !this.configured) return this.opened;
     const settings = readSettings(this.stack, this.environment);
     if (!isDeepStrictEqual(settings, this.opened?.settings)) this.opened = undefined;
-    this.opened ??= openSession(settings, this.clock);
+    this.opened ??= this.openSession(settings);
     this.configured = false;
     return this.opened;
   }
-}
 
-function openSession(settings: Settings, clock: Clock): Session {
-  const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField } = settings;
-  const token = tokenSource(settings.token);
-  const client = createClient({
-    endpoint,
-    allowHttp,
-    token,
-    clock,
-    concurrency,
-    maxRequestsPerSecond,
-    revisionField,
-  });
-  return { settings, client, clock, sightings: new Sightings(client, clock, settings.operationTimeoutMs) };
+  private openSession(settings: Settings): Session {
+    const { clock, environment: env, warn } = this;
+    const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir } = settings;
+    const client = createClient({
+      endpoint,
+      allowHttp,
+      token: tokenSource(settings.token),
+      clock,
+      concurrency,
+      maxRequestsPerSecond,
+      revisionField,
+    });
+    const sightings = new Sightings(client, clock, settings.operationTimeoutMs);
+    const journal = openJournal({ endpoint: client.endpoint, dir: journalDir, env, warn });
+    return { settings, client, sightings, journal, clock };
+  }
 }

@@ -20,6 +20,8 @@ export interface Settings {
   readonly ipAddressField: string | undefined;
   /** Addresses that the service had before; objects recorded there are taken to be at `endpoint` now. */
   readonly formerEndpoints: readonly string[];
+  /** Folder of the journal of creations; relative to the program's folder. */
+  readonly journalDir: string | undefined;
 }
 
 /** Where the token comes from: the setting's name as a person knows it, and its value. */
@@ -63,6 +65,7 @@ export function readSettings(
     revisionField: look("revisionField")?.value,
     ipAddressField: look("ipAddressField")?.value,
     formerEndpoints: list("formerEndpoints", look("formerEndpoints")),
+    journalDir: look("journalDir")?.value,
   };
 }
 

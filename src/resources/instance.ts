@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { confirmOnceSaved } from "./confirm";
 import { type DynamicResource, resourceInputs } from "./dynamic-resource";
 
 /** Arguments of an {@link Instance} (§2.2). */
@@ -81,6 +82,7 @@ export class Instance extends pulumi.CustomResource {
       resourceInputs(resource, name, { ...args }, opts),
       pulumi.mergeOptions(opts, secret),
     );
+    confirmOnceSaved(this, opts);
   }
 
   /** Looks at an instance that this program does not manage. An error where the service does not show it. */

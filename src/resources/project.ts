@@ -1,5 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { CustomResource } from "@pulumi/pulumi";
+import { confirmOnceSaved } from "./confirm";
 import { type DynamicResource, resourceInputs } from "./dynamic-resource";
 
 /** Arguments of a {@link Project} (§4.2). */
@@ -37,6 +38,7 @@ export class Project extends CustomResource {
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
     super(resource.type, name, resourceInputs(resource, name, { ...args }, opts), opts);
+    confirmOnceSaved(this, opts);
   }
 
   /** Looks at a project that this program does not manage. An error where the service does not show it. */

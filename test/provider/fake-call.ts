@@ -4,6 +4,7 @@ import type { Kind } from "../../src/provider/kind";
 import { Progress } from "../../src/provider/progress";
 import { readSettings } from "../../src/provider/settings";
 import { Sightings } from "../../src/provider/sightings";
+import { noJournal } from "../journal/no-journal";
 import { FakeClock } from "../operations/fake-clock";
 import type { FakeService } from "./fake-service";
 
@@ -23,6 +24,7 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
       client,
       clock,
       sightings: new Sightings(client, clock, 60_000),
+      journal: noJournal,
     },
     deadline: deadlineIn(60_000, clock),
     progress: new Progress({ write: async () => {} }, "reading", true),

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { openJournal } from "../src/journal/journal";
+import { median } from "./median";
+import { table } from "./table";
+
+const CREATIONS = 200;
+const AT_ONCE = 50;
+
+/** What the journal adds to a creation: begun, told of the operation and the object, removed. Goal: at most 5 ms. */
+export async function journalCost(): Promise<void> {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-journal-"));
+  const warn = (message: string): never => {
+    throw new Error(message);
+  };
+  const journal = openJournal({ endpoint: "https://api.example.com/v1", dir, warn });
+  const creation = async (urn: string): Promise<number> => {
+    const start = performance.now();
+    await journal.begin({
+      urn,
+      key: urn,
+      body: JSON.stringify({ userData: "x".repeat(500) }),
+      at: Date.now(),
+    });
+    await journal.note(urn, urn, {
+      operation: { id: "op-1", url: "https://api.example.com/v1/operations/op-1" },
+    });
+    await journal.note(urn, urn, { id: "ins-1" });
+    await journal.remove(urn, urn);
+    return performance.now() - start;
+  };
+  try {
+    const alone: number[] = [];
+    for (let index = 0; index < CREATIONS; index++) alone.push(await creation(`urn-${index}`));
+    const start = performance.now();
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => creation(`urn-${index}`)));
+    const each = (performance.now() - start) / AT_ONCE;
+    table(`the journal of a creation: begin, operation, id, remove (${CREATIONS} times)`, [
+      ["one at a time, median", `${median(alone).toFixed(1)} ms`, "goal ≤ 5 ms"],
+      [`${AT_ONCE} at once, each`, `${each.toFixed(1)} ms`, ""],
+    ]);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import fs, { type FileHandle } from "node:fs/promises";
+import path from "node:path";
+
+/** The calls that a journal makes of its disk. */
+export type Disk = Pick<
+  typeof fs,
+  "link" | "mkdir" | "open" | "readdir" | "readFile" | "rename" | "stat" | "unlink"
+>;
+
+export const systemDisk: Disk = fs;
+
+/** How the name of a file ends while it is being written or taken out. */
+export const HALF_DONE = ".tmp";
+
+/** A name of its own for each writing or taking out: two processes never share one. */
+const halfDone = (file: string): string => `${file}.${randomUUID()}${HALF_DONE}`;
+
+/** Whether an error says that the file, or its folder, is not there. */
+const isAbsent = (error: unknown): boolean => codeOf(error) === "ENOENT";
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && "code" in error ? error.code : undefined;
+
+/** What comes of some work on a file or folder; undefined where that is not there. */
+async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Reads a file; undefined where there is none. */
+export function readText(disk: Disk, file: string): Promise<string | undefined> {
+  return ifThere(disk.readFile(file, "utf8"));
+}
+
+/** The names of the files in a folder; none where there is no folder yet. */
+export async function namesIn(disk: Disk, folder: string): Promise<string[]> {
+  return (await ifThere(disk.readdir(folder))) ?? [];
+}
+
+/** Puts a file there whole or not at all, whatever ends the process meanwhile; it can be read by its owner only. */
+export async function replaceFile(disk: Disk, file: string, text: string): Promise<void> {
+  const written = halfDone(file);
+  try {
+    await write(disk, written, text);
+    await disk.rename(written, file);
+  } catch (error) {
+    await disk.unlink(written).catch(() => undefined); // what went wrong before says more
+    throw error;
+  }
+  await syncFolder(disk, path.dirname(file));
+}
+
+async function write(disk: Disk, file: string, text: string): Promise<void> {
+  const open = () => disk.open(file, "wx", 0o600);
+  const opened = open().catch(async (error) => {
+    if (!isAbsent(error)) throw error;
+    await disk.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    return open();
+  });
+  await withFile(opened, async (handle) => {
+    await handle.writeFile(text);
+    await handle.sync();
+  });
+}
+
+async function syncFolder(disk: Disk, folder: string): Promise<void> {
+  if (process.platform === "win32") return; // folders can't be opened there
+  await withFile(disk.open(folder, "r"), (handle) => handle.sync());
+}
+
+async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+  const handle = await opened;
+  try {
+    return await use(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Appends to a file that is there and is the one that is meant; never makes one. Reads and appends through one opening:
+ * where another process puts a new file in its place meanwhile, this goes to the old one and is lost with it.
+ */
+export async function appendTo(
+  disk: Disk,
+  file: string,
+  isMeant: (text: string) => boolean,
+  text: string,
+): Promise<void> {
+  const appended = withFile(disk.open(file, constants.O_RDWR | constants.O_APPEND), async (handle) => {
+    if (!isMeant(await handle.readFile("utf8"))) return;
+    await handle.writeFile(text);
+    await handle.sync();
+  });
+  await ifThere(appended);
+}
+
+/** Removes a file if it is the one that is meant. */
+export async function removeFile(
+  disk: Disk,
+  file: string,
+  isMeant: (text: string) => boolean,
+): Promise<void> {
+  const removed = await takeOut(disk, file, isMeant);
+  if (removed !== undefined) await ifThere(disk.unlink(removed));
+}
+
+/**
+ * Takes a file out of its place if it is the one that is meant, and says where it is then. Another process may put a new
+ * one there at any moment: only what has been moved aside is known for certain, and goes back if it is not the one.
+ */
+export async function takeOut(
+  disk: Disk,
+  file: string,
+  isMeant: (text: string) => boolean,
+): Promise<string | undefined> {
+  const text = await readText(disk, file);
+  if (text === undefined || !isMeant(text)) return undefined;
+  const aside = halfDone(file);
+  await ifThere(disk.rename(file, aside));
+  const taken = await readText(disk, aside);
+  if (taken === undefined) return undefined;
+  if (isMeant(taken)) return aside;
+  await putBack(disk, aside, file);
+  return undefined;
+}
+
+async function putBack(disk: Disk, aside: string, file: string): Promise<void> {
+  try {
+    await disk.link(aside, file); // never over a still newer one
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") return disk.rename(aside, file); // a file system without links
+  }
+  await disk.unlink(aside);
+}

@@ -1,0 +1,139 @@
+import path from "node:path";
+import { appendTo, type Disk, namesIn, readText, removeFile, replaceFile, systemDisk, takeOut } from "./disk";
+import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
+import { inTime } from "./in-time";
+import { fileName, journalFolder, type Place, suffixOf } from "./place";
+
+/**
+ * What the creations of this program and endpoint have left on disk: one entry for each URN at most. Nothing here throws,
+ * and nothing waits for a disk for ever: where the journal can't be used, one warning says so and it is as if it were empty.
+ */
+export interface Journal {
+  /** Puts an entry there, in place of one that was there. It is on disk when this resolves. */
+  begin(entry: Begun): Promise<void>;
+  /** Adds to the entry, if it is there and is still the one with this key. */
+  note(urn: string, key: string, more: More): Promise<void>;
+  /** The entry, however old. A damaged one is set aside, a foreign one is left; either earns a warning and is none. */
+  read(urn: string): Promise<Entry | undefined>;
+  /** Removes the entry; where a key is given, only the one with this key. */
+  remove(urn: string, key?: string): Promise<void>;
+  /** Every entry, however old, the oldest first. */
+  list(): Promise<Entry[]>;
+}
+
+/** What a creation knows of itself before it asks. */
+export type Begun = Pick<Entry, "urn" | "key" | "body" | "at" | "recovered">;
+
+export interface JournalOptions extends Place {
+  /** Normalised base URL of the service. */
+  readonly endpoint: string;
+  readonly warn: (message: string) => void;
+  /** @default the system's */
+  readonly disk?: Disk | undefined;
+}
+
+/** Opens the journal of an endpoint and a working directory; touches no disk yet. */
+export function openJournal(options: JournalOptions): Journal {
+  return new FileJournal(options);
+}
+
+class FileJournal implements Journal {
+  private readonly endpoint: string;
+  private readonly dir: string;
+  private readonly disk: Disk;
+  private readonly warned = new Set<string>();
+
+  constructor(private readonly options: JournalOptions) {
+    this.endpoint = options.endpoint;
+    this.dir = options.cwd ?? process.cwd();
+    this.disk = options.disk ?? systemDisk;
+  }
+
+  async begin(begun: Begun): Promise<void> {
+    const text = firstLine({ ...begun, endpoint: this.endpoint, dir: this.dir });
+    await this.safely((folder) => replaceFile(this.disk, this.file(folder, begun.urn), text));
+  }
+
+  async note(urn: string, key: string, more: More): Promise<void> {
+    await this.safely((folder) => appendTo(this.disk, this.file(folder, urn), hasKey(key), laterLine(more)));
+  }
+
+  read(urn: string): Promise<Entry | undefined> {
+    return this.safely(async (folder) => {
+      const file = this.file(folder, urn);
+      const text = await readText(this.disk, file);
+      if (text === undefined) return undefined;
+      const entry = parseEntry(text);
+      if (entry === undefined) return this.setAside(file);
+      if (this.isOwn(entry) && entry.urn === urn) return entry;
+      const why = "it is about another resource, folder or service than its name says";
+      this.warnOnce(file, `the note of a creation ${file} is not used, and left as it is: ${why}`);
+      return undefined;
+    });
+  }
+
+  async remove(urn: string, key?: string): Promise<void> {
+    const isMeant = key === undefined ? () => true : hasKey(key);
+    await this.safely((folder) => removeFile(this.disk, this.file(folder, urn), isMeant));
+  }
+
+  async list(): Promise<Entry[]> {
+    const texts = await this.safely(async (folder) => {
+      const names = await namesIn(this.disk, folder);
+      const ofEndpoint = names.filter((name) => name.endsWith(suffixOf(this.endpoint)));
+      return Promise.all(ofEndpoint.map((name) => readText(this.disk, path.join(folder, name))));
+    });
+    // What is damaged may be another program's: `read` sets aside what is this one's.
+    const entries = (texts ?? []).flatMap((text) => (text && parseEntry(text)) || []);
+    return entries.filter((entry) => this.isOwn(entry)).sort((a, b) => a.at - b.at);
+  }
+
+  private file(folder: string, urn: string): string {
+    return path.join(folder, fileName({ urn, dir: this.dir, endpoint: this.endpoint }));
+  }
+
+  private isOwn({ endpoint, dir }: Entry): boolean {
+    return endpoint === this.endpoint && dir === this.dir;
+  }
+
+  private async setAside(file: string): Promise<undefined> {
+    const damaged = await takeOut(this.disk, file, (text) => parseEntry(text) === undefined);
+    if (damaged === undefined) return; // another process has put a good one there
+    const kept = `${file}.damaged`;
+    await this.disk.rename(damaged, kept);
+    this.warnOnce(
+      file,
+      `a damaged note of a creation was set aside as ${kept}. If a creation was cut off here, look at the service for ` +
+        "an object that `pulumi stack` does not show; then delete this file",
+    );
+  }
+
+  private async safely<T>(work: (folder: string) => Promise<T>): Promise<T | undefined> {
+    let where = "";
+    try {
+      const folder = journalFolder({ ...this.options, cwd: this.dir });
+      where = ` in ${folder}`;
+      return await inTime(work(folder));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.warnOnce(
+        "unusable",
+        `the journal of creations${where} can't be used (${why}). Creations go on without it, but one that is killed ` +
+          "may be made a second time by the next `pulumi up`. Make room, make the folder writable, or set " +
+          "cloudinfra:journalDir to another folder",
+      );
+      return undefined;
+    }
+  }
+
+  private warnOnce(about: string, message: string): void {
+    if (this.warned.has(about)) return;
+    this.warned.add(about);
+    this.options.warn(`cloudinfra: ${message}.`);
+  }
+}
+
+const hasKey =
+  (key: string) =>
+  (text: string): boolean =>
+    parseEntry(text)?.key === key;

@@ -1,0 +1,29 @@
+import * as pulumi from "@pulumi/pulumi";
+import { confirm } from "../journal/confirm";
+
+/**
+ * Removes what a resource's creation left in the journal once its `id` resolves: the engine has saved it by then. Never
+ * keeps the program waiting, and never fails it.
+ */
+export function confirmOnceSaved(
+  resource: pulumi.CustomResource,
+  options: pulumi.CustomResourceOptions,
+): void {
+  const isLookedUp = options.id !== undefined;
+  if (isLookedUp || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
+  const dir = journalDir();
+  pulumi.all([resource.urn, resource.id]).apply(([urn, id]) => {
+    if (id) void confirm(urn, id, { dir });
+  });
+}
+
+/** With this variable, an `id` resolves long before the engine has saved it. */
+function savesOnlyAtTheEnd(): boolean {
+  return /^(1|true)$/i.test(process.env.PULUMI_SKIP_CHECKPOINTS ?? "");
+}
+
+/** The setting as the provider's process reads it: the stack's wins. */
+function journalDir(): string | undefined {
+  const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
+  return texts.map((text) => text?.trim()).find(Boolean);
+}

@@ -1,0 +1,267 @@
+import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { begun, ENDPOINT, emptyFolder, OPERATION, opened, URN } from "./folder";
+
+const DAY_MS = 24 * 60 * 60_000;
+const otherUrn = `${URN}-2`;
+
+describe("an entry", () => {
+  test("holds what the creation began with, where, and what was told of it later", async () => {
+    const { journal, warnings } = opened();
+    await journal.begin(begun());
+    expect(await journal.read(URN)).toEqual({ ...begun(), endpoint: ENDPOINT, dir: "/program" });
+    await journal.note(URN, "key-1", { operation: OPERATION });
+    await journal.note(URN, "key-1", { id: "ins-1" });
+    expect(await journal.read(URN)).toEqual({
+      ...begun(),
+      endpoint: ENDPOINT,
+      dir: "/program",
+      operation: OPERATION,
+      id: "ins-1",
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  test("gives the body back as the very text that was sent, whatever is in it", async () => {
+    const body = '{ "labels":{"b":"\\u00e9","a":"line\\n\u2028\u{1f600}"},\n"é":1e3}\r\n';
+    const { journal } = opened();
+    await journal.begin(begun({ body }));
+    await journal.note(URN, "key-1", { id: "ins-1" });
+    expect((await journal.read(URN))?.body).toBe(body);
+  });
+
+  test("is there for another process of the same folder, and of no other folder, endpoint or resource", async () => {
+    const { journal, dir, cwd, warnings } = opened();
+    await journal.begin(begun());
+    expect(await opened({ dir, cwd }).journal.read(URN)).toMatchObject({ key: "key-1" });
+    const others = [
+      opened({ dir, cwd: "/elsewhere" }).journal.read(URN),
+      opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal.read(URN),
+      journal.read(otherUrn),
+    ];
+    expect(await Promise.all(others)).toEqual([undefined, undefined, undefined]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("replaces the one before it, with all that was told of that", async () => {
+    const { journal, files } = opened();
+    await journal.begin(begun());
+    await journal.note(URN, "key-1", { operation: OPERATION, id: "ins-1" });
+    await journal.begin(begun({ key: "key-2" }));
+    expect(await journal.read(URN)).toEqual({
+      ...begun({ key: "key-2" }),
+      endpoint: ENDPOINT,
+      dir: "/program",
+    });
+    expect(files()).toHaveLength(1);
+  });
+
+  test("says whether `recover` wrote it", async () => {
+    const { journal } = opened();
+    await journal.begin(begun({ recovered: true }));
+    expect(await journal.read(URN)).toMatchObject({ recovered: true });
+  });
+
+  test("can be read by its owner only, and so can the folders that are made for it", async () => {
+    const base = emptyFolder();
+    const dir = path.join(base, "deep", "journal");
+    const { journal, files } = opened({ dir });
+    await journal.begin(begun());
+    await journal.note(URN, "key-1", { id: "ins-1" });
+    const mode = (file: string): string => (statSync(file).mode & 0o777).toString(8);
+    expect(files().map(mode)).toEqual(["600"]);
+    expect([dir, path.dirname(dir)].map(mode)).toEqual(["700", "700"]);
+  });
+
+  test("of last year is an entry all the same: nothing is forgotten because it is old", async () => {
+    const { journal } = opened();
+    const at = Date.now() - 400 * DAY_MS;
+    await journal.begin(begun({ at }));
+    expect(await journal.read(URN)).toMatchObject({ at });
+    expect(await journal.list()).toMatchObject([{ at }]);
+  });
+});
+
+describe("what is told of an entry", () => {
+  test("is kept only while the key is the same", async () => {
+    const { journal } = opened();
+    await journal.begin(begun({ key: "key-2" }));
+    await journal.note(URN, "key-1", { operation: OPERATION });
+    expect(await journal.read(URN)).not.toHaveProperty("operation");
+  });
+
+  test("never makes one, nor brings a removed one back", async () => {
+    const { journal, files } = opened();
+    await journal.note(URN, "key-1", { operation: OPERATION });
+    await journal.begin(begun());
+    await journal.remove(URN);
+    await journal.note(URN, "key-1", { operation: OPERATION });
+    expect(await journal.read(URN)).toBeUndefined();
+    expect(files()).toEqual([]);
+  });
+
+  test("leaves what is already known", async () => {
+    const { journal } = opened();
+    await journal.begin(begun());
+    await journal.note(URN, "key-1", { operation: OPERATION, id: "ins-1" });
+    await journal.note(URN, "key-1", {});
+    expect(await journal.read(URN)).toMatchObject({ operation: OPERATION, id: "ins-1" });
+  });
+});
+
+describe("removing", () => {
+  test("takes the entry with this key, and no other", async () => {
+    const { journal, files } = opened();
+    await journal.begin(begun({ key: "key-2" }));
+    await journal.remove(URN, "key-1");
+    expect(await journal.read(URN)).toMatchObject({ key: "key-2" });
+    await journal.remove(URN, "key-2");
+    expect(await journal.read(URN)).toBeUndefined();
+    expect(files()).toEqual([]);
+  });
+
+  test("without a key takes whatever is there", async () => {
+    const { journal, files } = opened();
+    await journal.begin(begun());
+    await journal.remove(URN);
+    expect(files()).toEqual([]);
+  });
+
+  test("what is not there is nothing", async () => {
+    const { journal, warnings } = opened();
+    await journal.remove(URN);
+    await journal.remove(URN, "key-1");
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("the list", () => {
+  test("is empty where nothing was ever written", async () => {
+    const { journal, warnings } = opened();
+    expect(await journal.list()).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("has the entries of this folder and endpoint, the oldest first, and no others", async () => {
+    const { journal, dir, cwd, warnings } = opened();
+    const elsewhere = opened({ dir, cwd: "/elsewhere" }).journal;
+    const otherService = opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal;
+    for (const other of [elsewhere, otherService]) await other.begin(begun());
+    await journal.begin(begun({ at: 2 }));
+    await journal.begin(begun({ urn: otherUrn, at: 1, key: "key-2" }));
+    await journal.note(otherUrn, "key-2", { id: "ins-2" });
+    writeFileSync(path.join(dir, "notes.txt"), "somebody's own");
+    expect(await journal.list()).toEqual([
+      { ...begun({ urn: otherUrn, at: 1, key: "key-2" }), endpoint: ENDPOINT, dir: cwd, id: "ins-2" },
+      { ...begun({ at: 2 }), endpoint: ENDPOINT, dir: cwd },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("passes over damaged entries, which may be another program's", async () => {
+    const { journal, files } = opened();
+    await journal.begin(begun());
+    const [file = ""] = files();
+    writeFileSync(file, "{");
+    expect(await journal.list()).toEqual([]);
+    expect(files()).toEqual([file]);
+  });
+});
+
+describe("a damaged entry", () => {
+  test.each([
+    ["empty", ""],
+    ["cut off", '{"urn":"urn:pul'],
+    ["not JSON", "hello\n"],
+    ["something else", "[1]\n"],
+    ["null", "null\n"],
+    [
+      "without its body",
+      JSON.stringify({ ...begun(), body: undefined, endpoint: ENDPOINT, dir: "/program" }),
+    ],
+    ["of zeroes", "\0".repeat(200)],
+  ])("(%s) is none: it is set aside, and one warning says so", async (_how, text) => {
+    const { journal, files, warnings } = opened();
+    await journal.begin(begun());
+    const [file = ""] = files();
+    writeFileSync(file, text);
+    expect(await journal.read(URN)).toBeUndefined();
+    expect(await journal.read(URN)).toBeUndefined();
+    expect(files()).toEqual([`${file}.damaged`]);
+    expect(readFileSync(`${file}.damaged`, "utf8")).toBe(text);
+    expect(warnings).toEqual([expect.stringContaining(`set aside as ${file}.damaged`)]);
+  });
+
+  test("does not keep the next creation from its own", async () => {
+    const { journal, files } = opened();
+    await journal.begin(begun());
+    const [file = ""] = files();
+    writeFileSync(file, "");
+    await journal.read(URN);
+    await journal.begin(begun({ key: "key-2" }));
+    expect(await journal.read(URN)).toMatchObject({ key: "key-2" });
+    expect(files()).toHaveLength(2);
+  });
+
+  test("is not told of anything, nor removed for its key", async () => {
+    const { journal, files } = opened();
+    await journal.begin(begun());
+    const [file = ""] = files();
+    writeFileSync(file, "{");
+    await journal.note(URN, "key-1", { id: "ins-1" });
+    await journal.remove(URN, "key-1");
+    expect(readFileSync(file, "utf8")).toBe("{");
+  });
+});
+
+describe("a later line that was cut off, as by a kill", () => {
+  const whole = `\n${JSON.stringify({ operation: OPERATION })}\n`;
+
+  test.each(Array.from({ length: whole.length }, (_, length) => length))(
+    "after %i bytes: what was before counts, and so does what is told afterwards",
+    async (length) => {
+      const { journal, files, warnings } = opened();
+      await journal.begin(begun());
+      const [file = ""] = files();
+      appendFileSync(file, whole.slice(0, length));
+      const cutOff = await journal.read(URN);
+      expect(cutOff).toMatchObject(begun());
+      expect([undefined, OPERATION]).toContainEqual(cutOff?.operation);
+      await journal.note(URN, "key-1", { id: "ins-1" });
+      expect(await journal.read(URN)).toMatchObject({ ...begun(), id: "ins-1" });
+      expect(warnings).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['{"operation":{"id":"op-1"}}', "operation"],
+    ['{"operation":null}', "operation"],
+    ['{"id":7}', "id"],
+  ])("or of another form (%s) is passed over", async (line, field) => {
+    const { journal, files } = opened();
+    await journal.begin(begun());
+    appendFileSync(files()[0] ?? "", `${line}\n`);
+    expect(await journal.read(URN)).not.toHaveProperty(field);
+  });
+});
+
+describe("a foreign entry: a file whose name is this resource's, and whose contents are another's", () => {
+  test.each([
+    ["resource", { urn: otherUrn }, {}],
+    ["folder", {}, { cwd: "/elsewhere" }],
+    ["service", {}, { endpoint: "https://api.example.org/v1" }],
+  ])("(another %s) is none, is left as it is, and earns one warning", async (_what, fields, place) => {
+    const { journal, dir, files, warnings } = opened();
+    await journal.begin(begun());
+    const [file = ""] = files();
+    await journal.remove(URN);
+    await opened({ dir, ...place }).journal.begin(begun(fields));
+    renameSync(files()[0] ?? "", file);
+    const text = readFileSync(file, "utf8");
+    expect(await journal.read(URN)).toBeUndefined();
+    expect(await journal.read(URN)).toBeUndefined();
+    expect(readFileSync(file, "utf8")).toBe(text);
+    expect(warnings).toEqual([expect.stringContaining(`${file} is not used, and left as it is`)]);
+  });
+});

@@ -1,0 +1,153 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Disk } from "../../src/journal/disk";
+import { REPOSITORY } from "../harness/modules";
+import { diskWith, errorOf } from "./disks";
+import { begun, emptyFolder, OPERATION, opened, URN } from "./folder";
+
+/** A journal for whose `nth` call of this name another process is quicker. */
+function overtaken(
+  dir: string,
+  name: string,
+  nth: number,
+  byOther: () => Promise<unknown>,
+  linkFails?: string,
+) {
+  let seen = 0;
+  const disk: Disk = diskWith(async (call) => {
+    if (call === "link" && linkFails !== undefined) throw errorOf(linkFails);
+    if (call === name && ++seen === nth) await byOther();
+  });
+  return opened({ dir, disk });
+}
+
+describe("of two processes on one entry, where one begins anew while the other", () => {
+  test("removes the old one: the new one stays", async () => {
+    const { journal: other, dir, files } = opened();
+    await other.begin(begun());
+    const { journal, warnings } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })));
+    await journal.remove(URN, "key-1");
+    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
+    expect(files()).toHaveLength(1);
+    expect(warnings).toEqual([]);
+  });
+
+  test("removes the old one, on a file system without links: the new one stays", async () => {
+    const { journal: other, dir, files } = opened();
+    await other.begin(begun());
+    const { journal } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })), "EPERM");
+    await journal.remove(URN, "key-1");
+    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
+    expect(files()).toHaveLength(1);
+  });
+
+  test("puts back what it had taken by mistake: the newest one stays", async () => {
+    const { journal: other, dir, files } = opened();
+    await other.begin(begun());
+    let renames = 0;
+    const disk = diskWith(async (call) => {
+      if (call === "rename" && ++renames === 1) await other.begin(begun({ key: "key-2" }));
+      if (call === "link") await other.begin(begun({ key: "key-3" }));
+    });
+    await opened({ dir, disk }).journal.remove(URN, "key-1");
+    expect(await other.read(URN)).toMatchObject({ key: "key-3" });
+    expect(files()).toHaveLength(1);
+  });
+
+  test("notes something of the old one: the new one is not told of it", async () => {
+    const { journal: other, dir, files } = opened();
+    await other.begin(begun());
+    const late = overtaken(dir, "file.writeFile", 1, () => other.begin(begun({ key: "key-2" })));
+    await late.journal.note(URN, "key-1", { operation: OPERATION });
+    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
+    expect(await other.read(URN)).not.toHaveProperty("operation");
+    expect(files()).toHaveLength(1);
+  });
+
+  test("sets aside a damaged one: the new one stays, without a warning", async () => {
+    const { journal: other, dir, files } = opened();
+    await other.begin(begun());
+    writeFileSync(files()[0] ?? "", "{");
+    const { journal, warnings } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })));
+    await journal.read(URN);
+    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
+    expect(files()).toHaveLength(1);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("of two processes on one entry, where one removes it while the other", () => {
+  test("notes something: it does not come back", async () => {
+    const { journal: other, dir, files } = opened();
+    await other.begin(begun());
+    const late = overtaken(dir, "file.writeFile", 1, () => other.remove(URN));
+    await late.journal.note(URN, "key-1", { operation: OPERATION });
+    expect(files()).toEqual([]);
+    expect(late.warnings).toEqual([]);
+  });
+
+  test("removes it too: it is gone, and nobody is warned", async () => {
+    const { journal: other, dir, files } = opened();
+    await other.begin(begun());
+    const { journal, warnings } = overtaken(dir, "rename", 1, () => other.remove(URN));
+    await journal.remove(URN, "key-1");
+    expect(files()).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  test.each(["readFile", "unlink"])(
+    "is about to %s what it has taken out: nobody is warned",
+    async (call) => {
+      const { journal: other, dir } = opened();
+      await other.begin(begun());
+      const nth = call === "readFile" ? 2 : 1;
+      const sweeper = opened({ dir });
+      const { journal, warnings, files } = overtaken(dir, call, nth, async () => {
+        const { unlinkSync } = await import("node:fs");
+        for (const file of sweeper.files()) unlinkSync(file);
+      });
+      await journal.remove(URN, "key-1");
+      expect(files()).toEqual([]);
+      expect(warnings).toEqual([]);
+    },
+  );
+});
+
+/** Creates over and over under keys of its own, each told of an operation that has its key as its id. */
+const WORKER = `
+  const { openJournal } = require(process.argv[1]);
+  const [, , dir, urn, name] = process.argv;
+  const warn = (message) => { console.error(message); process.exitCode = 1; };
+  const journal = openJournal({ endpoint: "https://api.example.com/v1", cwd: "/program", dir, warn });
+  (async () => {
+    for (let i = 0; i < 150; i++) {
+      const key = name + "-" + i;
+      await journal.begin({ urn, key, body: JSON.stringify({ key, padding: "x".repeat(i * 20) }), at: i });
+      await journal.note(urn, key, { operation: { id: key, url: "/v1/operations/" + key } });
+      const entry = await journal.read(urn);
+      if (entry && JSON.parse(entry.body).key !== entry.key) throw new Error("body of another: " + entry.key);
+      if (entry?.operation && entry.operation.id !== entry.key) throw new Error("operation of another: " + entry.key);
+      await journal.remove(urn, i % 2 ? key : undefined);
+      await journal.note(urn, key, { id: "late" });
+    }
+  })().catch((error) => { console.error(error); process.exitCode = 1; });
+`;
+
+test("three processes that create the same resource at once never see one another's words, and leave nothing", async () => {
+  const dir = path.join(emptyFolder(), "journal");
+  const module = path.join(REPOSITORY, "dist/journal/journal.js");
+  const ends = ["a", "b", "c"].map(async (name) => {
+    const child = spawn(process.execPath, ["-e", WORKER, module, dir, URN, name]);
+    const said: string[] = [];
+    child.stderr.on("data", (data) => said.push(String(data)));
+    const [code] = await once(child, "exit");
+    return { code, said: said.join("") };
+  });
+  expect(await Promise.all(ends)).toEqual(Array.from({ length: 3 }, () => ({ code: 0, said: "" })));
+  const { journal, files } = opened({ dir });
+  await journal.remove(URN);
+  expect(files()).toEqual([]);
+});

@@ -1,0 +1,97 @@
+import path from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Instance, type InstanceArgs, Project } from "../../src";
+import { type Journal, openJournal } from "../../src/journal/journal";
+import { emptyFolder } from "../journal/folder";
+import { type Run, registered } from "./registered";
+
+const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
+const web = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::web";
+const shop = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Project::shop";
+
+let dir: string;
+let journal: Journal;
+beforeEach(async () => {
+  dir = emptyFolder();
+  journal = openJournal({ endpoint: "https://api.example.com/v1", dir, warn: (text) => expect.fail(text) });
+  for (const [urn, id] of [
+    [web, "web-id"],
+    [shop, "shop-id"],
+  ] as const) {
+    await journal.begin({ urn, key: "key-1", body: "{}", at: 1 });
+    await journal.note(urn, "key-1", { id });
+  }
+  vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", dir);
+  vi.stubEnv("PULUMI_SKIP_CHECKPOINTS", undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  pulumi.runtime.setAllConfig({});
+});
+
+/** The entries that are left once the program's own work is done. */
+async function left(program: () => unknown, run?: Run): Promise<string[]> {
+  await registered(program, run);
+  // Nothing tells when a confirmation is over: the program doesn't wait for it either.
+  const urnsLeft = async (): Promise<string[]> => (await journal.list()).map(({ urn }) => urn);
+  let before = await urnsLeft();
+  for (let unchanged = 0; unchanged < 5; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const now = await urnsLeft();
+    unchanged = now.length === before.length ? unchanged + 1 : 0;
+    before = now;
+  }
+  return before;
+}
+
+const both = (): unknown => [new Project("shop", { region: "eu-1" }), new Instance("web", args)];
+
+test("a resource's entry goes once its id resolves, for the engine has saved it by then", async () => {
+  expect(await left(both)).toEqual([]);
+});
+
+test("an entry of another object stays", async () => {
+  await journal.begin({ urn: web, key: "key-2", body: "{}", at: 1 });
+  await journal.note(web, "key-2", { id: "ins-other" });
+  expect(await left(both)).toEqual([web]);
+});
+
+test("an entry stays in a preview, which saves nothing", async () => {
+  expect(await left(both, { preview: true })).toEqual([web, shop]);
+});
+
+test("an entry stays where the object is only looked at", async () => {
+  const look = (): unknown => [Project.get("shop", "shop-id"), Instance.get("web", "web-id")];
+  expect(await left(look)).toEqual([web, shop]);
+});
+
+test.each(["true", "1", "True"])("an entry stays where PULUMI_SKIP_CHECKPOINTS is %s", async (value) => {
+  vi.stubEnv("PULUMI_SKIP_CHECKPOINTS", value);
+  expect(await left(both)).toEqual([web, shop]);
+});
+
+test.each(["false", "0", ""])("an entry goes where PULUMI_SKIP_CHECKPOINTS is %j", async (value) => {
+  vi.stubEnv("PULUMI_SKIP_CHECKPOINTS", value);
+  expect(await left(both)).toEqual([]);
+});
+
+test("the journal is where the stack's settings say, before the environment's, with white space cut off", async () => {
+  vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", emptyFolder());
+  pulumi.runtime.setAllConfig({ "cloudinfra:journalDir": ` ${dir}\n` });
+  expect(await left(both)).toEqual([]);
+});
+
+test("a relative journalDir counts from the program's folder", async () => {
+  vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", path.relative(process.cwd(), dir));
+  expect(await left(both)).toEqual([]);
+});
+
+test("a program does not fail for a journal that can't be used", async () => {
+  vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", __filename);
+  const rejected = vi.fn();
+  process.on("unhandledRejection", rejected);
+  expect(await left(both)).toEqual([web, shop]);
+  process.off("unhandledRejection", rejected);
+  expect(rejected).not.toHaveBeenCalled();
+});
