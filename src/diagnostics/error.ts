@@ -23,6 +23,7 @@ const CODES = [
   "no_result",
   "not_applied",
   "endpoint_changed",
+  "key_expired",
   "aborted",
 ] as const;
 
@@ -37,6 +38,7 @@ const CODES = [
  * - `not_this_service`: something answered, but not this API; `bad_reply`: this API, but a reply that breaks its rules
  * - `operation_failed`, `operation_timeout`, `operation_unknown` (its address answers 404), `no_result` (done, but no link)
  * - `not_applied`: accepted and not done; `endpoint_changed`: the object lives at another endpoint
+ * - `key_expired`: a cut-off creation can't be settled by its key any more (§4.7)
  */
 export type ErrorCode = (typeof CODES)[number];
 
@@ -64,6 +66,8 @@ export interface ErrorDetails {
   attempts?: number | undefined;
   /** What to do next. @default derived from the code, see hints.ts */
   hint?: string | undefined;
+  /** What is shown below the headline, line by line, such as a table. */
+  lines?: readonly string[] | undefined;
   /** The request may have been carried out: some attempt left and got no definite answer. */
   sent?: boolean | undefined;
   /** Two attempts with one idempotency key got the same stored failure: only a new key can change it (§4.7). */
@@ -88,6 +92,7 @@ export class CloudInfraError extends Error {
   readonly traceId: string | undefined;
   readonly attempts: number | undefined;
   readonly hint: string | undefined;
+  readonly lines: readonly string[] | undefined;
   readonly sent: boolean;
   readonly replayed: boolean;
   readonly operation: OperationSeen | undefined;
@@ -106,6 +111,7 @@ export class CloudInfraError extends Error {
     this.traceId = details.traceId ?? details.problem?.traceId;
     this.attempts = details.attempts;
     this.hint = details.hint;
+    this.lines = details.lines;
     this.sent = details.sent ?? false;
     this.replayed = details.replayed ?? false;
     this.operation = details.operation;
@@ -123,7 +129,7 @@ export function isCloudInfraError(error: unknown): error is CloudInfraError {
 
 /** The same failure with more known about it; the original becomes the cause. */
 export function withDetails(error: CloudInfraError, details: ErrorDetails): CloudInfraError {
-  const { code, summary, problem, status, method, path, traceId, attempts, hint } = error;
+  const { code, summary, problem, status, method, path, traceId, attempts, hint, lines } = error;
   const { sent, replayed, operation, resultId, retryAfterMs } = error;
   const known = {
     problem,
@@ -133,6 +139,7 @@ export function withDetails(error: CloudInfraError, details: ErrorDetails): Clou
     traceId,
     attempts,
     hint,
+    lines,
     sent,
     replayed,
     operation,

@@ -20,7 +20,7 @@ const MOST_FAULTS = 20;
 const MOST_CAUSES = 3;
 
 /**
- * An error as text: what was done and how it ended, a line for each property, the request with its trace id, and a hint.
+ * An error as text: what was done and how it ended, the error's own lines, a line for each property, the request with its trace id, and a hint.
  * Anything that is not a {@link CloudInfraError} is a bug and keeps its stack.
  */
 export function inWords(error: unknown, wording: Wording): string {
@@ -30,6 +30,7 @@ export function inWords(error: unknown, wording: Wording): string {
   const headline = `${wording.doing} ${ending(error)}`;
   const hint = hintFor(error, faults.properties);
   const below = [
+    ...(error.lines ?? []),
     ...faults.lines,
     ...causes(error, [headline, ...faults.lines].join("\n")).map((cause) => `because: ${cause}`),
     requestLine(error),

