@@ -1,7 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { type Deadline, deadlineIn } from "../operations/deadline";
 import type { Operation } from "../operations/operation";
-import { waitForSuccess } from "../operations/wait";
+import { type WaitOptions, waitForOperation, waitForSuccess } from "../operations/wait";
 import { parseDuration } from "./durations";
 import type { Properties } from "./host";
 import type { Kind } from "./kind";
@@ -29,15 +29,28 @@ export function deadlineOf(
   return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
 }
 
-/** Waits for an operation with its progress in the resource's row. */
-export function finish({ session, deadline, progress }: Call, operation: Operation): Promise<Operation> {
-  const { client, clock } = session;
-  return waitForSuccess(operation, {
+/** Waits for an operation with its progress in the resource's row; any end but `done` is an error. */
+export function finish(call: Call, operation: Operation): Promise<Operation> {
+  return waitForSuccess(operation, waitOptions(call));
+}
+
+/** Waits for an operation, however it ends. */
+export function waitForEnd(call: Call, operation: Operation): Promise<Operation> {
+  return waitForOperation(operation, waitOptions(call));
+}
+
+function waitOptions({ session: { client, clock }, deadline, progress }: Call): WaitOptions {
+  return {
     poll: (seen, signal) => client.operations.poll(seen, { deadline, signal }),
     deadline,
     clock,
     onProgress: (seen) => progress.show(seen),
-  });
+  };
+}
+
+/** The arguments among a resource's properties. */
+export function valuesOf({ kind }: Call, properties: Properties): Properties {
+  return Object.fromEntries(kind.fields.map(({ name }) => [name, properties[name]]));
 }
 
 /** The object that a resource's state stands for. */

@@ -9,12 +9,16 @@ import { isUnknown } from "./unknowns";
 /**
  * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The
  * words name the property, and never its value, which may be a secret.
+ *
+ * @param leftKey key of a creation of this resource that was cut off: going on with it, the resource keeps its made-up name
  */
 export function check(
   kind: Kind,
   olds: Properties,
-  news: Properties,
+  given: Properties,
+  leftKey?: string,
 ): { inputs: Properties; failures: CheckFailure[] } {
+  const news = leftKey === undefined ? given : { ...given, __key: leftKey };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map(inWords);

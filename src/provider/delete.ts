@@ -1,71 +1,35 @@
-import type { Accepted } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { remainingMs } from "../operations/deadline";
-import { findOrAbsent } from "./absence";
-import { type Call, finish, requireRecordedEndpoint, soughtOf } from "./call";
+import { type Call, requireRecordedEndpoint } from "./call";
 import type { Properties } from "./host";
-import type { Sought } from "./sightings";
-
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 15_000;
+import { instanceKind, projectKind } from "./kind";
+import { settle } from "./left-over";
+import { isPlaceholder, pendingOf } from "./pending";
+import { removeObject } from "./removal";
+import { hiddenOf } from "./state";
 
 /**
- * Deletes an object and makes sure of it. The specification does not show DELETE (§4.8): where the service does not offer
- * it, an object that is gone all the same is a success, and one that is there an error.
+ * Deletes a resource. One whose creation is not known to have ended is brought to its end first; a project's instances that were
+ * cut off while they were made go before it.
  */
 export async function remove(call: Call, id: string, state: Properties): Promise<void> {
   requireRecordedEndpoint(call, id, state);
-  const sought = soughtOf(call.kind, id, state);
-  const accepted = await tryDelete(call, sought).finally(() => call.session.sightings.forget());
-  if (accepted !== undefined) {
-    if (accepted.kind === "operation") await finish(call, accepted.operation);
-    await waitUntilGone(call, sought);
+  const pending = pendingOf(state);
+  if (isPlaceholder(id)) {
+    if (pending !== undefined) await settle(call, state, pending);
+    const { __urn: urn } = hiddenOf(state);
+    if (urn !== undefined && pending?.key !== undefined) await call.session.journal.remove(urn, pending.key);
     return;
   }
-  const first = await call.session.sightings.fresh(sought, call);
-  if ((await findOrAbsent(call, sought, first)) !== undefined) throw notOffered(call, sought);
+  if (call.kind === projectKind && !call.session.memory.isLive(id)) await settleInstancesOf(call, id);
+  await removeObject(call, id, state.project);
 }
 
-/** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
-async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | undefined> {
-  try {
-    return await kind.delete(call.session.client, id, call);
-  } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
-    // Repeated after a reply that was lost: it was this DELETE that made it so.
-    if (error.code === "not_found" && error.sent) return { kind: "none" };
-    if (error.code === "not_found" || error.code === "unsupported") return undefined;
-    throw error;
+/** Entries of the journal for instances of this project: nothing else would ever find them. */
+async function settleInstancesOf(call: Call, project: string): Promise<void> {
+  const { journal } = call.session;
+  for (const entry of await journal.list()) {
+    const isOurs = entry.urn.includes("cloudinfra:Instance::") && JSON.parse(entry.body).project === project;
+    if (!isOurs || (entry.id !== undefined && call.session.memory.isLive(entry.id))) continue;
+    await settle({ ...call, kind: instanceKind }, { __urn: entry.urn, project }, entry);
+    await journal.remove(entry.urn, entry.key);
   }
-}
-
-/** After a DELETE that was accepted, one sweep without the object confirms. */
-async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
-  const { sightings, clock } = call.session;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    const look = await sightings.swept(sought);
-    if ("missing" in look || look.found.fields.status === "deleted") return;
-    if (remainingMs(call.deadline, clock) <= pause) {
-      throw new CloudInfraError(
-        "timeout",
-        `the service accepted the deletion, but still shows ${sought.kind.name} ${sought.id}`,
-        {
-          hint: "run the command again; `customTimeouts: { delete: … }` gives it more time",
-        },
-      );
-    }
-    await clock.sleep(pause);
-  }
-}
-
-function notOffered({ kind }: Call, { id }: Sought): CloudInfraError {
-  return new CloudInfraError(
-    "unsupported",
-    `the service offers no deletion of ${kind.name}s, and ${kind.name} ${id} is still there`,
-    {
-      hint:
-        "delete it by the service's own means and run the command again; or leave it there: " +
-        "`retainOnDelete: true` in the resource's options, or `pulumi state delete <urn>`",
-    },
-  );
 }

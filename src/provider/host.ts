@@ -20,7 +20,7 @@ export interface CheckFailure {
 
 export interface Difference {
   /** `undefined` lets the engine compare, so that it shows each property and honours its own options. */
-  changes: false | undefined;
+  changes: boolean | undefined;
   replaces: string[];
   deleteBeforeReplace: boolean;
 }

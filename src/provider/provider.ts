@@ -3,16 +3,19 @@ import { type Call, deadlineOf } from "./call";
 import { check } from "./check";
 import { create } from "./create";
 import { remove } from "./delete";
-import { diff } from "./diff";
 import { HostError, type HostProvider, InitialisationError, type Properties } from "./host";
 import type { Kind } from "./kind";
+import { noticeCheck, noticeDiff } from "./notice";
+import { PartialState } from "./partial";
 import { plain } from "./plain";
 import { Progress } from "./progress";
 import { read } from "./read";
+import { resumeUpdate } from "./resume-update";
 import type { EngineLog } from "./row-log";
+import { secretsOf } from "./secrets";
 import type { Sessions } from "./session";
 import { hiddenOf, resourceName } from "./state";
-import { NotApplied, update } from "./update";
+import { NotApplied } from "./update";
 
 const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
@@ -43,12 +46,13 @@ export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): H
       const words = inWords(error, {
         doing: `${verbs[action]} ${kind.name} "${name}"`,
         propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
-        secrets: [...secretTexts(properties), ...secretTexts(olds)],
+        secrets: secretsOf(properties, olds).texts,
       });
-      if (error instanceof NotApplied && id !== undefined) {
+      const left = leftInState(error, id);
+      if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.
-        const saved = plain({ ...error.outs, __provider: properties.__provider });
-        throw new InitialisationError(id, saved, words, error);
+        const saved = plain({ ...left.outs, __provider: properties.__provider });
+        throw new InitialisationError(left.id, saved, words, error);
       }
       throw new HostError(words, error);
     } finally {
@@ -59,24 +63,20 @@ export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): H
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
-      const { inputs, failures } = check(kind, olds, news);
+      const { inputs, failures } = check(kind, olds, news, await noticeCheck(sessions, olds, news));
       return { inputs: plain(inputs), failures };
     },
-    diff: async (_id, olds, news) => diff(kind.fields, olds, news),
+    diff: (id, olds, news) => noticeDiff(kind, sessions, log, { id, olds, news }),
     create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
     read: (id, props) => run("read", props, (call) => read(call, id, props), { id }),
-    update: (id, olds, news) => run("update", news, (call) => update(call, id, olds, news), { id, olds }),
+    update: (id, olds, news) =>
+      run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds }),
     delete: (id, props) => run("delete", props, (call) => remove(call, id, props), { id }),
   };
 }
 
-/** Every text in the secret arguments: none of them may stand in an error. */
-function secretTexts(properties: Properties): string[] {
-  const texts = (value: unknown): string[] =>
-    typeof value === "string"
-      ? [value]
-      : typeof value === "object" && value !== null
-        ? Object.values(value).flatMap(texts)
-        : [];
-  return (hiddenOf(properties).__secrets ?? []).flatMap((name) => texts(properties[name]));
+/** What a failure leaves in the state, and under which id. */
+function leftInState(error: unknown, id: string | undefined): { id: string; outs: Properties } | undefined {
+  if (error instanceof PartialState) return error;
+  return error instanceof NotApplied && id !== undefined ? { id, outs: error.outs } : undefined;
 }

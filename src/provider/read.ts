@@ -1,13 +1,14 @@
 import type { ApiObject } from "../api/client";
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { isFailure, isSuccess, type Operation } from "../operations/operation";
 import { findOrAbsent } from "./absence";
-import { type Call, requireRecordedEndpoint, soughtOf } from "./call";
-import { valuesOf } from "./create";
+import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
 import type { Properties, ReadAnswer } from "./host";
 import { outputsOf } from "./outputs";
+import { asOperation, isPlaceholder, type Pending, pendingOf } from "./pending";
 import { plain } from "./plain";
 import { hiddenInputs, hiddenOf } from "./state";
-import { asValue, compareWords } from "./words";
+import { asValue, compareWords, wordsAfter } from "./words";
 
 /**
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that drift shows and the next
@@ -15,6 +16,7 @@ import { asValue, compareWords } from "./words";
  */
 export async function read(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
   requireRecordedEndpoint(call, id, state);
+  if (isPlaceholder(id)) return readPlaceholder(call, id, state);
   const sought = soughtOf(call.kind, id, state);
   const first = await call.session.sightings.recent(sought, call);
   const object = await findOrAbsent(call, sought, first);
@@ -24,6 +26,44 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
     throw new CloudInfraError("not_found", `there is no ${call.kind.name} ${id}`);
   }
   return managed ? refreshed(call, object, state) : lookedUp(call, object, state);
+}
+
+/** A creation that was cut off: done, it has its real id; failed, it is gone; else it is as it was. */
+async function readPlaceholder(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
+  const { operation } = pendingOf(state) ?? {};
+  const unchanged = { id, props: state, inputs: inputsOf(call, state) };
+  if (operation === undefined) return unchanged;
+  const seen = await lookAt(call, operation);
+  if (seen === undefined) return unchanged;
+  if (isFailure(seen)) return {};
+  const real = isSuccess(seen) ? call.session.client.resultId(seen) : undefined;
+  if (real === undefined) return unchanged;
+  const object = await findOrAbsent(call, soughtOf(call.kind, real, state), { missing: "get" });
+  if (object === undefined) return {};
+  const values = valuesOf(call, state);
+  const words = wordsAfter(call.kind.fields, values, object.fields);
+  return {
+    id: real,
+    props: outputsOf(call, object, { hidden: state, values, words, before: {} }),
+    inputs: unchanged.inputs,
+  };
+}
+
+/** @returns `undefined` where the service does not know the operation, which says nothing about what it made */
+async function lookAt(
+  call: Call,
+  operation: NonNullable<Pending["operation"]>,
+): Promise<Operation | undefined> {
+  try {
+    return await call.session.client.operations.poll(asOperation(operation), call);
+  } catch (error) {
+    if (isCloudInfraError(error) && error.code === "not_found") return undefined;
+    throw error;
+  }
+}
+
+function inputsOf(call: Call, state: Properties): Properties {
+  return plain({ ...hiddenInputs(hiddenOf(state)), ...valuesOf(call, state) });
 }
 
 function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer {

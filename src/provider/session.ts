@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Client, createClient } from "../api/client";
+import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, openJournal } from "../journal/journal";
 import { type Clock, systemClock } from "../operations/clock";
+import { Memory } from "./memory";
 import { readSettings, type Settings } from "./settings";
 import { Sightings } from "./sightings";
 import { tokenSource } from "./tokens";
@@ -14,6 +16,7 @@ export interface Session {
   /** What creations leave on disk for the next `up`. */
   readonly journal: Journal;
   readonly clock: Clock;
+  readonly memory: Memory;
 }
 
 /** Opened by the first call that needs the service: nothing is asked for by check and diff. */
@@ -21,6 +24,8 @@ export class Sessions {
   private stack: (key: string) => string | undefined = () => undefined;
   private opened: Session | undefined;
   private configured = true;
+  /** What check and diff saw; they need no settings. */
+  readonly memory = new Memory();
 
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
@@ -47,6 +52,16 @@ export class Sessions {
     return this.opened;
   }
 
+  /** The journal, for check and diff: in a preview without settings there is none. */
+  journal(): Journal | undefined {
+    try {
+      return this.open().journal;
+    } catch (error) {
+      if (isCloudInfraError(error)) return undefined; // whoever needs the settings will say what is wrong with them
+      throw error;
+    }
+  }
+
   private openSession(settings: Settings): Session {
     const { clock, environment: env, warn } = this;
     const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir } = settings;
@@ -61,6 +76,6 @@ export class Sessions {
     });
     const sightings = new Sightings(client, clock, settings.operationTimeoutMs);
     const journal = openJournal({ endpoint: client.endpoint, dir: journalDir, env, warn });
-    return { settings, client, sightings, journal, clock };
+    return { settings, client, sightings, journal, clock, memory: this.memory };
   }
 }

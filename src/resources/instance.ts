@@ -75,7 +75,7 @@ export class Instance extends pulumi.CustomResource {
    * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` is not supported yet
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
-    const secret = { additionalSecretOutputs: ["additionalProperties"] };
+    const secret = { additionalSecretOutputs: ["additionalProperties", "__pending"] };
     super(
       resource.type,
       name,

@@ -1,5 +1,4 @@
-import type * as pulumi from "@pulumi/pulumi";
-import { CustomResource } from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
 import { type DynamicResource, resourceInputs } from "./dynamic-resource";
 
@@ -21,7 +20,7 @@ const resource: DynamicResource = {
 };
 
 /** A project of the Cloud Infrastructure Service (§2.1). Its `id` is the service's. */
-export class Project extends CustomResource {
+export class Project extends pulumi.CustomResource {
   /** Name of the project, as given or made up. */
   declare readonly name: pulumi.Output<string>;
   /** Region of the project, as given. */
@@ -37,7 +36,13 @@ export class Project extends CustomResource {
    * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` is not supported yet
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
-    super(resource.type, name, resourceInputs(resource, name, { ...args }, opts), opts);
+    const secret = { additionalSecretOutputs: ["__pending"] };
+    super(
+      resource.type,
+      name,
+      resourceInputs(resource, name, { ...args }, opts),
+      pulumi.mergeOptions(opts, secret),
+    );
     confirmOnceSaved(this, opts);
   }
 

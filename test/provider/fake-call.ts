@@ -1,6 +1,7 @@
 import { deadlineIn } from "../../src/operations/deadline";
 import type { Call } from "../../src/provider/call";
 import type { Kind } from "../../src/provider/kind";
+import { Memory } from "../../src/provider/memory";
 import { Progress } from "../../src/provider/progress";
 import { readSettings } from "../../src/provider/settings";
 import { Sightings } from "../../src/provider/sightings";
@@ -25,6 +26,7 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
       clock,
       sightings: new Sightings(client, clock, 60_000),
       journal: noJournal,
+      memory: new Memory(),
     },
     deadline: deadlineIn(60_000, clock),
     progress: new Progress({ write: async () => {} }, "reading", true),

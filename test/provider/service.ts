@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
 import type { HostProvider, Properties } from "../../src/provider/host";
@@ -36,10 +39,13 @@ export async function startService({ behaviour, config, onRequest }: ServiceOpti
     ...(onRequest && { onRequest }),
   });
   onTestFinished(() => emulator.stop());
+  const journalDir = mkdtempSync(path.join(tmpdir(), "journal-"));
+  onTestFinished(() => rmSync(journalDir, { recursive: true }));
   const anew: Service["anew"] = async (more = {}) => {
     const settings: Readonly<Record<string, string>> = {
       endpoint: emulator.endpoint,
       token: emulator.token,
+      journalDir,
       ...config,
       ...more,
     };
@@ -70,13 +76,16 @@ async function made(provider: HostProvider, news: Properties): Promise<Saved> {
   return { id, inputs, state: { ...outs, __provider: news.__provider } };
 }
 
-/** An instance in a project that somebody else made. */
-export async function madeInstance({ emulator, instances }: Service, more: Properties = {}): Promise<Saved> {
+/** An instance that an earlier run, in a process of its own, made in a project that somebody else made. */
+export async function madeInstance({ emulator, anew }: Service, more: Properties = {}): Promise<Saved> {
   const [project = emulator.addProject().id] = emulator.projects.keys();
+  const { instances } = await anew();
   return made(instances, instanceNews({ project, ...more }));
 }
 
-export function madeProject({ projects }: Service, more: Properties = {}): Promise<Saved> {
+/** A project that an earlier run made, in a process of its own. */
+export async function madeProject({ anew }: Service, more: Properties = {}): Promise<Saved> {
+  const { projects } = await anew();
   return made(projects, projectNews(more));
 }
 

@@ -34,9 +34,9 @@ afterEach(() => {
 async function left(program: () => unknown, run?: Run): Promise<string[]> {
   await registered(program, run);
   // Nothing tells when a confirmation is over: the program doesn't wait for it either.
-  const urnsLeft = async (): Promise<string[]> => (await journal.list()).map(({ urn }) => urn);
+  const urnsLeft = async (): Promise<string[]> => (await journal.list()).map(({ urn }) => urn).sort();
   let before = await urnsLeft();
-  for (let unchanged = 0; unchanged < 5; ) {
+  for (let unchanged = 0; unchanged < 50; ) {
     await new Promise((resolve) => setImmediate(resolve));
     const now = await urnsLeft();
     unchanged = now.length === before.length ? unchanged + 1 : 0;

@@ -64,7 +64,7 @@ describe("outputs", () => {
     const options = { additionalSecretOutputs: ["ipAddress"], protect: true, transformations: [look] };
     await registered(() => new Instance("web", args, options));
     expect(seen).toMatchObject({
-      additionalSecretOutputs: ["ipAddress", "additionalProperties"],
+      additionalSecretOutputs: ["ipAddress", "additionalProperties", "__pending"],
       protect: true,
     });
   });

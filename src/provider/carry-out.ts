@@ -1,0 +1,168 @@
+import type { ApiObject } from "../api/client";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
+import { asSeen, isSuccess, type Operation } from "../operations/operation";
+import { type Call, finish, waitForEnd } from "./call";
+import type { Properties } from "./host";
+import { unfinished } from "./partial";
+import { asOperation, isKeyKept, type Pending } from "./pending";
+import { creationOf, post } from "./post";
+import { seeAgain } from "./see-again";
+import { hiddenOf } from "./state";
+
+/** How a creation ended, for certain. */
+export type End =
+  | { readonly kind: "made"; readonly object: ApiObject }
+  /** Nothing was made; or, where there is an object, one that failed. */
+  | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
+  /** The key brings back a failure of the service for ever (§4.7): only another key can change it. */
+  | { readonly kind: "key spent"; readonly error: CloudInfraError };
+
+/**
+ * Carries a creation out, from wherever it is: sends it, or sends it again, or goes on waiting; then reads the result back.
+ *
+ * @param again whether an earlier process may have sent it
+ * @throws PartialState where the end is not known: the state then holds what any machine needs to go on
+ */
+export async function carryOut(call: Call, inputs: Properties, begun: Pending, again: boolean): Promise<End> {
+  let pending = begun;
+  try {
+    let operation = pending.operation && asOperation(pending.operation);
+    if (operation === undefined) {
+      const sent = await send(call, pending, again);
+      if ("kind" in sent) return sent;
+      operation = sent.operation;
+      const { id, url } = operation;
+      pending = { ...pending, operation: { id, url } };
+      await note(call, inputs, pending, { operation: { id, url } });
+    }
+    return await endOf(call, operation, inputs, again);
+  } catch (error) {
+    if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
+    throw unfinished(call, error, inputs, pending);
+  }
+}
+
+/** Keeps what was learned of a creation in the journal (M3). */
+export function note(
+  { session }: Call,
+  inputs: Properties,
+  { key }: Pending,
+  more: Parameters<typeof session.journal.note>[2],
+): Promise<void> {
+  const { __urn } = hiddenOf(inputs);
+  return __urn === undefined || key === undefined
+    ? Promise.resolve()
+    : session.journal.note(__urn, key, more);
+}
+
+async function send(call: Call, pending: Pending, again: boolean): Promise<End | { operation: Operation }> {
+  const creation = creationOf(pending);
+  if (creation === undefined || (again && !isKeyKept(pending))) throw await keyExpired(call, pending);
+  const posted = await post(call, creation, again);
+  if (posted.kind === "unsure") throw posted.error;
+  if (posted.kind === "refused") return { kind: "failed", error: posted.error };
+  if (posted.kind === "stored failure") return { kind: "key spent", error: posted.error };
+  const { accepted } = posted;
+  if (accepted.kind === "operation") return { operation: accepted.operation };
+  if (accepted.kind === "object") return { kind: "made", object: accepted.object };
+  throw new CloudInfraError(
+    "bad_reply",
+    "the service accepted the request, but named neither an operation nor an object",
+  );
+}
+
+/** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
+async function endOf(call: Call, begun: Operation, inputs: Properties, again: boolean): Promise<End> {
+  let operation: Operation;
+  try {
+    operation = await waitForEnd(call, begun);
+  } catch (error) {
+    if (again && isCloudInfraError(error) && error.code === "operation_unknown")
+      return { kind: "failed", error };
+    throw error;
+  } finally {
+    call.session.sightings.forget();
+  }
+  if (!isSuccess(operation)) return failed(call, operation, inputs);
+  try {
+    return { kind: "made", object: await readBack(call, operation, inputs) };
+  } catch (error) {
+    const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
+    if (again && isGone) return { kind: "failed", error };
+    throw error;
+  }
+}
+
+async function failed(call: Call, operation: Operation, inputs: Properties): Promise<End> {
+  const error = await finish(call, operation).then(
+    () => new CloudInfraError("operation_failed", `operation ${operation.id} failed`),
+    (reason: unknown) => reason,
+  );
+  if (!isCloudInfraError(error)) throw error;
+  const id = call.session.client.resultId(operation);
+  if (id === undefined) return { kind: "failed", error };
+  const look = await call.session.sightings.fresh(soughtFor(call, id, inputs), call);
+  return "found" in look
+    ? { kind: "failed", error: withDetails(error, { resultId: id }), object: look.found }
+    : { kind: "failed", error };
+}
+
+/** What the result's link may answer where the object can still be seen in the list. */
+const elsewhere: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
+
+/** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
+async function readBack(call: Call, operation: Operation, inputs: Properties): Promise<ApiObject> {
+  const { client, sightings } = call.session;
+  const { name } = call.kind;
+  const id = client.resultId(operation);
+  if (id === undefined) {
+    const message = `operation ${operation.id} is done, but names no ${name} as its result`;
+    throw new CloudInfraError("no_result", message, { operation: asSeen(operation) });
+  }
+  const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, is not there`;
+  const gone = new CloudInfraError("no_result", missing, { operation: asSeen(operation), resultId: id });
+  if (call.session.memory.isGone(id)) throw gone;
+  try {
+    const object = await client.readResult(operation, call);
+    sightings.getWorks(call.kind);
+    return object;
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });
+  }
+  const object = await seeAgain(call, soughtFor(call, id, inputs));
+  if (object !== undefined) return object;
+  throw gone;
+}
+
+function soughtFor({ kind }: Call, id: string, inputs: Properties) {
+  return { kind, id, project: typeof inputs.project === "string" ? inputs.project : undefined };
+}
+
+/** The service no longer tells by the key whether it made anything (§4.7): a person has to. */
+async function keyExpired(call: Call, { body = "{}" }: Pending): Promise<CloudInfraError> {
+  const { name: wanted, project } = sentFields(body);
+  const objects = await call.kind.list(call.session.client, project, call);
+  const same = objects
+    .filter(({ fields }) => wanted !== undefined && fields.name === wanted)
+    .map(({ id }) => id);
+  const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
+  const message = `a creation was cut off more than 23 hours ago, and the service may have carried it out; its list shows ${found}`;
+  return new CloudInfraError("key_expired", message, {
+    hint:
+      "nothing was made or taken. Look at the service, delete there what should not be; then `npx pulumi-cloudinfra recover --forget <urn>`, " +
+      "or `pulumi state delete <urn>` where the state has the resource, and run `pulumi up` again",
+  });
+}
+
+/** What a creation's body says, for its words and its list. */
+function sentFields(body: string): { name?: string; project?: string } {
+  const fields: unknown = JSON.parse(body);
+  const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+  const { name, project } = Object(fields);
+  return Object.fromEntries(
+    [["name", text(name)] as const, ["project", text(project)] as const].filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+}

@@ -1,0 +1,62 @@
+import type { Pending } from "./pending";
+
+/** What check and diff of this process said of one URN. */
+export interface Seen {
+  /** The last check came with old inputs, and no diff since. */
+  readonly checkedWithOlds?: boolean;
+  /** Key, id and operation of what the state holds: an entry of the journal that has one of them is no left-over. */
+  readonly key?: string | undefined;
+  readonly id?: string | undefined;
+  readonly operation?: string | undefined;
+  /** A creation that the state knows as not ended. */
+  readonly placeholder?: Pending | undefined;
+}
+
+/** What this process remembers of the resources it was asked about; gone with the process. */
+export class Memory {
+  private readonly seen = new Map<string, Seen>();
+  /** Ids that this process has named as what a resource now is, with the URN. Ids count, not URNs: there are aliases. */
+  private readonly live = new Map<string, string | undefined>();
+
+  /** Ids of objects that this process has deleted. */
+  private readonly gone = new Set<string>();
+
+  of(urn: string | undefined): Seen {
+    return (urn === undefined ? undefined : this.seen.get(urn)) ?? {};
+  }
+
+  /** A check: with old inputs it begins the look at what exists; without, what existed is about to be replaced. */
+  checked(urn: string | undefined, olds: { readonly key: string | undefined } | undefined): void {
+    if (urn === undefined) return;
+    if (olds !== undefined) this.seen.set(urn, { ...this.of(urn), checkedWithOlds: true, key: olds.key });
+    else for (const [id, owner] of this.live) if (owner === urn) this.live.delete(id);
+  }
+
+  /** A diff of what the state holds; where it came after a check and found nothing to replace, its id is live. */
+  diffed(urn: string | undefined, id: string, pending: Pending | undefined, replaces: boolean): void {
+    if (urn === undefined) return;
+    const { checkedWithOlds = false, key } = this.of(urn);
+    const placeholder = pending?.failed ? undefined : pending;
+    this.seen.set(urn, { key, id, operation: pending?.operation?.id, placeholder });
+    if (checkedWithOlds && !replaces) this.live.set(id, urn);
+  }
+
+  /** Returned by create: that is what the resource now is. */
+  made(urn: string | undefined, id: string): void {
+    this.live.set(id, urn);
+    if (urn !== undefined) this.seen.set(urn, { id });
+  }
+
+  deleted(id: string): void {
+    this.gone.add(id);
+  }
+
+  isGone(id: string): boolean {
+    return this.gone.has(id);
+  }
+
+  /** A live object is never deleted, whatever it is that asks. */
+  isLive(id: string): boolean {
+    return this.live.has(id);
+  }
+}

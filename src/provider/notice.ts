@@ -1,0 +1,65 @@
+import { diff } from "./diff";
+import type { Difference, Properties } from "./host";
+import type { Kind } from "./kind";
+import { isHeld } from "./left-over";
+import { isPlaceholder, pendingOf } from "./pending";
+import type { EngineLog } from "./row-log";
+import type { Sessions } from "./session";
+import { hiddenOf } from "./state";
+
+/**
+ * What a check tells this process about a resource.
+ *
+ * @returns the key of a creation that was cut off, where the create that follows will go on with it
+ */
+export async function noticeCheck(
+  sessions: Sessions,
+  olds: Properties,
+  news: Properties,
+): Promise<string | undefined> {
+  const { __urn: urn } = hiddenOf(news);
+  if (urn === undefined) return undefined;
+  const { memory } = sessions;
+  const { __key: key } = hiddenOf(olds);
+  const exists = Object.keys(olds).length > 0;
+  memory.checked(urn, exists ? { key } : undefined);
+  const journal = sessions.journal();
+  const entry = await journal?.read(urn);
+  if (exists) {
+    if (entry !== undefined && entry.key === key) await journal?.remove(urn, key);
+    return undefined;
+  }
+  const { placeholder } = memory.of(urn);
+  const left = entry !== undefined && !isHeld(entry, memory.of(urn)) ? entry : undefined;
+  return (left?.at ?? 0) > (placeholder?.at ?? 0) ? left?.key : (placeholder?.key ?? left?.key);
+}
+
+/** A difference with what was cut off taken into account: a change that create, update or delete then settles. */
+export async function noticeDiff(
+  kind: Kind,
+  sessions: Sessions,
+  log: EngineLog,
+  { id, olds, news }: { id: string; olds: Properties; news: Properties },
+): Promise<Difference> {
+  const { __urn: urn } = hiddenOf(news);
+  const pending = pendingOf(olds);
+  const answer = await judged();
+  sessions.memory.diffed(urn, id, pending, answer.replaces.length > 0);
+  return answer;
+
+  async function judged(): Promise<Difference> {
+    // Created before the placeholder is deleted: the other order would lose the object where the hand-over itself is cut off.
+    const anew: Difference = { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
+    if (isPlaceholder(id)) {
+      await log.row(urn).write("its creation goes on; nothing is replaced");
+      return anew;
+    }
+    if (pending?.failed) return anew;
+    const plainly = diff(kind.fields, olds, news);
+    if (plainly.changes !== false || urn === undefined) return plainly;
+    const entry = await sessions.journal()?.read(urn);
+    const { __key: key } = hiddenOf(olds);
+    const isLeft = entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id });
+    return isLeft ? { ...plainly, changes: true } : plainly;
+  }
+}

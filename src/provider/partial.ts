@@ -1,0 +1,68 @@
+import { CloudInfraError, type ErrorDetails } from "../diagnostics/error";
+import { type Call, valuesOf } from "./call";
+import type { Properties } from "./host";
+import { type Pending, placeholderId } from "./pending";
+import { plain } from "./plain";
+import { hiddenInputs, hiddenOf } from "./state";
+
+/** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
+export class PartialState extends CloudInfraError {
+  constructor(
+    error: CloudInfraError,
+    readonly id: string,
+    readonly outs: Properties,
+    hint: string,
+  ) {
+    super(error.code, error.summary, { ...detailsOf(error), hint, cause: error });
+  }
+}
+
+/** The state of a creation that is not known to have ended; under the object's id, where that is known. */
+export function unfinished(
+  call: Call,
+  error: CloudInfraError,
+  inputs: Properties,
+  pending: Pending,
+): PartialState {
+  const known = error.resultId;
+  const outs = plain({
+    ...valuesOf(call, inputs),
+    ...hiddenInputs(hiddenOf(inputs)),
+    __endpoint: call.session.client.endpoint,
+    __pending: pending,
+  });
+  const what = pending.operation
+    ? `operation ${pending.operation.id} goes on at the service`
+    : "the request may have been carried out";
+  const hint = `${what}, and is kept in the state: run \`pulumi up\` again, on any machine; it goes on where this ended and makes nothing twice`;
+  return new PartialState(error, known ?? placeholderId(pending), outs, hint);
+}
+
+function detailsOf(error: CloudInfraError): ErrorDetails {
+  const {
+    problem,
+    status,
+    method,
+    path,
+    traceId,
+    attempts,
+    sent,
+    replayed,
+    operation,
+    resultId,
+    retryAfterMs,
+  } = error;
+  return {
+    problem,
+    status,
+    method,
+    path,
+    traceId,
+    attempts,
+    sent,
+    replayed,
+    operation,
+    resultId,
+    retryAfterMs,
+  };
+}

@@ -1,0 +1,45 @@
+import * as v from "valibot";
+import type { Operation } from "../operations/operation";
+import type { Properties } from "./host";
+
+const schema = v.object({
+  key: v.fallback(v.optional(v.string()), undefined),
+  body: v.fallback(v.optional(v.string()), undefined),
+  at: v.fallback(v.optional(v.number()), undefined),
+  operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
+  failed: v.fallback(v.optional(v.boolean()), undefined),
+});
+
+/**
+ * What is known of work at the service that is not known to have ended, as the state keeps it: a secret, for the body may hold
+ * secret inputs. The body is the text that was sent, because a repeated request must carry the same one.
+ */
+export type Pending = v.InferOutput<typeof schema>;
+
+export function pendingOf(state: Properties): Pending | undefined {
+  const parsed = v.safeParse(schema, state.__pending);
+  return parsed.success ? parsed.output : undefined;
+}
+
+const PREFIX = "operation/";
+
+/** The id of a resource whose object's id is not known yet. */
+export function placeholderId({ operation, key }: Pending): string {
+  return `${PREFIX}${operation?.id ?? `key-${key}`}`;
+}
+
+export function isPlaceholder(id: string): boolean {
+  return id.startsWith(PREFIX);
+}
+
+/** An operation of an earlier process, to be polled. */
+export function asOperation({ id, url }: { id: string; url: string }): Operation {
+  return { id, url, status: "pending" };
+}
+
+const KEY_KEPT_MS = 23 * 3_600_000;
+
+/** Whether the service still answers this key with its first reply: 24 hours (§4.7), less one for clocks that differ. */
+export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
+  return at !== undefined && now - at < KEY_KEPT_MS;
+}

@@ -1,0 +1,72 @@
+import type { Accepted } from "../api/client";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { remainingMs } from "../operations/deadline";
+import { findOrAbsent } from "./absence";
+import { type Call, finish, soughtOf } from "./call";
+import type { Sought } from "./sightings";
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 15_000;
+
+/**
+ * Deletes an object and makes sure of it. The specification does not show DELETE (§4.8): where the service does not offer
+ * it, an object that is gone all the same is a success, and one that is there an error. An object that this process knows as
+ * what a resource now is stays, whoever asks.
+ */
+export async function removeObject(call: Call, id: string, project: unknown): Promise<void> {
+  if (call.session.memory.isLive(id)) return;
+  const sought = soughtOf(call.kind, id, { project });
+  const accepted = await tryDelete(call, sought).finally(() => call.session.sightings.forget());
+  if (accepted !== undefined) {
+    if (accepted.kind === "operation") await finish(call, accepted.operation);
+    await waitUntilGone(call, sought);
+    call.session.memory.deleted(id);
+    return;
+  }
+  const first = await call.session.sightings.fresh(sought, call);
+  if ((await findOrAbsent(call, sought, first)) !== undefined) throw notOffered(call, sought);
+}
+
+/** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
+async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | undefined> {
+  try {
+    return await kind.delete(call.session.client, id, call);
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    // Repeated after a reply that was lost: it was this DELETE that made it so.
+    if (error.code === "not_found" && error.sent) return { kind: "none" };
+    if (error.code === "not_found" || error.code === "unsupported") return undefined;
+    throw error;
+  }
+}
+
+/** After a DELETE that was accepted, one sweep without the object confirms. */
+async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
+  const { sightings, clock } = call.session;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    const look = await sightings.swept(sought);
+    if ("missing" in look || look.found.fields.status === "deleted") return;
+    if (remainingMs(call.deadline, clock) <= pause) {
+      throw new CloudInfraError(
+        "timeout",
+        `the service accepted the deletion, but still shows ${sought.kind.name} ${sought.id}`,
+        {
+          hint: "run the command again; `customTimeouts: { delete: … }` gives it more time",
+        },
+      );
+    }
+    await clock.sleep(pause);
+  }
+}
+
+function notOffered({ kind }: Call, { id }: Sought): CloudInfraError {
+  return new CloudInfraError(
+    "unsupported",
+    `the service offers no deletion of ${kind.name}s, and ${kind.name} ${id} is still there`,
+    {
+      hint:
+        "delete it by the service's own means and run the command again; or leave it there: " +
+        "`retainOnDelete: true` in the resource's options, or `pulumi state delete <urn>`",
+    },
+  );
+}

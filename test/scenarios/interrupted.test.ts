@@ -1,0 +1,159 @@
+import { expect, it } from "vitest";
+import { expectConverged, expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import type { RunResult } from "../harness/engine";
+import { type Scenario, withStack } from "../harness/scenario";
+import { stateOf, statesOf } from "../harness/state";
+
+const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): string => `
+  const project = new Project("p", { region: "eu-1" });
+  const args = { project: project.id, image: "ubuntu", flavor: "small", network: "n" };
+  new Instance("web", { ...args, ${args} }, { ${options} });
+`;
+
+const LONG_MS = 600_000;
+const INSTANCE = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Instance::web";
+
+function errors(result: RunResult): string {
+  expect(result.ok, result.output).toBe(false);
+  return result.diagnostics.map(({ message }) => message).join("\n");
+}
+
+/** An `up` whose instance was accepted and is not made in time. */
+async function cutOff({ stack, emulator }: Scenario): Promise<void> {
+  const error = errors(await stack.run("up"));
+  expect(error).toMatch(/operation op-[0-9a-f]+ is not over after/);
+  expect(error).toMatch(/run `pulumi up` again, on any machine/);
+  expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\/op-/);
+  emulator.behaviour.operationMs = 100;
+}
+
+/** The service holds one instance, and the state knows it. */
+async function expectOne({ stack, emulator }: Scenario): Promise<string> {
+  const [id = "", ...others] = emulator.instances.keys();
+  expect(others).toEqual([]);
+  expect(statesOf(await stack.deployment(), "web").map((resource) => resource.id)).toEqual([id]);
+  await expectConverged({ stack, emulator });
+  return id;
+}
+
+describeOnEngines("a creation that was cut off after the service accepted it", (engine) => {
+  const options = { program: program(), behaviour: { operationMs: LONG_MS } };
+
+  it("goes on with the next up, which makes nothing twice, on this machine and on another", async () => {
+    await withStack(engine, options, async (scenario) => {
+      const { stack, emulator } = scenario;
+      await cutOff(scenario);
+      const preview = expectOk(await stack.run("preview"));
+      expect(preview.diagnostics.map(({ message }) => message).join("\n") + preview.output).toMatch(
+        /its creation goes on/,
+      );
+      emulator.finishOperations();
+      expectOk(await stack.run("up", { env: { CLOUDINFRA_JOURNAL_DIR: "another-machine" } }));
+      const posts = emulator.requests.filter(
+        ({ method, path }) => method === "POST" && path === "/v1/instances",
+      );
+      expect(posts).toHaveLength(1);
+      await expectOne(scenario);
+      expectOk(await stack.run("destroy"));
+      expect(emulator.instances.size).toBe(0);
+    });
+  });
+
+  it("and is cut off again, with changed arguments in between, still ends with one object as it is wanted", async () => {
+    await withStack(engine, options, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      await cutOff(scenario);
+      emulator.behaviour.operationMs = LONG_MS;
+      await cutOff(scenario);
+      emulator.finishOperations();
+      write(program('flavor: "large"'));
+      expectOk(await stack.run("up"));
+      const id = await expectOne(scenario);
+      expect(emulator.instances.get(id)?.fields.flavor).toBe("large");
+    });
+    await withStack(engine, options, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      await cutOff(scenario);
+      emulator.finishOperations();
+      write(program('image: "debian"'));
+      expectOk(await stack.run("up"));
+      const id = await expectOne(scenario);
+      expect(emulator.instances.get(id)?.fields.image).toBe("debian");
+    });
+  });
+
+  it("is found by a refresh once it is done, and taken out of the state where it failed", async () => {
+    await withStack(engine, options, async (scenario) => {
+      const { stack, emulator } = scenario;
+      await cutOff(scenario);
+      expectOk(await stack.run("refresh"));
+      expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\//);
+      emulator.finishOperations();
+      expectOk(await stack.run("refresh"));
+      expect(stateOf(await stack.deployment(), "web").id).toMatch(/^ins-/);
+      expectOk(await stack.run("up"));
+      await expectOne(scenario);
+    });
+  });
+
+  it("whose operation then fails is made anew by the next up", async () => {
+    await withStack(engine, options, async (scenario) => {
+      const { stack, emulator } = scenario;
+      emulator.failNextOperation({ kind: "create" });
+      await cutOff(scenario);
+      emulator.finishOperations();
+      expectOk(await stack.run("up"));
+      await expectOne(scenario);
+    });
+  });
+
+  it.each(["destroy", "removed from the program", "destroy with refresh"])(
+    "leaves nothing at the service: %s",
+    async (how) => {
+      await withStack(engine, options, async (scenario) => {
+        const { stack, emulator, write } = scenario;
+        await cutOff(scenario);
+        emulator.finishOperations();
+        if (how === "removed from the program") write('new Project("p", { region: "eu-1" });');
+        const command = how === "removed from the program" ? "up" : "destroy";
+        expectOk(await stack.run(command, { refresh: how === "destroy with refresh" }));
+        expect(emulator.instances.size).toBe(0);
+        expect(statesOf(await stack.deployment(), "web")).toEqual([]);
+      });
+    },
+  );
+
+  it("survives a targeted replacement with one object", async () => {
+    await withStack(engine, options, async (scenario) => {
+      const { stack, emulator } = scenario;
+      await cutOff(scenario);
+      emulator.finishOperations();
+      expectOk(await stack.run("up", { targetReplace: [INSTANCE] }));
+      await expectOne(scenario);
+    });
+  });
+});
+
+describeOnEngines("a creation whose answer was lost", (engine) => {
+  it("is repeated with the same key and body by the next up, on any machine, and nothing is made twice", async () => {
+    await withStack(engine, { program: program() }, async (scenario) => {
+      const { stack, emulator } = scenario;
+      const lost = emulator.fail({
+        method: "POST",
+        path: "/v1/instances",
+        kind: "lost-reply",
+        times: Number.POSITIVE_INFINITY,
+      });
+      expect(errors(await stack.run("up"))).toMatch(/the request may have been carried out/);
+      expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\/key-/);
+      lost.off();
+      expectOk(await stack.run("up", { env: { CLOUDINFRA_JOURNAL_DIR: "another-machine" } }));
+      const keys = emulator.requests.filter(
+        ({ method, path }) => method === "POST" && path === "/v1/instances",
+      );
+      expect(new Set(keys.map(({ headers, body }) => `${headers["idempotency-key"]} ${body}`)).size).toBe(1);
+      await expectOne(scenario);
+    });
+  });
+});
