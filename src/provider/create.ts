@@ -13,8 +13,6 @@ import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 import { wordsAfter } from "./words";
 
-export { valuesOf } from "./call";
-
 /** What create answers. */
 interface Created {
   readonly id: string;

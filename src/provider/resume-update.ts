@@ -42,6 +42,8 @@ async function finished(call: Call, id: string, olds: Properties, pending: Pendi
   const sought = soughtOf(call.kind, id, olds);
   const error = await failureOf(call, id, olds, pending);
   sightings.forget();
+  // An update's operation: what the state has is what was, and its revision keeps others' changes safe.
+  if (pending.key === undefined) return { ...olds, __pending: undefined };
   const first = await sightings.fresh(sought, call);
   const look = "found" in first ? first : await sightings.second(sought, first, call);
   if ("missing" in look) {

@@ -1,8 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { remainingMs } from "../operations/deadline";
-import type { Call } from "./call";
+import { type Call, valuesOf } from "./call";
 import { isThere, isToChange, type Side, sidesOf } from "./conflict";
-import { valuesOf } from "./create";
 import { type Field, sameValue } from "./fields";
 import type { Properties } from "./host";
 import { outputsOf } from "./outputs";

@@ -1,8 +1,10 @@
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import type { Operation } from "../operations/operation";
 import { type Call, finish, requireRecordedEndpoint } from "./call";
 import { changedFields } from "./diff";
 import type { Field } from "./fields";
 import type { Properties } from "./host";
+import { PartialState } from "./partial";
 import { present } from "./present";
 import { outputsAfter, readBack } from "./update-outcome";
 import { type Change, write } from "./update-write";
@@ -28,12 +30,26 @@ export async function update(
   }
   const written = await write(call, change, current);
   if (written.kind === "accepted" && written.accepted.kind === "operation") {
-    await finish(call, written.accepted.operation).finally(() => call.session.sightings.forget());
+    await finishOrKeep(call, change, written.accepted.operation);
   }
   const outcome = await readBack(call, change, written);
   const outs = outputsAfter(call, change, outcome);
   if (outcome.unmade.length > 0) throw new NotApplied(outcome.unmade, outs);
   return { outs };
+}
+
+/** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
+async function finishOrKeep(call: Call, { id, olds }: Change, operation: Operation): Promise<void> {
+  try {
+    await finish(call, operation);
+  } catch (error) {
+    if (!isCloudInfraError(error) || error.code === "operation_failed") throw error;
+    const pending = { operation: { id: operation.id, url: operation.url } };
+    const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
+    throw new PartialState(error, id, { ...olds, __pending: pending }, hint);
+  } finally {
+    call.session.sightings.forget();
+  }
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */

@@ -157,3 +157,23 @@ describeOnEngines("a creation whose answer was lost", (engine) => {
     });
   });
 });
+
+describeOnEngines("an update that was cut off after the service accepted it", (engine) => {
+  it("is waited for by the next up, and then is as the program wants it", async () => {
+    const behaviour = { putReply: 202, operationMs: 100 } as const;
+    const source = (flavor: string): string =>
+      program(`flavor: "${flavor}"`, 'customTimeouts: { update: "1500ms" }');
+    await withStack(engine, { program: source("small"), behaviour }, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      expectOk(await stack.run("up"));
+      emulator.behaviour.operationMs = LONG_MS;
+      write(source("large"));
+      expect(errors(await stack.run("up"))).toMatch(/goes on at the service/);
+      emulator.behaviour.operationMs = 100;
+      emulator.finishOperations();
+      expectOk(await stack.run("up"));
+      const id = await expectOne(scenario);
+      expect(emulator.instances.get(id)?.fields.flavor).toBe("large");
+    });
+  });
+});
