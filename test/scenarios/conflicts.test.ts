@@ -1,0 +1,129 @@
+import { expect, it } from "vitest";
+import { expectConverged, expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import type { RunResult } from "../harness/engine";
+import { type Scenario, withStack } from "../harness/scenario";
+import { inClear, stateOf } from "../harness/state";
+
+const program = (args: string): string => `
+  const project = new Project("p", { region: "eu-1" });
+  new Instance("web", { project: project.id, image: "ubuntu", network: "n", labels: { team: "web" }, ${args} });
+`;
+const small = program('flavor: "small"');
+const large = program('flavor: "large"');
+
+/** A stack with one instance, and its id. */
+async function withInstance(scenario: Scenario, body: (id: string) => Promise<void>): Promise<void> {
+  expectOk(await scenario.stack.run("up"));
+  await body(stateOf(await scenario.stack.deployment(), "web").id ?? "");
+}
+
+/** What stands in the instance's row. */
+function errorOf(result: RunResult): string {
+  expect(result.ok).toBe(false);
+  return result.diagnostics
+    .filter(({ severity, urn }) => severity === "error" && urn?.endsWith("::web"))
+    .map(({ message }) => message)
+    .join("\n");
+}
+
+describeOnEngines("an update of what somebody else has changed", (engine) => {
+  it("is refused with state, service and program beside each other; a refresh and an up put it right", async () => {
+    await withStack(engine, { program: small }, async (scenario) => {
+      await withInstance(scenario, async (id) => {
+        const { stack, emulator, write } = scenario;
+        emulator.edit(id, { network: "theirs", labels: { team: "theirs", owner: "ops" } });
+        const theirs = structuredClone(emulator.instances.get(id)?.fields);
+        write(large);
+        for (const _ of [1, 2]) {
+          const error = errorOf(await stack.run("up"));
+          expect(error).toContain(`somebody else changed network, labels.team of instance ${id}`);
+          expect(
+            error
+              .split("\n")
+              .slice(1, 5)
+              .map((line) => line.trim()),
+          ).toEqual([
+            "property     in your state  now at the service  desired",
+            "flavor       small          small               large",
+            "network      n              theirs              n",
+            "labels.team  web            theirs              web",
+          ]);
+          expect(error).toMatch(/revision_mismatch \(412\)/);
+          expect(error).toMatch(/hint: nothing was overwritten\. `pulumi refresh`/);
+          expect(emulator.instances.get(id)?.fields).toEqual(theirs);
+        }
+        expectOk(await stack.run("refresh"));
+        expectOk(await stack.run("up"));
+        expect(emulator.instances.get(id)?.fields).toMatchObject({
+          ...{ network: "n", flavor: "large", labels: { team: "web", owner: "ops" } },
+        });
+        await expectConverged(scenario);
+      });
+    });
+  });
+
+  it("goes through, and keeps their work, where it is none of the program's", async () => {
+    await withStack(engine, { program: small }, async (scenario) => {
+      await withInstance(scenario, async (id) => {
+        const { stack, emulator, write } = scenario;
+        emulator.edit(id, { status: "stopped", labels: { team: "web", owner: "ops" }, backup: "daily" });
+        write(large);
+        expectOk(await stack.run("up"));
+        expect(emulator.instances.get(id)?.fields).toMatchObject({
+          ...{ flavor: "large", backup: "daily", labels: { team: "web", owner: "ops" } },
+        });
+        await expectConverged(scenario);
+        expectOk(await stack.run("refresh"));
+        await expectConverged(scenario);
+      });
+    });
+  });
+
+  it("goes through where they have made the same change", async () => {
+    await withStack(engine, { program: small }, async (scenario) => {
+      await withInstance(scenario, async (id) => {
+        const { stack, emulator, write } = scenario;
+        emulator.edit(id, { flavor: "large" });
+        write(large);
+        expectOk(await stack.run("up"));
+        await expectConverged(scenario);
+      });
+    });
+  });
+
+  it("shows no secret", async () => {
+    const secret = (flavor: string): string => program(`flavor: pulumi.secret("${flavor}")`);
+    await withStack(engine, { program: secret("hush-1") }, async (scenario) => {
+      await withInstance(scenario, async (id) => {
+        const { stack, emulator, write } = scenario;
+        emulator.edit(id, { flavor: "hush-theirs" });
+        write(secret("hush-2"));
+        const result = await stack.run("up");
+        expect(errorOf(result)).toMatch(/flavor +\[secret\] +\[secret\] +\[secret\]/);
+        expect(result.output + errorOf(result)).not.toContain("hush");
+      });
+    });
+  });
+});
+
+describeOnEngines("an update whose answer is lost", (engine) => {
+  it("is found to be made, and is in the state", async () => {
+    await withStack(engine, { program: small }, async (scenario) => {
+      await withInstance(scenario, async (id) => {
+        const { stack, emulator, write } = scenario;
+        emulator.fail({ method: "PUT", kind: "lost-reply" });
+        write(large);
+        expectOk(await stack.run("up"));
+        expect(
+          emulator.requests.filter(({ method }) => method === "PUT").map(({ status }) => status),
+        ).toEqual([0, 412]);
+        expect(inClear(stateOf(await stack.deployment(), "web").outputs)).toMatchObject({
+          flavor: "large",
+          revision: emulator.instances.get(id)?.revision,
+        });
+        await expectConverged(scenario);
+      });
+    });
+  });
+});
