@@ -17,6 +17,13 @@ const commands = new Map<string, Entry>([
       load: async () => (await import("./emulator.js")).emulator,
     },
   ],
+  [
+    "recover",
+    {
+      summary: "note the creations that an `up` on another machine left unfinished, before the next `up`",
+      load: async () => (await import("./recover.js")).recover,
+    },
+  ],
 ]);
 
 async function main([name, ...args]: readonly string[]): Promise<number> {

@@ -1,0 +1,76 @@
+import { parseEndpoint } from "../api/endpoint";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { openJournal } from "../journal/journal";
+import type { Command } from "./command";
+import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
+import { howToClear } from "./recover/clear";
+import { pendingCreations } from "./recover/creations";
+import { parseExport } from "./recover/deployment";
+import { forgetNote } from "./recover/forget";
+import { noteCreations } from "./recover/note";
+import { programFolder } from "./recover/program-folder";
+import { stackExport } from "./recover/stack-export";
+import { storedSettings } from "./recover/stored-settings";
+import { strayNotes } from "./recover/stray-notes";
+
+/**
+ * `npx pulumi-cloudinfra recover`: the journal for machines that did not make the last `up`. Notes what the stack has as
+ * pending, so that the next `up` goes on with it.
+ */
+export const recover: Command = {
+  async run(args) {
+    const parsed = parseRecoverArgs(args);
+    if ("error" in parsed) {
+      console.error(`${parsed.error}\n"pulumi-cloudinfra recover --help" lists the options.`);
+      return 2;
+    }
+    if (parsed.help) {
+      console.log(help());
+      return 0;
+    }
+    try {
+      return (await recoverStack(parsed)) ? 0 : 1;
+    } catch (error) {
+      if (!isCloudInfraError(error)) throw error;
+      console.error(`recover failed: ${error.summary}${error.hint ? `\n  hint: ${error.hint}` : ""}`);
+      return 1;
+    }
+  },
+};
+
+/** Whether all that was asked for was done. */
+async function recoverStack(args: RecoverArgs): Promise<boolean> {
+  const dir = programFolder(args.cwd);
+  const deployment = parseExport(await stackExport(args));
+  const settings = storedSettings(deployment, process.env);
+  const pending = pendingCreations(deployment, settings);
+  const endpoint = args.endpoint ?? settings.endpoint;
+  const isAsked = args.forget !== undefined || pending.cutOff.length > 0;
+  if (endpoint === undefined) {
+    if (isAsked) throw noEndpoint();
+    console.log(NOTHING);
+    return true;
+  }
+  const journal = openJournal({
+    endpoint: parseEndpoint(endpoint, { allowHttp: true }).base, // nothing is sent there
+    dir: settings.journalDir,
+    cwd: dir,
+    env: process.env,
+    warn: console.error,
+  });
+  if (args.forget !== undefined) return forgetNote(journal, args.forget, deployment, pending, args);
+  const allNoted = await noteCreations(journal, pending, args);
+  const strays = await strayNotes(journal, deployment);
+  if (pending.cutOff.length + strays.length === 0) console.log(NOTHING);
+  for (const stray of strays) console.log(stray);
+  if (pending.cutOff.length + pending.held > 0) console.log(howToClear(deployment));
+  return allNoted;
+}
+
+const NOTHING = "nothing to recover";
+
+function noEndpoint(): CloudInfraError {
+  return new CloudInfraError("config_missing", "the stack does not tell the address of the service", {
+    hint: "name it with --endpoint, or the variable CLOUDINFRA_ENDPOINT",
+  });
+}

@@ -1,0 +1,86 @@
+import { validate } from "uuid";
+import * as v from "valibot";
+import type { Begun } from "../../journal/journal";
+import { creationBody } from "../../provider/body";
+import type { Properties } from "../../provider/host";
+import { instanceKind, type Kind, projectKind } from "../../provider/kind";
+import { hiddenOf, resourceName } from "../../provider/state";
+import { beganNoEarlierThan } from "./began";
+import { type Deployment, inClear, type Resource } from "./deployment";
+import type { StoredSettings } from "./stored-settings";
+
+const kinds: ReadonlyMap<string, Kind> = new Map([
+  ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],
+  ["pulumi-nodejs:dynamic/cloudinfra:Instance", instanceKind],
+]);
+
+/** A creation that was cut off and that the state knows nothing of. */
+export interface CutOff {
+  /** `instance "web"`. */
+  readonly what: string;
+  readonly urn: string;
+  /** What to note of it; undefined where the state does not tell enough. */
+  readonly begun: Begun | undefined;
+}
+
+export interface PendingCreations {
+  /** Those to note, the latest first. */
+  readonly cutOff: readonly CutOff[];
+  /** How many there are that the state holds meanwhile, under the same key. */
+  readonly held: number;
+}
+
+/**
+ * Sorts the creations of ours that the stack has as pending . Their keys and checked inputs are there since
+ * before the request was made.
+ *
+ * @throws CloudInfraError `input_invalid` where secrets are hidden
+ */
+export function pendingCreations(deployment: Deployment, settings: StoredSettings): PendingCreations {
+  const held = heldKeys(deployment);
+  const pending = deployment.pending_operations.flatMap(({ type, resource }) => {
+    const kind = type === "creating" ? kinds.get(resource.type) : undefined;
+    return kind ? [{ kind, urn: resource.urn, inputs: propertiesInClear(resource.inputs) }] : [];
+  });
+  const isHeld = ({ inputs }: { inputs: Properties }): boolean => held.has(hiddenOf(inputs).__key ?? "");
+  const cutOff = pending
+    .filter((creation) => !isHeld(creation))
+    .map(({ kind, urn, inputs }) => {
+      const hidden = hiddenOf(inputs);
+      const at = beganNoEarlierThan(deployment, hidden, settings);
+      // The provider knows a resource by this input, for it is not told the URN.
+      const named = { ...hidden, __urn: hidden.__urn ?? urn };
+      const what = `${kind.name} "${resourceName(named)}"`;
+      return { what, urn: named.__urn, begun: begun(kind, named, inputs, at) };
+    });
+  return { cutOff: cutOff.sort(byTimeLatestFirst), held: pending.filter(isHeld).length };
+}
+
+function begun(
+  kind: Kind,
+  { __urn: urn, __key: key }: { __urn: string; __key?: string | undefined },
+  inputs: Properties,
+  at: number,
+): Begun | undefined {
+  const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
+  if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
+  return { urn, key, body: creationBody(kind.fields, inputs), at, recovered: true };
+}
+
+const byTimeLatestFirst = (one: CutOff, other: CutOff): number =>
+  (other.begun?.at ?? 0) - (one.begun?.at ?? 0);
+
+/** The keys of creations that the state knows the outcome of, or knows to be unfinished. */
+function heldKeys({ resources }: Deployment): ReadonlySet<string> {
+  return new Set(resources.filter(({ type }) => kinds.has(type)).flatMap(keysOf));
+}
+
+function keysOf({ inputs, outputs }: Resource): string[] {
+  const pending = v.safeParse(v.object({ key: v.string() }), inClear(outputs.__pending));
+  const keys = [inputs, outputs].map(({ __key }) => hiddenOf({ __key: inClear(__key) }).__key);
+  return [...keys, pending.success ? pending.output.key : undefined].filter((key) => key !== undefined);
+}
+
+function propertiesInClear(properties: Properties): Properties {
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, inClear(value)]));
+}

@@ -1,0 +1,80 @@
+import * as v from "valibot";
+import { CloudInfraError } from "../../diagnostics/error";
+
+const properties = v.nullish(v.record(v.string(), v.unknown()), {});
+
+const resource = v.object({ urn: v.string(), type: v.string(), inputs: properties, outputs: properties });
+
+const exported = v.object({
+  version: v.number(),
+  deployment: v.object({
+    manifest: v.nullish(v.object({ time: v.nullish(v.string()) })),
+    resources: v.nullish(v.array(resource), []),
+    pending_operations: v.nullish(v.array(v.object({ type: v.string(), resource })), []),
+  }),
+});
+
+/** What a stack's export tells of the stack, as far as it matters here. Values may be wrapped secrets: see `inClear`. */
+export type Deployment = v.InferOutput<typeof exported>["deployment"];
+export type Resource = v.InferOutput<typeof resource>;
+
+/** 4 is written where a newer feature is used, such as a tainted resource; what is read here is the same in both. */
+const VERSIONS: readonly unknown[] = [3, 4];
+
+const HINT = "it must be what `pulumi stack export --show-secrets` writes, whole";
+
+/**
+ * Reads a stack's export. No message says what stands in it, for it holds secrets.
+ *
+ * @throws CloudInfraError `input_invalid`
+ */
+export function parseExport(text: string): Deployment {
+  const json = parseJson(text);
+  const { success, output } = v.safeParse(v.object({ version: v.unknown() }), json);
+  if (success && typeof output.version === "number" && !VERSIONS.includes(output.version)) {
+    throw new CloudInfraError(
+      "input_invalid",
+      `the stack's export has version ${output.version}; this package reads versions ${VERSIONS.join(" and ")}`,
+      { hint: "export it with another version of Pulumi, or look for a newer version of pulumi-cloudinfra" },
+    );
+  }
+  const parsed = v.safeParse(exported, json);
+  if (parsed.success) return parsed.output.deployment;
+  const where = v.getDotPath(parsed.issues[0]);
+  throw new CloudInfraError(
+    "input_invalid",
+    `this is no stack's export${where === null ? "" : `: look at ${where}`}`,
+    { hint: HINT },
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own words quote the text.
+    throw new CloudInfraError("input_invalid", "the stack's export is damaged or cut off: it is no JSON", {
+      hint: HINT,
+    });
+  }
+}
+
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const secret = v.object({ [SIGNATURE]: v.literal("1b47061264138c4ac30d75fd1eb44270") });
+
+/**
+ * A value of the state with its secrets in clear.
+ *
+ * @throws CloudInfraError `input_invalid` where the export has them encrypted
+ */
+export function inClear(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inClear);
+  if (typeof value !== "object" || value === null) return value;
+  if (!v.is(secret, value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inClear(inner)]));
+  }
+  if ("plaintext" in value && typeof value.plaintext === "string") return inClear(parseJson(value.plaintext));
+  throw new CloudInfraError("input_invalid", "the stack's export hides its secrets", {
+    hint: "a creation can only be repeated with the same values: `pulumi stack export --show-secrets`",
+  });
+}

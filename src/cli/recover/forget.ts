@@ -1,0 +1,32 @@
+import type { Journal } from "../../journal/journal";
+import { howToClear } from "./clear";
+import type { PendingCreations } from "./creations";
+import type { Deployment } from "./deployment";
+
+/**
+ * Drops the note of a creation, and says so.
+ *
+ * @returns whether it is gone, or would be; not where there was none
+ */
+export async function forgetNote(
+  journal: Journal,
+  urn: string,
+  deployment: Deployment,
+  { cutOff }: PendingCreations,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<boolean> {
+  const find = async () => (await journal.list()).find((entry) => entry.urn === urn);
+  const noted = await find();
+  if (noted === undefined) {
+    console.error(`no creation of ${urn} is noted here`);
+    return false;
+  }
+  if (!dryRun) await journal.remove(urn, noted.key);
+  if (!dryRun && (await find()) !== undefined) return false; // the journal has said why
+  console.log(
+    `${dryRun ? "this would be" : "this is"} forgotten: ${urn}\n` +
+      "The next `pulumi up` makes the object anew. Look at the service: one that was made before is yours to delete.",
+  );
+  if (cutOff.some(({ begun }) => begun?.key === noted.key)) console.log(howToClear(deployment));
+  return true;
+}

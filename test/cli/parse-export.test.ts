@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { parseExport } from "../../src/cli/recover/deployment";
+import { exported, TOKEN } from "./exports";
+
+const text = JSON.stringify(exported());
+
+it("an export of version 4, which newer features have, is read like one of version 3", () => {
+  const newer = { ...exported(), version: 4, features: ["taint"] };
+  expect(parseExport(JSON.stringify(newer))).toEqual(parseExport(text));
+});
+
+it("an export without resources and pending operations is one of an empty stack", () => {
+  const empty = { resources: [], pending_operations: [] };
+  expect(parseExport('{"version":3,"deployment":{}}')).toMatchObject(empty);
+  expect(parseExport('{"version":3,"deployment":{"resources":null}}')).toMatchObject(empty);
+});
+
+it.each([
+  ["an old version", '{"version":2,"latest":{}}', "version 2; this package reads versions 3 and 4"],
+  ["a version to come", '{"version":5,"deployment":{}}', "version 5"],
+  ["damaged JSON", text.slice(0, -20), "damaged or cut off"],
+  ["nothing", "", "damaged or cut off"],
+  ["something else", "[]", "no stack's export"],
+  ["a resource without URN", '{"version":3,"deployment":{"resources":[{}]}}', "deployment.resources.0.urn"],
+])("%s is refused in words", (_, wrong, words) => {
+  expect(() => parseExport(wrong)).toThrow(words);
+});
+
+it("no refusal says what stands in the export", () => {
+  const wrongs = [`${TOKEN}{`, `{"version":3,"deployment":"${TOKEN}"}`, `"${TOKEN}"`];
+  for (const wrong of wrongs) {
+    expect(() => parseExport(wrong)).toThrow();
+    expect(() => parseExport(wrong)).not.toThrow(TOKEN);
+  }
+});

@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import {
+  creating,
+  ENDPOINT,
+  exported,
+  hiddenSecret,
+  INSTANCE,
+  instanceInputs,
+  KEY,
+  OTHER_KEY,
+  PROJECT,
+  projectInputs,
+  resource,
+  STACK_URN,
+  secret,
+  TOKEN,
+  urnOf,
+} from "./exports";
+import { machine } from "./run-recover";
+
+const WEB = urnOf(INSTANCE, "web");
+const SSH_KEY = "ssh-ed25519 AAAAnever-to-be-seen me";
+const web = creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: secret([SSH_KEY]) })));
+const killed = exported({ pending: [web, creating(resource(PROJECT, "p", projectInputs()))] });
+const CLEAR = `pulumi refresh --yes --skip-preview --clear-pending-creates --target '${STACK_URN}'`;
+
+describe("recover", () => {
+  it("notes each creation that was cut off where the provider looks for it, and tells what comes next", async () => {
+    const { dir, journal, write, recover, files } = machine();
+    const { code, stdout, stderr } = await recover(["--file", write(killed)]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain('the creation of instance "web" was cut off: it is now noted here');
+    expect(stdout).toContain('the creation of project "p" was cut off: it is now noted here');
+    expect(stdout).toContain(CLEAR);
+    expect(await journal.read(WEB)).toMatchObject({ key: KEY, dir, endpoint: ENDPOINT, recovered: true });
+    expect(await journal.read(urnOf(PROJECT, "p"))).toMatchObject({ key: OTHER_KEY });
+    expect(files()).toHaveLength(2);
+  });
+
+  it("says and stores neither the token nor, outside of the note, a secret argument", async () => {
+    const { journal, write, recover } = machine();
+    const { stdout, stderr } = await recover(["--file", write(killed)]);
+    expect(stdout + stderr).not.toMatch(/never-to-be-seen/);
+    expect(stdout + stderr).not.toMatch(/ubuntu|prj-1/);
+    const notes = JSON.stringify(await journal.list());
+    expect(notes).toContain(SSH_KEY);
+    expect(notes).not.toContain(TOKEN);
+  });
+
+  it("does the same when it is run again, and leaves a note that knows more already", async () => {
+    const { journal, write, recover } = machine();
+    const file = write(killed);
+    await recover(["--file", file]);
+    const operation = { id: "op-1", url: `${ENDPOINT}/operations/op-1` };
+    await journal.note(WEB, KEY, { operation });
+    const before = await journal.list();
+    const again = await recover(["--file", file]);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("it was noted here before") });
+    expect(await journal.list()).toEqual(before);
+    expect(before.find(({ urn }) => urn === WEB)).toMatchObject({ operation });
+  });
+
+  it("never puts one creation in the place of another of the same resource", async () => {
+    const { journal, write, recover } = machine();
+    await journal.begin({ urn: WEB, key: OTHER_KEY, body: "{}", at: 1 });
+    const { code, stdout } = await recover(["--file", write(killed)]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("another creation of it is noted here and comes first");
+    expect(await journal.read(WEB)).toMatchObject({ key: OTHER_KEY, at: 1 });
+  });
+
+  it("only tells what it would do under --dry-run", async () => {
+    const { write, recover, files } = machine();
+    const { code, stdout } = await recover(["--dry-run", "--file", write(killed)]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('instance "web" was cut off: it would be noted here');
+    expect(files()).toEqual([]);
+  });
+
+  it("is short where there is nothing, with and without an endpoint", async () => {
+    const { write, recover, files } = machine();
+    const nothing = { code: 0, stdout: "nothing to recover\n", stderr: "" };
+    expect(await recover(["--file", write(exported())])).toEqual(nothing);
+    expect(await recover(["--file", write(exported({ settings: undefined }))])).toEqual(nothing);
+    expect(files()).toEqual([]);
+  });
+
+  it("has nothing to recover where the state holds the key, but says how Pulumi forgets it", async () => {
+    const { write, recover, files } = machine();
+    const made = resource(INSTANCE, "web", instanceInputs(), { id: "ins-1" });
+    const { code, stdout } = await recover([
+      "--file",
+      write(exported({ resources: [made], pending: [web] })),
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^nothing to recover\n/);
+    expect(stdout).toContain(CLEAR);
+    expect(files()).toEqual([]);
+  });
+
+  it("fails, and says why, where a creation can't be gone on with; the others are noted", async () => {
+    const { journal, write, recover } = machine();
+    const keyless = creating(resource(INSTANCE, "old", instanceInputs({ __key: undefined })));
+    const { code, stdout } = await recover(["--file", write(exported({ pending: [keyless, web] }))]);
+    expect(code).toBe(1);
+    expect(stdout).toContain('instance "old" was cut off: the stack does not hold its key');
+    expect(await journal.list()).toMatchObject([{ urn: WEB }]);
+  });
+
+  it("fails where the journal can't be written", async () => {
+    const { write, recover } = machine();
+    const { code, stdout, stderr } = await recover(["--file", write(killed)], {
+      env: { CLOUDINFRA_JOURNAL_DIR: "Pulumi.yaml/journal" },
+    });
+    expect(code).toBe(1);
+    expect(stdout).toContain("it could not be noted");
+    expect(stderr).toContain("can't be used");
+  });
+
+  it("uses the journal and the service that the stack was last used with, before those of the environment", async () => {
+    const { journal, write, recover, files } = machine();
+    const env = { CLOUDINFRA_ENDPOINT: "https://other.example.com", CLOUDINFRA_JOURNAL_DIR: "elsewhere" };
+    const settings = { "cloudinfra:journalDir": "state/pulumi-cloudinfra/journal" };
+    await recover(["--file", write(exported({ pending: [web], settings }))], { env });
+    expect(await journal.read(WEB)).toMatchObject({ endpoint: ENDPOINT });
+    await recover(["--file", write(exported({ pending: [web], settings: undefined }))], { env });
+    expect(files()).toContainEqual(expect.stringMatching(/^elsewhere/));
+  });
+
+  it("takes the service that --endpoint names before any other, and asks for it where none is known", async () => {
+    const { journal, write, recover } = machine();
+    const unknown = write(exported({ pending: [web], settings: undefined }));
+    const { code, stderr } = await recover(["--file", unknown]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("--endpoint") });
+    const moved = exported({
+      pending: [web],
+      settings: { "cloudinfra:endpoint": "https://old.example.com" },
+    });
+    await recover(["--file", write(moved), "--endpoint", "https://api.example.com/v1/"]);
+    expect(await journal.read(WEB)).toMatchObject({ key: KEY });
+  });
+
+  it("tells of notes of this stack that the stack knows nothing of, and leaves them", async () => {
+    const { journal, write, recover } = machine();
+    const gone = urnOf(INSTANCE, "gone");
+    const ofOtherStack = gone.replace("pulumi:dev", "pulumi:prod");
+    for (const urn of [gone, ofOtherStack]) await journal.begin({ urn, key: KEY, body: "{}", at: 1 });
+    const { code, stdout } = await recover(["--file", write(exported())]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`recover --forget '${gone}'`);
+    expect(stdout).not.toContain(ofOtherStack);
+    expect(await journal.list()).toHaveLength(2);
+  });
+});
+
+describe("recover --forget", () => {
+  it("drops the note, and says how Pulumi forgets the creation too", async () => {
+    const { journal, write, recover } = machine();
+    const file = write(killed);
+    await recover(["--file", file]);
+    const told = await recover(["--file", file, "--forget", WEB, "--dry-run"]);
+    expect(told).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`this would be forgotten: ${WEB}`),
+    });
+    expect(await journal.list()).toHaveLength(2);
+    const done = await recover(["--file", file, "--forget", WEB]);
+    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining(`this is forgotten: ${WEB}`) });
+    expect(done.stdout).toContain(CLEAR);
+    expect((await journal.list()).map(({ urn }) => urn)).toEqual([urnOf(PROJECT, "p")]);
+  });
+
+  it("fails where there is no such note", async () => {
+    const { write, recover } = machine();
+    const { code, stderr } = await recover(["--file", write(killed), "--forget", "urn:x"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "no creation of urn:x is noted here\n" });
+  });
+});
+
+describe("the stack's export", () => {
+  it("is read from standard input with --file -", async () => {
+    const { journal, recover } = machine();
+    expect(await recover(["--file", "-"], { stdin: JSON.stringify(killed) })).toMatchObject({ code: 0 });
+    expect(await journal.list()).toHaveLength(2);
+  });
+
+  it("comes from the `pulumi` on the PATH, of the stack that is named, with secrets and without questions", async () => {
+    const { dir, journal, write, recover } = machine();
+    const pulumi = `
+      const [asked, wanted] = [process.argv.slice(2).join(" "), "stack export --show-secrets --non-interactive"];
+      if (!asked.startsWith(wanted) || !asked.endsWith("--stack prod")) throw new Error(asked);
+      process.stdout.write(require("node:fs").readFileSync(${JSON.stringify(write(killed))}));`;
+    expect(await recover(["--stack", "prod", "-C", dir], { pulumi })).toMatchObject({ code: 0, stderr: "" });
+    expect(await journal.list()).toHaveLength(2);
+  });
+
+  it.each([
+    ["no stack selected; please use `pulumi stack select` to choose one", "name one with --stack"],
+    ["no stack named 'nope' found", "pulumi stack ls"],
+    ["passphrase must be set with PULUMI_CONFIG_PASSPHRASE", "set the variable PULUMI_CONFIG_PASSPHRASE"],
+    ["failed to decrypt: incorrect passphrase", "another stack's passphrase"],
+    ["PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions", "pulumi login"],
+  ])("that Pulumi refuses with `%s` earns a hint", async (words, hint) => {
+    const pulumi = `console.error(${JSON.stringify(`error: ${words}`)}); process.exitCode = 1;`;
+    const { code, stdout, stderr } = await machine().recover([], { pulumi });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`\`pulumi stack export\` failed: ${words}\n  hint: `);
+    expect(stderr).toContain(hint);
+  });
+
+  it("that can't be had is told in words: no `pulumi`, no file, a damaged file, hidden secrets", async () => {
+    const { write, recover } = machine();
+    const failing = async (...args: string[]): Promise<string> => {
+      const { code, stderr } = await recover(args);
+      expect(code).toBe(1);
+      expect(stderr).not.toMatch(/^\s+at /m);
+      return stderr;
+    };
+    expect(await failing()).toContain("no `pulumi` on the PATH");
+    expect(await failing("--file", "nowhere.json")).toContain("nowhere.json");
+    expect(await failing("--file", "Pulumi.yaml")).toContain("damaged or cut off");
+    const hidden = creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: hiddenSecret })));
+    expect(await failing("--file", write(exported({ pending: [hidden] })))).toContain("--show-secrets");
+  });
+});
+
+describe("recover's command line", () => {
+  it("helps", async () => {
+    const { code, stdout } = await machine().recover(["--help"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("--dry-run") });
+  });
+
+  it.each([
+    [["--colour"], "--colour"],
+    [["prod"], "prod"],
+    [["--stack="], "--stack must not be empty"],
+    [["--stack", "dev", "--file", "x"], "can't be used together"],
+  ])("refuses %j with 2", async (args, words) => {
+    const { code, stderr } = await machine().recover(args);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
+  });
+});

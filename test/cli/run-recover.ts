@@ -1,0 +1,88 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import { type Journal, openJournal } from "../../src/journal/journal";
+import { ENDPOINT } from "./exports";
+
+const root = path.join(__dirname, "../..");
+const TSX = path.join(root, "node_modules/tsx/dist/cli.mjs");
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A program's folder with a home of its own, and the command run in it. */
+export interface Machine {
+  readonly dir: string;
+  /** The journal as the provider opens it. */
+  readonly journal: Journal;
+  /** The names of the files in the journal. */
+  files(): string[];
+  /** Writes the export to a file, and gives its name. */
+  write(exported: unknown): string;
+  recover(args: readonly string[], options?: RunOptions): Promise<Ended>;
+}
+
+export interface RunOptions {
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stands for `pulumi` on the PATH: the body of a Node program. @default there is none */
+  readonly pulumi?: string;
+}
+
+/** A machine that knows nothing of the stack yet. Gone after the test. */
+export function machine(): Machine {
+  const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-recover-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
+  writeFileSync(path.join(root, "Pulumi.yaml"), "name: app\nruntime: nodejs\n");
+  const env = { XDG_STATE_HOME: path.join(root, "state") };
+  const warn = (message: string): never => {
+    throw new Error(message);
+  };
+  const journal = openJournal({ endpoint: ENDPOINT, cwd: root, env, warn });
+  return {
+    dir: root,
+    journal,
+    files: () =>
+      readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl")),
+    write: (exported) => {
+      const file = path.join(root, "export.json");
+      writeFileSync(file, JSON.stringify(exported));
+      return file;
+    },
+    recover: (args, options = {}) => recover(root, args, { ...options, env: { ...env, ...options.env } }),
+  };
+}
+
+async function recover(cwd: string, args: readonly string[], options: RunOptions): Promise<Ended> {
+  const bin = path.join(cwd, "bin");
+  if (options.pulumi !== undefined) putPulumi(bin, options.pulumi);
+  const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI|CLOUDINFRA)_/.test(name));
+  const env = { ...Object.fromEntries(own), PATH: bin, ...options.env };
+  const child = spawn(process.execPath, [TSX, path.join(root, "src/cli/main.ts"), "recover", ...args], {
+    cwd,
+    env,
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  child.stdin.end(options.stdin ?? "");
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  return { code, stdout, stderr };
+}
+
+function putPulumi(bin: string, program: string): void {
+  const file = path.join(bin, "pulumi");
+  rmSync(bin, { recursive: true, force: true });
+  mkdirSync(bin);
+  writeFileSync(file, `#!${process.execPath}\n${program}\n`);
+  chmodSync(file, 0o755);
+}
