@@ -3,7 +3,7 @@ import { expectConverged, expectOk } from "../harness/assertions";
 import { describeOnEngines } from "../harness/describe-on-engines";
 import type { RunResult } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
-import { stateOf, statesOf } from "../harness/state";
+import { isSecret, stateOf, statesOf } from "../harness/state";
 
 const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): string => `
   const project = new Project("p", { region: "eu-1" });
@@ -24,7 +24,9 @@ async function cutOff({ stack, emulator }: Scenario): Promise<void> {
   const error = errors(await stack.run("up"));
   expect(error).toMatch(/operation op-[0-9a-f]+ is not over after/);
   expect(error).toMatch(/run `pulumi up` again, on any machine/);
-  expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\/op-/);
+  const web = stateOf(await stack.deployment(), "web");
+  expect(web.id).toMatch(/^operation\/op-/);
+  expect(isSecret(web.outputs?.__pending), "what was sent may hold secrets").toBe(true);
   emulator.behaviour.operationMs = 100;
 }
 
