@@ -129,24 +129,13 @@ export function isCloudInfraError(error: unknown): error is CloudInfraError {
 
 /** The same failure with more known about it; the original becomes the cause. */
 export function withDetails(error: CloudInfraError, details: ErrorDetails): CloudInfraError {
-  const { code, summary, problem, status, method, path, traceId, attempts, hint, lines } = error;
-  const { sent, replayed, operation, resultId, retryAfterMs } = error;
-  const known = {
-    problem,
-    status,
-    method,
-    path,
-    traceId,
-    attempts,
-    hint,
-    lines,
-    sent,
-    replayed,
-    operation,
-    resultId,
-    retryAfterMs,
-  };
-  return new CloudInfraError(code, summary, { ...known, cause: error, ...details });
+  return new CloudInfraError(error.code, error.summary, { ...detailsOf(error), cause: error, ...details });
+}
+
+/** All that is known of a failure, for another error about it. */
+export function detailsOf(error: CloudInfraError): ErrorDetails {
+  const { name: _name, code: _code, summary: _summary, ...details } = error;
+  return details;
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {

@@ -19,7 +19,7 @@ export interface Entry {
   readonly recovered?: boolean;
 }
 
-export interface NamedOperation {
+interface NamedOperation {
   readonly id: string;
   readonly url: string;
 }

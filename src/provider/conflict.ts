@@ -64,7 +64,7 @@ export const isThere = ({ field, now, isShown, desired }: Side): boolean =>
   isShown && sameValue(field, now, desired);
 
 /** The service has something that is neither what the state knows nor what the program asks for. */
-export const isMoved = (side: Side): boolean =>
+const isMoved = (side: Side): boolean =>
   side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known);
 
 /**

@@ -1,4 +1,4 @@
-import { CloudInfraError, type ErrorDetails } from "../diagnostics/error";
+import { CloudInfraError, detailsOf } from "../diagnostics/error";
 import { type Call, valuesOf } from "./call";
 import type { Properties } from "./host";
 import { type Pending, placeholderId } from "./pending";
@@ -36,33 +36,4 @@ export function unfinished(
     : "the request may have been carried out";
   const hint = `${what}, and is kept in the state: run \`pulumi up\` again, on any machine; it goes on where this ended and makes nothing twice`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
-}
-
-function detailsOf(error: CloudInfraError): ErrorDetails {
-  const {
-    problem,
-    status,
-    method,
-    path,
-    traceId,
-    attempts,
-    sent,
-    replayed,
-    operation,
-    resultId,
-    retryAfterMs,
-  } = error;
-  return {
-    problem,
-    status,
-    method,
-    path,
-    traceId,
-    attempts,
-    sent,
-    replayed,
-    operation,
-    resultId,
-    retryAfterMs,
-  };
 }
