@@ -20,7 +20,8 @@ const MOST_FAULTS = 20;
 const MOST_CAUSES = 3;
 
 /**
- * An error as text: what was done and how it ended, the error's own lines, a line for each property, the request with its trace id, and a hint.
+ * An error as text: what was done and how it ended, the error's own lines, a line for each property, the request with its
+ * trace id, and a hint.
  * Anything that is not a {@link CloudInfraError} is a bug and keeps its stack.
  */
 export function inWords(error: unknown, wording: Wording): string {

@@ -60,6 +60,43 @@ describe("an update that was carried out, though its answer was lost and its rep
   });
 
   test.each([
+    ["was there before it", "now", "lost-reply"],
+    ["came before it was refused for certain", "look", undefined],
+  ] as const)("is none where a spelling %s", async (_when, moment, fault) => {
+    const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
+    const saved = await madeInstance(service);
+    const edit = (): void => {
+      service.emulator.behaviour.extraFields = { flavor: "flv-2" };
+      service.emulator.touch(saved.id);
+    };
+    if (moment === "now") edit();
+    else service.after("GET", edit);
+    if (fault) service.emulator.fail({ method: "PUT", kind: fault });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
+  });
+
+  test("is none where an address is there that is not the one it set", async () => {
+    const service = await startRaced({ behaviour: { ipField: "public_ip" } });
+    const saved = await madeInstance(service, { publicIp: "auto" });
+    service.emulator.fail({ method: "PUT", kind: "reset" });
+    service.after("PUT", () => service.emulator.edit(saved.id, { public_ip: "198.51.100.1" }));
+    const { message } = await failureOf(service.updated(saved, { publicIp: "203.0.113.50" }));
+    expect(rowsOf(message)[0]).toContain("198.51.100.1");
+  });
+
+  test("is not taken for granted where the look says nothing about what it set", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "reset" });
+    service.after("PUT", () => service.emulator.touch(saved.id));
+    service.emulator.behaviour.extraFields = { flavor: undefined };
+    await service.updated(saved, { flavor: "m1.large" });
+    expect(service.fieldsOf(saved).flavor).toBe("m1.large");
+    expect(service.puts()).toEqual([0, 412, 200]);
+  });
+
+  test.each([
     ["flavor", { flavor: "m1.tiny" }, ["flavor", "m1.small", "m1.tiny", "m1.large"]],
     ["label", { labels: { team: "theirs" } }, ["labels.team", "web", "theirs", "ops"]],
     ["address", { public_ip: "198.51.100.1" }, ["publicIp", "203.0.113.5", "198.51.100.1", "auto"]],

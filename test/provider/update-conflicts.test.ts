@@ -53,6 +53,18 @@ describe("a state without a revision, from before the service told one", () => {
     expect(service.emulator.instances.get(saved.id)?.fields.labels).toEqual({ owner: "ops", team: "web" });
   });
 
+  test("does not stop what the program sets for the first time, whatever is there: a refresh would bring no more", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { public_ip: "203.0.113.77" });
+    const { outs } = await service.instances.update(
+      saved.id,
+      without(saved.state),
+      changed(saved, { publicIp: "auto" }),
+    );
+    expect(outs.publicIp).toBe("auto");
+  });
+
   test("is an error that names the field where somebody did", async () => {
     const service = await startService();
     const saved = await madeInstance(service);

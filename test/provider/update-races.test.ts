@@ -95,6 +95,16 @@ describe("a list that lags behind the update", () => {
   });
 });
 
+test("a revision that only the reply to the update tells is kept", async () => {
+  const service = await startRaced();
+  const saved = await madeInstance(service);
+  service.after("PUT", () => {
+    service.emulator.behaviour.revision = "none";
+  });
+  const { outs } = await service.updated(saved, { flavor: "m1.large" });
+  expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
+});
+
 test("a change that was made for some of the labels only counts as unmade", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });

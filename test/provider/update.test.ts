@@ -97,6 +97,14 @@ describe("the answer", () => {
     expect(service.emulator.requests.at(-1)?.method).toBe("GET");
   });
 
+  test("is looked at once where it shows the change", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.clearRequests();
+    await updated(service, saved, { flavor: "m1.large" });
+    expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET", "PUT", "GET"]);
+  });
+
   test.each([404, 405] as const)("is read back from the list where GET answers %d", async (getObject) => {
     const service = await startService({ behaviour: { getObject } });
     const saved = await madeInstance(service);
