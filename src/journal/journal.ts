@@ -115,7 +115,8 @@ class FileJournal implements Journal {
       where = ` in ${folder}`;
       return await inTime(work(folder));
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const message = error instanceof Error ? error.message : String(error);
+      const why = message.replace(/, \w+ '.*/s, ""); // without the call and the file that it was about
       this.warnOnce(
         "unusable",
         `the journal of creations${where} can't be used (${why}). Creations go on without it, but one that is killed ` +

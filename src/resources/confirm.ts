@@ -12,9 +12,10 @@ export function confirmOnceSaved(
   const isLookedUp = options.id !== undefined;
   if (isLookedUp || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
   const dir = journalDir();
-  pulumi.all([resource.urn, resource.id]).apply(([urn, id]) => {
+  const confirmed = pulumi.all([resource.urn, resource.id]).apply(([urn, id]) => {
     if (id) void confirm(urn, id, { dir });
   });
+  pulumi.recover(confirmed, () => undefined); // a creation that failed is the program's to report or to recover from
 }
 
 /** With this variable, an `id` resolves long before the engine has saved it. */

@@ -53,6 +53,14 @@ describe("once the state has a resource, the program", () => {
     expect(files()).toHaveLength(1);
   });
 
+  test("reads none of the others', however many they are", async () => {
+    const { dir, cwd } = await created();
+    const read: unknown[] = [];
+    const disk = diskWith((name, args) => void (name === "readFile" && read.push(args[0])));
+    await confirm(`${URN}-2`, "ins-1", { dir, cwd, disk });
+    expect(read).toEqual([]);
+  });
+
   test("leaves what is damaged to the provider, which says so", async () => {
     const { dir, cwd, files } = await created();
     writeFileSync(files()[0] ?? "", "{");

@@ -159,6 +159,13 @@ describe("the list", () => {
     expect(warnings).toEqual([]);
   });
 
+  test("is in the order in which the creations began, whatever their names", async () => {
+    const { journal } = opened();
+    const times = [5, 2, 7, 1, 6, 3, 8, 4];
+    for (const at of times) await journal.begin(begun({ urn: `${URN}-${at * 7}`, at }));
+    expect((await journal.list()).map(({ at }) => at)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
   test("passes over damaged entries, which may be another program's", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());

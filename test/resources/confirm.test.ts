@@ -15,11 +15,11 @@ let journal: Journal;
 beforeEach(async () => {
   dir = emptyFolder();
   journal = openJournal({ endpoint: "https://api.example.com/v1", dir, warn: (text) => expect.fail(text) });
-  for (const [urn, id] of [
-    [web, "web-id"],
-    [shop, "shop-id"],
+  for (const [urn, id, at] of [
+    [web, "web-id", 1],
+    [shop, "shop-id", 2],
   ] as const) {
-    await journal.begin({ urn, key: "key-1", body: "{}", at: 1 });
+    await journal.begin({ urn, key: "key-1", body: "{}", at });
     await journal.note(urn, "key-1", { id });
   }
   vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", dir);

@@ -1,0 +1,188 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { type Emulator, startEmulator } from "../../src/emulator";
+import { type Entry, parseEntry } from "../../src/journal/entry";
+import { expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import type { EngineEvent, RunOptions, RunResult, Stack } from "../harness/engine";
+import { programFolder } from "../harness/program";
+import { withStack } from "../harness/scenario";
+import { ownStates, stateOf } from "../harness/state";
+
+const program = (count: number): string => `
+  const project = new Project("p", { region: "eu-1" });
+  for (let i = 0; i < ${count}; i++)
+    new Instance("web" + i, { project: project.id, image: "u", flavor: "s", network: "n" });
+`;
+
+/** Nothing ends by itself: there is time to look at what is on disk meanwhile. */
+const held = { operationMs: 600_000, retryAfter: 1 };
+
+const entriesIn = (journal: string): Entry[] =>
+  readdirSync(journal).flatMap((name) => parseEntry(readFileSync(path.join(journal, name), "utf8")) ?? []);
+
+/** Runs `up`; looks around once an instance is being created, and then lets the service finish what it has begun. */
+async function upWithALook(
+  { stack, emulator }: { stack: Stack; emulator: Emulator },
+  look: () => void,
+  options: RunOptions = {},
+): Promise<RunResult> {
+  let looked: Promise<void> | undefined;
+  const onEvent = (event: EngineEvent): void => {
+    if (event.kind !== "diagnostic" || !event.message.startsWith("creating")) return;
+    looked ??= Promise.resolve()
+      .then(look)
+      .finally(() => emulator.finishOperations());
+  };
+  const result = await stack.run("up", { ...options, onEvent });
+  if (looked === undefined) throw new Error(`no instance was being created: ${result.output}`);
+  await looked;
+  return result;
+}
+
+describeOnEngines("the entry of a creation", (engine) => {
+  it("is on disk while the service works, for its owner only and without the token, and is gone after `up`", async () => {
+    await withStack(engine, { program: program(1), behaviour: held }, async (scenario) => {
+      const { stack, emulator, dir } = scenario;
+      const journal = path.join(dir, "journal");
+      let seen: Entry[] = [];
+      const result = await upWithALook(scenario, () => {
+        seen = entriesIn(journal);
+        const files = readdirSync(journal).map((name) => path.join(journal, name));
+        expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600]);
+        expect(statSync(journal).mode & 0o777).toBe(0o700);
+        for (const file of files) expect(readFileSync(file, "utf8")).not.toContain(emulator.token);
+      });
+      expectOk(result);
+      const post = emulator.requests.findLast(({ method }) => method === "POST");
+      const [operation] = [...emulator.operations.keys()];
+      expect(seen).toEqual([
+        {
+          urn: stateOf(await stack.deployment(), "web0").urn,
+          endpoint: emulator.endpoint,
+          dir,
+          key: post?.headers["idempotency-key"],
+          body: post?.body,
+          at: expect.any(Number),
+          operation: { id: operation, url: expect.stringContaining(`/operations/${operation}`) },
+        },
+      ]);
+      expect(readdirSync(journal)).toEqual([]);
+    });
+  });
+
+  it("goes for each of many resources that are saved at once", async () => {
+    await withStack(engine, { program: program(40) }, async ({ stack, dir }) => {
+      expectOk(await stack.run("up", { parallel: 40 }));
+      expect(ownStates(await stack.deployment())).toHaveLength(41);
+      expect(readdirSync(path.join(dir, "journal"))).toEqual([]);
+    });
+  });
+
+  it("is not made by a preview", async () => {
+    await withStack(engine, { program: program(1) }, async ({ stack, dir }) => {
+      expectOk(await stack.run("preview"));
+      expect(existsSync(path.join(dir, "journal"))).toBe(false);
+    });
+  });
+
+  it("is missed, with one warning, where journalDir is a file: the resources are made all the same", async () => {
+    await withStack(engine, { program: program(3) }, async ({ stack, emulator, dir }) => {
+      writeFileSync(path.join(dir, "journal"), "somebody's own");
+      const result = expectOk(await stack.run("up"));
+      const warnings = result.diagnostics.filter(({ message }) =>
+        message.includes("the journal of creations"),
+      );
+      expect(warnings.map(({ message }) => message)).toEqual([
+        expect.stringContaining(
+          `in ${dir}/journal can't be used (ENOTDIR: not a directory). Creations go on`,
+        ),
+      ]);
+      expect(emulator.instances.size).toBe(3);
+    });
+  });
+
+  it("makes no difference to a program that recovers from a creation that failed", async () => {
+    const recovering = `${program(0)}
+      const web = new Instance("web", { project: project.id, image: "u", flavor: "s", network: "n" });
+      for (const output of Object.values(web).filter(pulumi.Output.isInstance)) pulumi.recover(output, () => "none");
+      exports.id = pulumi.recover(web.id, () => "none");
+    `;
+    await withStack(engine, { program: recovering }, async ({ stack, emulator }) => {
+      emulator.failNextOperation({ kind: "create" });
+      const result = await stack.run("up", { continueOnError: true });
+      expect(result.output).toContain('creating instance "web" failed');
+      expect(result.output).not.toContain("failed to register");
+      expect(result.outputs).toEqual({ id: "none" });
+    });
+  });
+});
+
+/** How a program may lie; what the engine is given as its folder, and what the program and the provider are run in. */
+const layouts: Record<string, (dir: string) => { given: string; cwd: string }> = {
+  "main: src/index.js": (dir) => {
+    const src = path.join(dir, "src");
+    mkdirSync(src);
+    renameSync(path.join(dir, "index.js"), path.join(src, "index.js"));
+    writeFileSync(path.join(dir, "Pulumi.yaml"), "name: scenario\nruntime: nodejs\nmain: src/index.js\n");
+    return { given: dir, cwd: src };
+  },
+  "a folder reached through a link, as by -C": (dir) => {
+    const given = `${dir}-link`;
+    symlinkSync(dir, given, "dir");
+    return { given, cwd: dir };
+  },
+  "a package of an npm workspace": (dir) => {
+    const cwd = path.join(dir, "packages/app");
+    mkdirSync(cwd, { recursive: true });
+    for (const file of ["index.js", "package.json", "Pulumi.yaml"])
+      renameSync(path.join(dir, file), path.join(cwd, file));
+    writeFileSync(
+      path.join(dir, "package.json"),
+      JSON.stringify({ private: true, workspaces: ["packages/*"] }),
+    );
+    return { given: cwd, cwd };
+  },
+};
+
+describeOnEngines("program and provider find the same journal with", (engine) => {
+  it.each(Object.entries(layouts))(
+    "%s, a relative journalDir counting from the program's folder",
+    async (_how, lay) => {
+      const folder = programFolder(program(1));
+      onTestFinished(() => folder.remove());
+      const { given, cwd } = lay(folder.dir);
+      const emulator = await startEmulator({ behaviour: held });
+      onTestFinished(() => emulator.stop());
+      const stack = await engine.open({
+        dir: given,
+        project: "scenario",
+        stack: "dev",
+        config: {
+          "cloudinfra:endpoint": emulator.endpoint,
+          "cloudinfra:token": { secret: emulator.token },
+          "cloudinfra:journalDir": "notes",
+        },
+      });
+      onTestFinished(() => stack.dispose());
+      const notes = path.join(cwd, "notes");
+      let seen: Entry[] = [];
+      const result = await upWithALook({ stack, emulator }, () => {
+        seen = entriesIn(notes);
+      });
+      expectOk(result);
+      expect(seen).toMatchObject([{ dir: cwd }]);
+      expect(readdirSync(notes)).toEqual([]);
+    },
+  );
+});
