@@ -93,6 +93,13 @@ describe("a pending creation", () => {
     expect(found({ resources: [old], pending: [web] }).cutOff).toHaveLength(1);
   });
 
+  it("that was cut off again, with changed arguments, is the one whose body went with the key: the first", () => {
+    const again = creating(resource(INSTANCE, "web", instanceInputs({ flavor: "large" })));
+    const { cutOff } = found({ pending: [again, web] });
+    expect(cutOff).toHaveLength(1);
+    expect(cutOff[0]?.begun?.body).toBe(creationBody(instanceFields, instanceInputs()));
+  });
+
   it("of another cloud, and other pending operations, are none of ours", () => {
     const foreign = creating(resource("aws:ec2/instance:Instance", "web", { ami: hiddenSecret }));
     const others = ["updating", "deleting", "reading"].map((type) => ({ ...web, type }));

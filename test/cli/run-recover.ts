@@ -11,7 +11,7 @@ import { ENDPOINT } from "./exports";
 const root = path.join(__dirname, "../..");
 const TSX = path.join(root, "node_modules/tsx/dist/cli.mjs");
 
-export interface Ended {
+interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -29,7 +29,7 @@ export interface Machine {
   recover(args: readonly string[], options?: RunOptions): Promise<Ended>;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** What stands for `pulumi` on the PATH: the body of a Node program. @default there is none */
@@ -56,11 +56,12 @@ export function machine(): Machine {
       writeFileSync(file, JSON.stringify(exported));
       return file;
     },
-    recover: (args, options = {}) => recover(root, args, { ...options, env: { ...env, ...options.env } }),
+    recover: (args, options = {}) => runRecover(root, args, { ...options, env: { ...env, ...options.env } }),
   };
 }
 
-async function recover(cwd: string, args: readonly string[], options: RunOptions): Promise<Ended> {
+/** Runs the command in a folder; of the user's settings for Pulumi and for this package, it gets only `options.env`. */
+export async function runRecover(cwd: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   const bin = path.join(cwd, "bin");
   if (options.pulumi !== undefined) putPulumi(bin, options.pulumi);
   const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI|CLOUDINFRA)_/.test(name));

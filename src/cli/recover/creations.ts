@@ -24,7 +24,7 @@ export interface CutOff {
 }
 
 export interface PendingCreations {
-  /** Those to note, the latest first. */
+  /** Those to note, the latest first, as the engine lists them. */
   readonly cutOff: readonly CutOff[];
   /** How many there are that the state holds meanwhile, under the same key. */
   readonly held: number;
@@ -42,8 +42,10 @@ export function pendingCreations(deployment: Deployment, settings: StoredSetting
     const kind = type === "creating" ? kinds.get(resource.type) : undefined;
     return kind ? [{ kind, urn: resource.urn, inputs: propertiesInClear(resource.inputs) }] : [];
   });
+  // Cut off again, a creation is pending twice under one key: what was sent with the key is what came first, the last in the list.
+  const each = [...new Map(pending.map((one) => [hiddenOf(one.inputs).__key ?? one.urn, one])).values()];
   const isHeld = ({ inputs }: { inputs: Properties }): boolean => held.has(hiddenOf(inputs).__key ?? "");
-  const cutOff = pending
+  const cutOff = each
     .filter((creation) => !isHeld(creation))
     .map(({ kind, urn, inputs }) => {
       const hidden = hiddenOf(inputs);
@@ -53,7 +55,7 @@ export function pendingCreations(deployment: Deployment, settings: StoredSetting
       const what = `${kind.name} "${resourceName(named)}"`;
       return { what, urn: named.__urn, begun: begun(kind, named, inputs, at) };
     });
-  return { cutOff: cutOff.sort(byTimeLatestFirst), held: pending.filter(isHeld).length };
+  return { cutOff, held: each.filter(isHeld).length };
 }
 
 function begun(
@@ -66,9 +68,6 @@ function begun(
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   return { urn, key, body: creationBody(kind.fields, inputs), at, recovered: true };
 }
-
-const byTimeLatestFirst = (one: CutOff, other: CutOff): number =>
-  (other.begun?.at ?? 0) - (one.begun?.at ?? 0);
 
 /** The keys of creations that the state knows the outcome of, or knows to be unfinished. */
 function heldKeys({ resources }: Deployment): ReadonlySet<string> {
