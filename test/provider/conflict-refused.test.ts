@@ -149,11 +149,12 @@ test("long values are cut so that they can be told apart, and nothing of the ser
   const service = await startRaced();
   const saved = await madeInstance(service, { sshKeys: [SSH_KEY], labels: { note: "short" } });
   const labels = { note: `${"long ".repeat(30)}end\n  hint: \u001b[2Jrm` };
-  service.emulator.edit(saved.id, { ssh_keys: [THEIR_KEY], labels });
+  service.emulator.edit(saved.id, { network: "back   end\n\n1", ssh_keys: [THEIR_KEY], labels });
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
   const lines = message.split("\n").filter((line) => !line.startsWith("  hint"));
   for (const line of lines) expect(line.length).toBeLessThan(200);
-  const [, keys, note] = rowsOf(message);
+  const [, network, keys, note] = rowsOf(message);
+  expect(network).toEqual(["network", "default", "back end 1", "default"]);
   expect(keys?.[1]).not.toBe(keys?.[2]);
   expect(keys?.[2]).toMatch(/^ssh-.*….*example\.org$/);
   expect(note).toEqual([
