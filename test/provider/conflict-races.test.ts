@@ -6,7 +6,7 @@ import { HostError, type Properties } from "../../src/provider/host";
 import { type ForeignEdit, MOMENTS, NEXT, Others, OURS } from "./others";
 import { changed, madeInstance, startService } from "./service";
 
-/** How many races are run; all of them take about a minute and a half. */
+/** How many races are run; 1,000 take about a minute. */
 const RACES = Number(process.env.CLOUDINFRA_TEST_RACES ?? 100);
 
 const foreignEdit = fc.record<ForeignEdit>({
