@@ -31,7 +31,7 @@ export interface PendingCreations {
 }
 
 /**
- * Sorts the creations of ours that the stack has as pending . Their keys and checked inputs are there since
+ * Sorts the creations of ours that the stack has as pending. Their keys and checked inputs are there since
  * before the request was made.
  *
  * @throws CloudInfraError `input_invalid` where secrets are hidden

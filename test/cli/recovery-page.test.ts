@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { parseRecoverArgs } from "../../src/cli/recover/args";
+import { fenced, quoted, readMarkdown, relativeLinks } from "../readme/markdown";
+
+const page = readMarkdown("docs/recovery.md");
+
+describe("docs/recovery.md", () => {
+  it("shows only ways to call `recover` that it takes", () => {
+    const blocks = [...fenced(page, "sh"), ...fenced(page, "yaml")].join("\n");
+    const calls = [...blocks.matchAll(/npx pulumi-cloudinfra recover([^\n#]*)/g)].map(([, args = ""]) =>
+      args.trim(),
+    );
+    const named = quoted(page).flatMap((text) => /^recover (--.*)/.exec(text)?.[1] ?? []);
+    expect(calls.length + named.length).toBeGreaterThan(3);
+    for (const call of [...calls, ...named]) {
+      expect(parseRecoverArgs(call.split(" ").filter(Boolean)), call).not.toHaveProperty("error");
+    }
+  });
+
+  it("has a CI step that is YAML, with recover before up, of the same stack", () => {
+    const steps: unknown = parse(fenced(page, "yaml").join(""));
+    expect(steps).toEqual([
+      expect.objectContaining({ run: "npx pulumi-cloudinfra recover --stack prod" }),
+      expect.objectContaining({ run: "pulumi up --yes --stack prod" }),
+    ]);
+  });
+
+  it("names settings and messages that exist, and leads nowhere else", () => {
+    const settings = readMarkdown("README.md")
+      .match(/^\| `\w+` \| `CLOUDINFRA_/gm)
+      ?.map((row) => quoted(row)[0]);
+    const named = [...page.matchAll(/cloudinfra:(\w+)/g)].map(([, name]) => name);
+    expect(named.filter((name) => !settings?.includes(name))).toEqual([]);
+    expect(readMarkdown("src/provider/carry-out.ts")).toContain("was cut off more than 23 hours ago");
+    expect(relativeLinks(page).filter((link) => link !== "")).toEqual([]);
+  });
+});
