@@ -56,9 +56,14 @@ export function isUnsure(request: Repeatable, outcome: Outcome): boolean {
   if (outcome.kind === "failure") return !outcome.failure.neverSent;
   if (outcome.kind === "silence") return true;
   const { status } = outcome.reply;
-  if (isSuccess(status)) return isUnreadable(request, outcome.reply);
+  if (isSuccess(status)) return isUnreadable(request, outcome.reply) && !isPage(outcome.reply);
   if (status === 409) return saysFirstInProgress(request, outcome.reply);
   return INDEFINITE.has(status);
+}
+
+/** A page for people: something else answered, such as a portal or a wrong address, and the request went no further. */
+function isPage({ body }: WireReply): boolean {
+  return body.kind === "unreadable" && body.what === "html";
 }
 
 /** A success whose body can't be used for what the request needs. */

@@ -1,4 +1,5 @@
 import { CloudInfraError, detailsOf } from "../diagnostics/error";
+import { hintFor } from "../diagnostics/hints";
 import { type Call, valuesOf } from "./call";
 import type { Properties } from "./host";
 import { type Pending, placeholderId } from "./pending";
@@ -34,6 +35,24 @@ export function unfinished(
   const what = pending.operation
     ? `operation ${pending.operation.id} goes on at the service`
     : "the request may have been carried out";
-  const hint = `${what}, and is kept in the state: run \`pulumi up\` again, on any machine; it goes on where this ended and makes nothing twice`;
+  const hint =
+    `${advice(error)}${what}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
+    `it goes on where this ended and makes nothing twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
+}
+
+const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
+const MORE_TIME =
+  ". To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";
+const TO_BE_MENDED: ReadonlySet<string> = new Set([
+  "unauthorized",
+  "forbidden",
+  "not_this_service",
+  "bad_reply",
+]);
+
+/** What has to be put right before it can go on, if anything. */
+function advice(error: CloudInfraError): string {
+  const hint = TO_BE_MENDED.has(error.code) ? hintFor(error) : undefined;
+  return hint === undefined ? "" : `${hint}. Then: `;
 }

@@ -84,12 +84,18 @@ describe("a reply that can't be used", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("leaves a POST unsure, because the work may have been done", async () => {
+  it("leaves a POST unsure where it is cut off, because the work may have been done", async () => {
+    const { origin } = await startService(inTurn({ status: 202, body: '{"id":"op-1","sta' }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: true });
+  });
+
+  it("settles a POST where it is a page for people: something else answered, most often at a wrong address", async () => {
     const { origin } = await startService(inTurn(html));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
       code: "not_this_service",
-      sent: true,
+      sent: false,
     });
   });
 
