@@ -4,12 +4,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, w
 import os from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import { ENDPOINT } from "./exports";
 
 const root = path.join(__dirname, "../..");
-const TSX = path.join(root, "node_modules/tsx/dist/cli.mjs");
+// In the process itself: tsx's own command starts another one, which would outlive it.
+const TSX = pathToFileURL(path.join(root, "node_modules/tsx/dist/loader.mjs")).href;
 
 interface Ended {
   readonly code: number;
@@ -66,10 +68,14 @@ export async function runRecover(cwd: string, args: readonly string[], options: 
   if (options.pulumi !== undefined) putPulumi(bin, options.pulumi);
   const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI|CLOUDINFRA)_/.test(name));
   const env = { ...Object.fromEntries(own), PATH: bin, ...options.env };
-  const child = spawn(process.execPath, [TSX, path.join(root, "src/cli/main.ts"), "recover", ...args], {
-    cwd,
-    env,
-  });
+  const child = spawn(
+    process.execPath,
+    ["--import", TSX, path.join(root, "src/cli/main.ts"), "recover", ...args],
+    {
+      cwd,
+      env,
+    },
+  );
   onTestFinished(() => void child.kill("SIGKILL"));
   child.stdin.end(options.stdin ?? "");
   const [stdout, stderr, [code]] = await Promise.all([
