@@ -7,5 +7,7 @@ export default defineConfig({
     pool: "forks",
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // In CI the provider shows progress by quarters only; scenarios wait for what a person would see.
+    env: { CI: "" },
   },
 });
