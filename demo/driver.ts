@@ -32,16 +32,21 @@ export interface Setting {
   readonly forced: AbortSignal;
 }
 
-/** What Pulumi's child processes leave in temporary folders (caches, mostly) goes with the rest of the demo. */
+/** What Pulumi's child processes leave in folders of the user (caches, the journal) goes with the rest of the demo. */
 export function childEnvironment({ root }: Setting): Record<string, string> {
   const temporary = temporaryFolder(root);
   mkdirSync(temporary, { recursive: true });
-  return { TMPDIR: temporary, TEMP: temporary, TMP: temporary };
+  return { TMPDIR: temporary, TEMP: temporary, TMP: temporary, CLOUDINFRA_JOURNAL_DIR: journalFolder(root) };
 }
 
 /** In the environment of the children only, so that it also tells them from a user's own processes. */
 export function temporaryFolder(root: string): string {
   return path.join(root, "children");
+}
+
+/** Where the package keeps its journal; it stays with the demo also for commands that are typed elsewhere. */
+export function journalFolder(root: string): string {
+  return path.join(root, "journal");
 }
 
 /** A command ended badly; what it had to say has been shown. */

@@ -6,6 +6,7 @@ import {
   childEnvironment,
   type DemoCommand,
   type Driver,
+  journalFolder,
   type Setting,
   StepFailed,
   temporaryFolder,
@@ -42,7 +43,7 @@ export async function pulumiDriver(file: string, setting: Setting): Promise<Driv
   );
   return {
     introduction: `pulumi ${version} (${file}), with a home and a state of its own`,
-    whatToType: whatToType(setting.dir, own),
+    whatToType: whatToType(setting.dir, { ...own, CLOUDINFRA_JOURNAL_DIR: journalFolder(setting.root) }),
     run: async (command) => {
       const code = await show(file, ARGUMENTS[command], setting, env);
       if (code !== 0) throw new StepFailed(`\`pulumi ${command}\` ended with ${code}`);
@@ -86,7 +87,12 @@ function killAll(child: ChildProcess, ownGroup: boolean): void {
 }
 
 function whatToType(dir: string, own: Readonly<Record<string, string | undefined>>): string {
-  const exported = ["PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"];
+  const exported = [
+    "PULUMI_HOME",
+    "PULUMI_BACKEND_URL",
+    "PULUMI_CONFIG_PASSPHRASE",
+    "CLOUDINFRA_JOURNAL_DIR",
+  ];
   return [
     `cd ${quoted(dir)}`,
     `export PATH=${quoted(path.dirname(process.execPath))}:"$PATH"`,
