@@ -88,19 +88,21 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
 /**
  * {@link waitForOperation}, and an operation that ended in any status but `done` is an error.
  *
- * @throws CloudInfraError `operation_failed` with the operation's problem and, where known, the object it left behind
+ * @throws CloudInfraError `operation_failed`; see {@link operationFailed}
  */
 export async function waitForSuccess(first: Operation, options: WaitOptions): Promise<Operation> {
   const operation = await waitForOperation(first, options);
   if (isSuccess(operation)) return operation;
+  throw operationFailed(operation);
+}
+
+/** What an operation that ended in any status but `done` has to say: its problem and, where known, the object it left behind. */
+export function operationFailed(operation: Operation): CloudInfraError {
   const { id, status, error: problem, resource } = operation;
   const why = problem?.code ?? problem?.title;
   const message = `operation ${id} ended as "${status}"${why === undefined ? "" : `: ${why}`}`;
-  throw new CloudInfraError("operation_failed", message, {
-    problem,
-    operation: asSeen(operation),
-    resultId: resource,
-  });
+  const details = { problem, operation: asSeen(operation), resultId: resource };
+  return new CloudInfraError("operation_failed", message, details);
 }
 
 /** A pause that never passes the deadline and leaves room for one more look before it. */

@@ -1,7 +1,8 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { asSeen, isSuccess, type Operation } from "../operations/operation";
-import { type Call, finish, waitForEnd } from "./call";
+import { operationFailed } from "../operations/wait";
+import { type Call, waitForEnd } from "./call";
 import type { Properties } from "./host";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending } from "./pending";
@@ -94,11 +95,7 @@ async function endOf(call: Call, begun: Operation, inputs: Properties, again: bo
 }
 
 async function failed(call: Call, operation: Operation, inputs: Properties): Promise<End> {
-  const error = await finish(call, operation).then(
-    () => new CloudInfraError("operation_failed", `operation ${operation.id} failed`),
-    (reason: unknown) => reason,
-  );
-  if (!isCloudInfraError(error)) throw error;
+  const error = operationFailed(operation);
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const look = await call.session.sightings.fresh(soughtFor(call, id, inputs), call);

@@ -5,13 +5,12 @@ import { type Call, valuesOf } from "./call";
 import { carryOut, note } from "./carry-out";
 import type { Properties } from "./host";
 import { fitted, leftOverOf } from "./left-over";
-import { outputsOf } from "./outputs";
+import { outputsOfNew } from "./outputs";
 import { unfinished } from "./partial";
 import type { Pending } from "./pending";
 import { nextKey } from "./post";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
-import { wordsAfter } from "./words";
 
 /** What create answers. */
 interface Created {
@@ -58,13 +57,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
     await journal.begin({ urn, ...pending });
     const end = await carryOut(call, inputs, pending, false);
     if (end.kind === "made") {
-      const words = wordsAfter(call.kind.fields, inputs, end.object.fields);
-      const outs = outputsOf(call, end.object, {
-        hidden: inputs,
-        values: valuesOf(call, inputs),
-        words,
-        before: {},
-      });
+      const outs = outputsOfNew(call, end.object, inputs, valuesOf(call, inputs));
       return created(call, inputs, pending, end.object.id, outs);
     }
     await journal.remove(urn, key);

@@ -6,13 +6,12 @@ import { carryOut } from "./carry-out";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import type { Seen } from "./memory";
-import { outputsOf } from "./outputs";
+import { outputsOfNew } from "./outputs";
 import { PartialState } from "./partial";
 import type { Pending } from "./pending";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 import { update } from "./update";
-import { wordsAfter } from "./words";
 
 /** Whether an entry of the journal is about what the state holds already, and so is no left-over. */
 export function isHeld(entry: Pending & { readonly id?: string | undefined }, seen: Seen): boolean {
@@ -69,8 +68,7 @@ export async function fitted(
     await removeObject(call, object.id, made.project);
     return undefined;
   }
-  const words = wordsAfter(fields, made, object.fields);
-  const state = outputsOf(call, object, { hidden: inputs, values: made, words, before: {} });
+  const state = outputsOfNew(call, object, inputs, made);
   if (changed.length === 0 && isDeepStrictEqual(valuesOf(call, inputs), valuesOf(call, made))) return state;
   try {
     return (await update(call, object.id, state, inputs)).outs;

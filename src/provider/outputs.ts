@@ -7,6 +7,7 @@ import type { Properties } from "./host";
 import { projectKind } from "./kind";
 import { plain } from "./plain";
 import { hiddenInputs, hiddenOf } from "./state";
+import { wordsAfter } from "./words";
 
 /** What a resource's outputs are made of. */
 export interface Known {
@@ -31,6 +32,17 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     __endpoint: call.session.client.endpoint,
     __words: Object.keys(known.words).length > 0 ? known.words : undefined,
   });
+}
+
+/** The outputs of an object that is seen for the first time since it was made: its spelling is the service's word from now on. */
+export function outputsOfNew(
+  call: Call,
+  object: ApiObject,
+  hidden: Properties,
+  values: Properties,
+): Properties {
+  const words = wordsAfter(call.kind.fields, values, object.fields);
+  return outputsOf(call, object, { hidden, values, words, before: {} });
 }
 
 function projectOutputs({ fields }: ApiObject, { before }: Known): Properties {

@@ -13,9 +13,7 @@ export const LAG_PAUSES_MS: readonly number[] = [500, 1_000, 2_000];
  */
 export async function present(call: Call, id: string, state: Properties): Promise<ApiObject> {
   const sought = soughtOf(call.kind, id, state);
-  const { sightings } = call.session;
-  const first = await sightings.fresh(sought, call);
-  const look = "found" in first ? first : await sightings.second(sought, first, call);
+  const look = await call.session.sightings.twice(sought, call);
   if ("found" in look) return look.found;
   throw new CloudInfraError("not_found", `${call.kind.name} ${id} is not there any more`, {
     hint: "`pulumi refresh` takes it out of the state if it is really gone; the next `pulumi up` then makes it anew",

@@ -4,11 +4,11 @@ import { isFailure, isSuccess, type Operation } from "../operations/operation";
 import { findOrAbsent } from "./absence";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
 import type { Properties, ReadAnswer } from "./host";
-import { outputsOf } from "./outputs";
+import { outputsOf, outputsOfNew } from "./outputs";
 import { asOperation, isPlaceholder, type Pending, pendingOf } from "./pending";
 import { plain } from "./plain";
 import { hiddenInputs, hiddenOf } from "./state";
-import { asValue, compareWords, wordsAfter } from "./words";
+import { asValue, compareWords } from "./words";
 
 /**
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that drift shows and the next
@@ -38,15 +38,12 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   if (isFailure(seen)) return {};
   const real = isSuccess(seen) ? call.session.client.resultId(seen) : undefined;
   if (real === undefined) return unchanged;
-  const object = await findOrAbsent(call, soughtOf(call.kind, real, state), { missing: "get" });
+  const sought = soughtOf(call.kind, real, state);
+  const first = await call.session.sightings.recent(sought, call);
+  const object = await findOrAbsent(call, sought, first);
   if (object === undefined) return {};
-  const values = valuesOf(call, state);
-  const words = wordsAfter(call.kind.fields, values, object.fields);
-  return {
-    id: real,
-    props: outputsOf(call, object, { hidden: state, values, words, before: {} }),
-    inputs: unchanged.inputs,
-  };
+  const props = outputsOfNew(call, object, state, valuesOf(call, state));
+  return { id: real, props, inputs: unchanged.inputs };
 }
 
 /** @returns `undefined` where the service does not know the operation, which says nothing about what it made */

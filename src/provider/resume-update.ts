@@ -1,14 +1,14 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { isSuccess } from "../operations/operation";
+import { operationFailed } from "../operations/wait";
 import { type Call, soughtOf, valuesOf, waitForEnd } from "./call";
 import type { Properties } from "./host";
 import { isHeld, settle } from "./left-over";
-import { outputsOf } from "./outputs";
+import { outputsOfNew } from "./outputs";
 import { PartialState } from "./partial";
 import { asOperation, type Pending, pendingOf } from "./pending";
 import { hiddenOf } from "./state";
 import { update } from "./update";
-import { wordsAfter } from "./words";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
@@ -44,8 +44,7 @@ async function finished(call: Call, id: string, olds: Properties, pending: Pendi
   sightings.forget();
   // An update's operation: what the state has is what was, and its revision keeps others' changes safe.
   if (pending.key === undefined) return { ...olds, __pending: undefined };
-  const first = await sightings.fresh(sought, call);
-  const look = "found" in first ? first : await sightings.second(sought, first, call);
+  const look = await sightings.twice(sought, call);
   if ("missing" in look) {
     const gone =
       error ??
@@ -53,9 +52,7 @@ async function finished(call: Call, id: string, olds: Properties, pending: Pendi
     const outs = { ...olds, __pending: { ...pending, failed: true } };
     throw new PartialState(gone, id, outs, "run `pulumi up` again: it makes another in its place");
   }
-  const values = valuesOf(call, olds);
-  const words = wordsAfter(call.kind.fields, values, look.found.fields);
-  return outputsOf(call, look.found, { hidden: olds, values, words, before: {} });
+  return outputsOfNew(call, look.found, olds, valuesOf(call, olds));
 }
 
 /** @throws PartialState with the state as it was, where the operation is still not over */
@@ -68,10 +65,7 @@ async function failureOf(
   if (operation === undefined) return undefined;
   try {
     const ended = await waitForEnd(call, asOperation(operation));
-    if (isSuccess(ended)) return undefined;
-    return new CloudInfraError("operation_failed", `operation ${ended.id} ended as "${ended.status}"`, {
-      problem: ended.error,
-    });
+    return isSuccess(ended) ? undefined : operationFailed(ended);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return error;

@@ -65,6 +65,12 @@ export class Sightings {
     return look;
   }
 
+  /** A look that begins now, and a second one where it finds nothing. */
+  async twice(sought: Sought, options: CallOptions): Promise<Look> {
+    const first = await this.fresh(sought, options);
+    return "found" in first ? first : this.second(sought, first, options);
+  }
+
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
   all(sought: Omit<Sought, "id">, age: "recent" | "fresh"): Promise<Objects> {
     const sweep = this.sweep(sought);
