@@ -43,7 +43,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const dir = programFolder(args.cwd);
   const deployment = parseExport(await stackExport(args));
   const settings = storedSettings(deployment, process.env);
-  const pending = pendingCreations(deployment, settings);
+  const pending = pendingCreations(deployment);
   const endpoint = args.endpoint ?? settings.endpoint;
   const isAsked = args.forget !== undefined || pending.cutOff.length > 0;
   if (endpoint === undefined) {

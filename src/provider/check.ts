@@ -3,6 +3,7 @@ import { parseDuration } from "./durations";
 import type { CheckFailure, Properties } from "./host";
 import type { Kind } from "./kind";
 import { madeUpName } from "./names";
+import type { Pending } from "./pending";
 import { hiddenOf } from "./state";
 import { isUnknown } from "./unknowns";
 
@@ -10,15 +11,15 @@ import { isUnknown } from "./unknowns";
  * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The
  * words name the property, and never its value, which may be a secret.
  *
- * @param leftKey key of a creation of this resource that was cut off: going on with it, the resource keeps its made-up name
+ * @param left a creation of this resource that was cut off: going on with it, the resource keeps its key and made-up name
  */
 export function check(
   kind: Kind,
   olds: Properties,
   given: Properties,
-  leftKey?: string,
+  left?: Pick<Pending, "key" | "at">,
 ): { inputs: Properties; failures: CheckFailure[] } {
-  const news = leftKey === undefined ? given : { ...given, __key: leftKey };
+  const news = left?.key === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map(inWords);
@@ -31,7 +32,8 @@ export function check(
 
 /** The key of a resource's first creation stays with it: the program passes a fresh one at every run. */
 function keptKey(olds: Properties, news: Properties): Properties {
-  return { __key: hiddenOf(olds).__key ?? news.__key };
+  const { __key, __keyAt } = hiddenOf(olds);
+  return __key === undefined ? { __key: news.__key, __keyAt: news.__keyAt } : { __key, __keyAt };
 }
 
 function inWords(issue: v.BaseIssue<unknown>): string {

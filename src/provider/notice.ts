@@ -2,7 +2,7 @@ import { diff } from "./diff";
 import type { Difference, Properties } from "./host";
 import type { Kind } from "./kind";
 import { isHeld } from "./left-over";
-import { isPlaceholder, pendingOf } from "./pending";
+import { isPlaceholder, type Pending, pendingOf } from "./pending";
 import type { EngineLog } from "./row-log";
 import type { Sessions } from "./session";
 import { hiddenOf } from "./state";
@@ -10,13 +10,13 @@ import { hiddenOf } from "./state";
 /**
  * What a check tells this process about a resource.
  *
- * @returns the key of a creation that was cut off, where the create that follows will go on with it
+ * @returns a creation that was cut off, where the create that follows will go on with it
  */
 export async function noticeCheck(
   sessions: Sessions,
   olds: Properties,
   news: Properties,
-): Promise<string | undefined> {
+): Promise<Pick<Pending, "key" | "at"> | undefined> {
   const { __urn: urn } = hiddenOf(news);
   if (urn === undefined) return undefined;
   const { memory } = sessions;
@@ -31,7 +31,7 @@ export async function noticeCheck(
   }
   const { placeholder } = memory.of(urn);
   const left = entry !== undefined && !isHeld(entry, memory.of(urn)) ? entry : undefined;
-  return (left?.at ?? 0) > (placeholder?.at ?? 0) ? left?.key : (placeholder?.key ?? left?.key);
+  return (left?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined ? left : placeholder;
 }
 
 /** A difference with what was cut off taken into account: a change that create, update or delete then settles. */

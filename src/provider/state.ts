@@ -11,6 +11,8 @@ const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefin
 const hiddenProperties = v.object({
   __urn: text,
   __key: text,
+  /** When the key was made, in milliseconds since 1970: a key may be used for 24 hours (§4.7). */
+  __keyAt: v.fallback(v.optional(v.number()), undefined),
   __timeouts: v.fallback(v.optional(v.object({ create: text, update: text, delete: text })), undefined),
   __secrets: v.fallback(v.optional(v.array(v.string())), undefined),
   __autonamed: v.fallback(v.optional(v.boolean()), undefined),

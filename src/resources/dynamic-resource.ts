@@ -60,6 +60,7 @@ function managedInputs(
   return {
     // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
     __key: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : uuidV4(),
+    __keyAt: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : Date.now(),
     __timeouts: Object.keys(timeouts).length > 0 ? timeouts : undefined,
     __secrets: namesOfSecrets(args),
   };

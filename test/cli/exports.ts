@@ -7,7 +7,8 @@ export const ENDPOINT = "https://api.example.com/v1";
 export const TOKEN = "pat_never-to-be-seen";
 export const KEY = "0b8e5a3e-6b6c-4c59-9a39-1f0d3a2b7c11";
 export const OTHER_KEY = "5d0c4f7a-93a1-4a53-8f3e-2a6f0f6f9e22";
-export const SAVED = "2026-03-04T10:00:00.123456789Z";
+export const KEY_MADE = Date.UTC(2026, 2, 4, 9, 30);
+const SAVED = "2026-03-04T10:00:00.123456789Z";
 
 export const urnOf = (type: string, name: string): string => `${PREFIX}::${type}::${name}`;
 export const STACK_URN = urnOf("pulumi:pulumi:Stack", "app-dev");
@@ -36,6 +37,7 @@ export const resource = (type: string, name: string, inputs: Fields, more: Field
 /** The checked inputs of an instance, in the order in which a state has them. */
 export const instanceInputs = (more: Fields = {}): Fields => ({
   __key: KEY,
+  __keyAt: KEY_MADE,
   flavor: "small",
   image: "ubuntu",
   labels: { tier: "web", app: "shop" },
@@ -47,6 +49,7 @@ export const instanceInputs = (more: Fields = {}): Fields => ({
 
 export const projectInputs = (more: Fields = {}): Fields => ({
   __key: OTHER_KEY,
+  __keyAt: KEY_MADE,
   name: "p",
   region: "eu-1",
   ...more,

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { type PendingCreations, pendingCreations } from "../../src/cli/recover/creations";
 import { parseExport } from "../../src/cli/recover/deployment";
-import { storedSettings } from "../../src/cli/recover/stored-settings";
 import { creationBody } from "../../src/provider/body";
 import { instanceFields, projectFields } from "../../src/provider/fields";
 import {
   creating,
   exported,
+  type Fields,
   hiddenSecret,
   INSTANCE,
   instanceInputs,
   KEY,
+  KEY_MADE,
   OTHER_KEY,
   PROJECT,
   projectInputs,
   resource,
-  SAVED,
   type Stack,
   secret,
   urnOf,
@@ -23,10 +23,9 @@ import {
 
 function found(stack: Stack): PendingCreations {
   const deployment = parseExport(JSON.stringify(exported(stack)));
-  return pendingCreations(deployment, storedSettings(deployment, {}));
+  return pendingCreations(deployment);
 }
 
-const HALF_AN_HOUR = 30 * 60_000;
 const web = creating(resource(INSTANCE, "web", instanceInputs()));
 
 describe("a pending creation", () => {
@@ -41,7 +40,7 @@ describe("a pending creation", () => {
           urn: urnOf(INSTANCE, "web"),
           key: KEY,
           body: '{"project":"prj-1","name":"web-0b8e5a3","image":"ubuntu","flavor":"small","network":"default","labels":{"app":"shop","tier":"web"}}',
-          at: Date.parse(SAVED) - HALF_AN_HOUR,
+          at: KEY_MADE,
           recovered: true,
         },
       },
@@ -116,21 +115,9 @@ describe("a pending creation", () => {
   });
 });
 
-describe("the time of a pending creation", () => {
-  const timeOf = (stack: Stack, more = {}): number | undefined =>
-    found({ ...stack, pending: [creating(resource(INSTANCE, "web", instanceInputs(more)))] }).cutOff[0]?.begun
-      ?.at;
-
-  it("is the state's, less what a creation may take: its own timeout, else the stack's, else half an hour", () => {
-    const saved = Date.parse(SAVED);
-    const settings = { "cloudinfra:operationTimeout": "2h" };
-    expect(timeOf({})).toBe(saved - HALF_AN_HOUR);
-    expect(timeOf({ settings })).toBe(saved - 4 * HALF_AN_HOUR);
-    expect(timeOf({ settings }, { __timeouts: { create: "1h" } })).toBe(saved - 2 * HALF_AN_HOUR);
-  });
-
-  it("is older than any key may be where the state does not tell it", () => {
-    expect(timeOf({ manifest: {} })).toBe(0);
-    expect(timeOf({ manifest: { time: "yesterday" } })).toBe(0);
-  });
+it("the time of a pending creation is its key's, not the state's, which later commands move; unknown, it is older than any key may be", () => {
+  const timeOf = (more: Fields): number | undefined =>
+    found({ pending: [creating(resource(INSTANCE, "web", instanceInputs(more)))] }).cutOff[0]?.begun?.at;
+  expect(timeOf({})).toBe(KEY_MADE);
+  expect(timeOf({ __keyAt: undefined })).toBe(0);
 });

@@ -16,6 +16,7 @@ describe("what is registered", () => {
       __provider: 'exports.handler=()=>require("pulumi-cloudinfra/provider").instance',
       __urn: "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::web",
       __key: expect.stringMatching(UUID_V4),
+      __keyAt: expect.any(Number),
     });
   });
 
@@ -27,6 +28,7 @@ describe("what is registered", () => {
       __provider: 'exports.handler=()=>require("pulumi-cloudinfra/provider").project',
       __urn: "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Project::shop",
       __key: expect.stringMatching(UUID_V4),
+      __keyAt: expect.any(Number),
     });
   });
 
@@ -79,6 +81,7 @@ describe("the idempotency key", () => {
   test("is unknown in a preview, so that no preview and no plan shows one that `up` will not use", async () => {
     const { inputs } = await one(() => new Instance("web", args), { preview: true });
     expect(inputs.__key ?? pulumi.unknown).toBe(pulumi.unknown);
+    expect(inputs.__keyAt ?? pulumi.unknown).toBe(pulumi.unknown);
     expect(JSON.stringify(inputs)).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}/);
   });
 });

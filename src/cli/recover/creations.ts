@@ -4,10 +4,8 @@ import type { Begun } from "../../journal/journal";
 import { creationBody } from "../../provider/body";
 import type { Properties } from "../../provider/host";
 import { instanceKind, type Kind, projectKind } from "../../provider/kind";
-import { hiddenOf, resourceName } from "../../provider/state";
-import { beganNoEarlierThan } from "./began";
+import { type Hidden, hiddenOf, resourceName } from "../../provider/state";
 import { type Deployment, inClear, type Resource } from "./deployment";
-import type { StoredSettings } from "./stored-settings";
 
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],
@@ -36,7 +34,7 @@ export interface PendingCreations {
  *
  * @throws CloudInfraError `input_invalid` where secrets are hidden
  */
-export function pendingCreations(deployment: Deployment, settings: StoredSettings): PendingCreations {
+export function pendingCreations(deployment: Deployment): PendingCreations {
   const held = heldKeys(deployment);
   const pending = deployment.pending_operations.flatMap(({ type, resource }) => {
     const kind = type === "creating" ? kinds.get(resource.type) : undefined;
@@ -49,20 +47,25 @@ export function pendingCreations(deployment: Deployment, settings: StoredSetting
     .filter((creation) => !isHeld(creation))
     .map(({ kind, urn, inputs }) => {
       const hidden = hiddenOf(inputs);
-      const at = beganNoEarlierThan(deployment, hidden, settings);
       // The provider knows a resource by this input, for it is not told the URN.
       const named = { ...hidden, __urn: hidden.__urn ?? urn };
       const what = `${kind.name} "${resourceName(named)}"`;
-      return { what, urn: named.__urn, begun: begun(kind, named, inputs, at) };
+      return { what, urn: named.__urn, begun: begun(kind, named, inputs) };
     });
   return { cutOff, held: each.filter(isHeld).length };
 }
 
+/** Older than any key may be: the next `up` then tells of it and sends nothing. */
+const UNKNOWN_AGE = 0;
+
+/**
+ * Its time is that of its key, and so never later than the request: the state's own is when it was last saved, which any later
+ * command may have done.
+ */
 function begun(
   kind: Kind,
-  { __urn: urn, __key: key }: { __urn: string; __key?: string | undefined },
+  { __urn: urn, __key: key, __keyAt: at = UNKNOWN_AGE }: Hidden & { readonly __urn: string },
   inputs: Properties,
-  at: number,
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;

@@ -4,7 +4,6 @@ import { type Deployment, inClear } from "./deployment";
 export interface StoredSettings {
   readonly endpoint: string | undefined;
   readonly journalDir: string | undefined;
-  readonly operationTimeout: string | undefined;
 }
 
 /** Reads the settings as the provider does: the stack's, which the state keeps, win over the environment's. */
@@ -17,6 +16,5 @@ export function storedSettings({ resources }: Deployment, environment: NodeJS.Pr
   return {
     endpoint: look("endpoint", "CLOUDINFRA_ENDPOINT"),
     journalDir: look("journalDir", "CLOUDINFRA_JOURNAL_DIR"),
-    operationTimeout: look("operationTimeout", "CLOUDINFRA_OPERATION_TIMEOUT"),
   };
 }
