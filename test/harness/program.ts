@@ -19,7 +19,7 @@ export interface ProgramFolder {
 }
 
 /** The names that a scenario's program may use without more words; one line, so that line numbers stay near. */
-const PRELUDE = [
+export const PRELUDE = [
   'const pulumi = require("@pulumi/pulumi");',
   'const { Project, Instance } = require("pulumi-cloudinfra");',
 ].join(" ");

@@ -1,0 +1,152 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Emulator } from "../../../src/emulator";
+import type { Deployment, StateResource } from "../../harness/engine";
+import { ownStates } from "../../harness/state";
+import { NETWORK, type Program } from "./programs";
+
+/** What is not as it was promised. */
+export interface Finding {
+  /** `orphan`: an object that the state does not know; `duplicate`: one that is there once more; `mismatch`: all else. */
+  readonly kind: "orphan" | "duplicate" | "mismatch";
+  readonly words: string;
+}
+
+interface Wanted {
+  readonly resource: string;
+  /** The name at the service, or what a made-up one begins with. */
+  readonly name: string;
+  readonly isNameGiven: boolean;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What somebody else has at the service, under the same account. */
+export interface Others {
+  readonly ids: ReadonlySet<string>;
+  readonly asTheyWere: string;
+}
+
+/**
+ * Puts something of somebody else's there. (Where nothing else is in the account, a project that is gone can't be told from
+ * an account that is another, and a `destroy` that was killed when all was done says so and asks for a person.)
+ */
+export function addOthers(emulator: Emulator): Others {
+  const project = emulator.addProject({ name: "somebody-else" });
+  const instance = emulator.addInstance({ project: project.id, name: "web0" });
+  const ids = new Set([project.id, instance.id]);
+  return { ids, asTheyWere: describe(emulator, ids) };
+}
+
+function describe({ projects, instances }: Emulator, ids: ReadonlySet<string>): string {
+  return JSON.stringify([...projects.values(), ...instances.values()].filter(({ id }) => ids.has(id)));
+}
+
+/** Compares service and state with each other, and both with the program: undefined, nothing may be left. */
+export function compare(
+  emulator: Emulator,
+  others: Others,
+  deployment: Deployment,
+  program: Program | undefined,
+): Finding[] {
+  const states = ownStates(deployment);
+  const own = <T extends { readonly id: string }>(objects: ReadonlyMap<string, T>): T[] =>
+    [...objects.values()].filter(({ id }) => !others.ids.has(id));
+  const projects = own(emulator.projects);
+  const instances = own(emulator.instances);
+  const wanted = program && wantedOf(program, states);
+  const unsettled = instances.filter(({ status }) => status !== "running");
+  return [
+    ...compareKind("Project", projects, states, wanted?.projects ?? []),
+    ...compareKind("Instance", instances, states, wanted?.instances ?? []),
+    ...unsettled.map(({ id, status }) => mismatch(`instance ${id} is ${status}`)),
+    ...(describe(emulator, others.ids) === others.asTheyWere
+      ? []
+      : [mismatch("somebody else's objects were changed")]),
+  ];
+}
+
+function wantedOf({ project, instances }: Program, states: readonly StateResource[]) {
+  const { id } = states.find(({ urn }) => urn.endsWith(`::${project.resource}`)) ?? {};
+  return {
+    projects: [named(project, { region: project.region })],
+    instances: instances.map((instance) =>
+      named(instance, {
+        project: id,
+        image: instance.image,
+        flavor: instance.flavor,
+        network: NETWORK,
+        public_ip: instance.publicIp,
+        labels: instance.labels ?? {},
+        ssh_keys: instance.sshKeys ?? [],
+      }),
+    ),
+  };
+}
+
+function named(
+  { resource, name }: { readonly resource: string; readonly name?: string },
+  fields: Readonly<Record<string, unknown>>,
+): Wanted {
+  return { resource, name: name ?? `${resource}-`, isNameGiven: name !== undefined, fields };
+}
+
+type Objects = readonly { readonly id: string; readonly fields: Readonly<Record<string, unknown>> }[];
+
+function compareKind(
+  type: "Project" | "Instance",
+  objects: Objects,
+  states: readonly StateResource[],
+  wanted: readonly Wanted[],
+): Finding[] {
+  const own = states.filter(({ urn }) => urn.includes(`cloudinfra:${type}::`));
+  const known = new Set(own.map(({ id }) => id));
+  const declared = new Set(wanted.map(({ resource }) => resource));
+  const findings = own
+    .filter(({ urn }) => !declared.has(urn.slice(urn.lastIndexOf("::") + 2)))
+    .map(({ urn, id }) => mismatch(`the state has ${urn} (${id}), which nobody wants`));
+  for (const one of wanted) findings.push(...compareOne(type, one, objects, own));
+  for (const { id, fields } of objects) {
+    if (known.has(id)) continue;
+    const twin = wanted.find((one) => isName(one, fields.name));
+    findings.push({
+      kind: twin ? "duplicate" : "orphan",
+      words: `${type} ${id} (${JSON.stringify(fields)}) is unknown to the state${twin ? `, which has another ${twin.resource}` : ""}`,
+    });
+  }
+  return findings;
+}
+
+function compareOne(type: string, one: Wanted, objects: Objects, own: readonly StateResource[]): Finding[] {
+  const entries = own.filter(({ urn }) => urn.endsWith(`::${one.resource}`));
+  const [entry] = entries;
+  if (
+    entry === undefined ||
+    entries.length > 1 ||
+    entry.delete ||
+    entry.pendingReplacement ||
+    entry.initErrors?.length
+  )
+    return [
+      mismatch(`the state has ${entries.length} of ${type} ${one.resource}: ${JSON.stringify(entries)}`),
+    ];
+  const object = objects.find(({ id }) => id === entry.id);
+  if (object === undefined)
+    return [mismatch(`${type} ${one.resource} is ${entry.id} in the state, and not at the service`)];
+  const differing = Object.entries(one.fields)
+    .filter(([field, value]) => !isDeepStrictEqual(object.fields[field] ?? undefined, value))
+    .map(
+      ([field, value]) => `${field} is ${JSON.stringify(object.fields[field])}, not ${JSON.stringify(value)}`,
+    );
+  if (!isName(one, object.fields.name))
+    differing.push(`name is ${String(object.fields.name)}, not ${one.name}`);
+  return differing.length === 0
+    ? []
+    : [mismatch(`${type} ${one.resource} (${entry.id}): ${differing.join("; ")}`)];
+}
+
+function isName({ name, isNameGiven }: Wanted, actual: unknown): boolean {
+  return isNameGiven ? actual === name : typeof actual === "string" && actual.startsWith(name);
+}
+
+export function mismatch(words: string): Finding {
+  return { kind: "mismatch", words };
+}

@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { startEmulator } from "../../../src/emulator";
+import { Random } from "../random";
+import { randomBehaviour } from "./behaviours";
+import { Commands } from "./commands";
+import { addOthers, mismatch } from "./compare";
+import { type Episode, episode, type Scene } from "./episode";
+import { Machine } from "./machine";
+import { Answers } from "./moment";
+import { actionsOf, randomKill, randomTask, shares } from "./plan";
+import type { Program } from "./programs";
+import { fakeStack, pulumiStack } from "./stacks";
+import { storyOf } from "./story";
+
+export type EngineName = "fake" | "pulumi";
+
+/** One stack from its first command to its last. */
+export interface Life {
+  readonly seed: number;
+  readonly episodes: readonly Episode[];
+  /** Everything needed to look at it, where a promise was broken. */
+  readonly story?: string;
+}
+
+export interface LifeOptions {
+  readonly engine: EngineName;
+  readonly seed: number;
+  /** No more kills than these. */
+  readonly kills: number;
+}
+
+/** Leads a life that follows from its seed, up to its end or to the first promise that is broken. */
+export async function life({ engine, seed, kills }: LifeOptions): Promise<Life> {
+  const random = new Random(seed);
+  const behaviour = randomBehaviour(random);
+  const token = `canary-${random.seed().toString(16)}-${random.seed().toString(16)}`;
+  const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-kills-")));
+  const logs = path.join(root, "logs");
+  mkdirSync(logs);
+  const commands = new Commands(logs);
+  const answers = new Answers();
+  const emulator = await startEmulator({ token, behaviour, onRequest: answers.tell });
+  const stack = (engine === "fake" ? fakeStack : pulumiStack)(root, commands);
+  const scene: Scene = { stack, emulator, answers, others: addOthers(emulator), machine: new Machine(root) };
+  const episodes: Episode[] = [];
+  try {
+    await stack.open(scene.machine, emulator);
+    let program: Program | undefined;
+    const dealt = shares(random);
+    for (const action of actionsOf(random)) {
+      const left = kills - episodes.flatMap(({ made }) => made).length;
+      if (left <= 0) break;
+      const task = randomTask(random, action, program);
+      const planned = Array.from({ length: random.chance(0.2) ? 2 : 1 }, () =>
+        randomKill(random, dealt, task, behaviour.operationMs),
+      );
+      const clearsPending = random.chance(0.5);
+      const one = await episode(scene, task, planned.slice(0, left), clearsPending);
+      const seen = seenToken(token, commands, scene.machine);
+      const findings = [...one.findings, ...seen.map((where) => mismatch(`the token stands in ${where}`))];
+      episodes.push({ ...one, findings });
+      if (findings.length > 0)
+        return { seed, episodes, story: storyOf({ seed, behaviour, episodes, scene, commands }) };
+      program = task.program;
+    }
+    return { seed, episodes };
+  } catch (error) {
+    throw new Error(storyOf({ seed, behaviour, episodes, scene, commands }), { cause: error });
+  } finally {
+    await scene.machine.killAll();
+    await emulator.stop();
+    rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function seenToken(token: string, { all }: Commands, machine: Machine): string[] {
+  return [
+    ...all.filter(({ output }) => output.includes(token)).map(({ words }) => `what \`${words}\` said`),
+    ...machine
+      .journalFiles()
+      .filter(({ text }) => text.includes(token))
+      .map(({ name }) => `the journal's ${name}`),
+  ];
+}

@@ -1,0 +1,98 @@
+import type { Random } from "../random";
+
+interface DeclaredProject {
+  /** The resource's name in the program. */
+  readonly resource: string;
+  /** The name at the service, where the program gives one. */
+  readonly name?: string;
+  readonly region: string;
+}
+
+export interface DeclaredInstance {
+  readonly resource: string;
+  readonly name?: string;
+  readonly image: string;
+  readonly flavor: string;
+  readonly publicIp?: "auto";
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Secrets of the program. */
+  readonly sshKeys?: readonly string[];
+}
+
+/** What a program asks for. */
+export interface Program {
+  readonly project: DeclaredProject;
+  readonly instances: readonly DeclaredInstance[];
+}
+
+export const NETWORK = "net-1";
+
+const IMAGES = ["ubuntu-24.04", "debian-13", "alpine-3"] as const;
+const FLAVORS = ["small", "large", "huge"] as const;
+const REGIONS = ["eu-1", "us-1"] as const;
+
+/** A project and one to three instances. */
+export function randomProgram(random: Random): Program {
+  const resource = `p${random.integer(0, 9)}`;
+  const project = { resource, ...maybeNamed(random, resource), region: random.pick(REGIONS) };
+  const count = random.integer(1, 3);
+  return { project, instances: Array.from({ length: count }, (_, at) => randomInstance(random, `web${at}`)) };
+}
+
+export function randomInstance(random: Random, resource: string): DeclaredInstance {
+  return {
+    resource,
+    ...maybeNamed(random, resource),
+    image: random.pick(IMAGES),
+    flavor: random.pick(FLAVORS),
+    ...(random.chance(0.3) && { publicIp: "auto" }),
+    ...(random.chance(0.5) && { labels: randomLabels(random) }),
+    ...(random.chance(0.4) && { sshKeys: [`ssh-ed25519 AAAA${random.seed()} me`] }),
+  };
+}
+
+/** An instance that differs in what can be changed in place. */
+export function changedInPlace(random: Random, instance: DeclaredInstance): DeclaredInstance {
+  const flavor = other(random, FLAVORS, instance.flavor);
+  return random.chance(0.5)
+    ? { ...instance, flavor }
+    : { ...instance, labels: { ...randomLabels(random), changed: String(random.seed()) } };
+}
+
+/** An instance that differs in what can't. */
+export function changedForReplacement(random: Random, instance: DeclaredInstance): DeclaredInstance {
+  return { ...instance, image: other(random, IMAGES, instance.image) };
+}
+
+export function inAnotherRegion(random: Random, { project, instances }: Program): Program {
+  return { project: { ...project, region: other(random, REGIONS, project.region) }, instances };
+}
+
+function maybeNamed(random: Random, resource: string): { name?: string } {
+  return random.chance(0.4) ? { name: `given-${resource}` } : {};
+}
+
+function randomLabels(random: Random): Record<string, string> {
+  return { tier: random.pick(["web", "db"]), app: `a${random.integer(1, 99)}` };
+}
+
+function other<T extends string>(random: Random, choices: readonly T[], old: string): T {
+  const [first, ...rest] = choices.filter((choice) => choice !== old);
+  if (first === undefined) throw new Error("there is no other choice");
+  return random.pick([first, ...rest]);
+}
+
+/** The program as a person would write it. */
+export function sourceOf({ project: { resource, ...args }, instances }: Program): string {
+  return [
+    `const project = new Project(${JSON.stringify(resource)}, ${JSON.stringify(args)});`,
+    ...instances.map(instanceSource),
+  ].join("\n");
+}
+
+function instanceSource({ resource, sshKeys, ...args }: DeclaredInstance): string {
+  const keys = sshKeys?.map((key) => `pulumi.secret(${JSON.stringify(key)})`).join(", ");
+  const plain = JSON.stringify({ ...args, network: NETWORK });
+  const others = keys === undefined ? "" : `, sshKeys: [${keys}]`;
+  return `new Instance(${JSON.stringify(resource)}, { ...${plain}, project: project.id${others} });`;
+}

@@ -1,0 +1,122 @@
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { FakeStack } from "../../engine/stack";
+import type { Deployment } from "../../harness/engine";
+import { REPOSITORY } from "../../harness/modules";
+import { isolatedEnvironment, pulumiOnPath } from "../../harness/pulumi-environment";
+import type { Commands, Ended, Running } from "./commands";
+import type { Machine } from "./machine";
+
+interface Service {
+  readonly endpoint: string;
+  readonly token: string;
+}
+
+/** One stack, `dev`, that outlives machines; its commands are processes, which can be killed. */
+export interface KillableStack {
+  /** Makes the stack, from its first machine. */
+  open(machine: Machine, service: Service): Promise<void>;
+  start(machine: Machine, command: "up" | "destroy"): Running;
+  /** Takes away the lock that a killed command has left. */
+  unlock(machine: Machine): Promise<void>;
+  /** `npx pulumi-cloudinfra recover`. */
+  recover(machine: Machine): Promise<Ended>;
+  /** Clears the list of pending creations, as `recover` says to. */
+  clearPending(machine: Machine): Promise<void>;
+  /** The state as it is in the backend now. */
+  state(): Deployment;
+}
+
+const RECOVER = path.join(REPOSITORY, "dist/cli/main.js");
+const STACK_URN = "urn:pulumi:dev::kills::pulumi:pulumi:Stack::kills-dev";
+
+/** The fake engine, each command as a process whose children outlive it. */
+export function fakeStack(root: string, commands: Commands): KillableStack {
+  const file = path.join(root, "state.json");
+  const tsx = pathToFileURL(require.resolve("tsx")).href;
+  const main = path.join(REPOSITORY, "test/engine/main.ts");
+  const state = (): Deployment => checkpoint(file);
+  return {
+    open: async ({ dir }, { endpoint, token }) => {
+      const config = { "cloudinfra:endpoint": endpoint, "cloudinfra:token": { secret: token } };
+      new FakeStack({ dir, project: "kills", stack: "dev", stateFile: file, config });
+    },
+    start: (machine, command) => {
+      const args = ["--import", tsx, main, command, "--dir", machine.dir, "--stack", "dev", "--state", file];
+      return commands.start(machine, process.execPath, args, {});
+    },
+    unlock: async () => undefined, // it has no lock
+    recover: (machine) => {
+      const exported = path.join(root, "export.json");
+      writeFileSync(exported, JSON.stringify({ version: 3, deployment: state() }));
+      return commands.start(machine, process.execPath, [RECOVER, "recover", "--file", exported], {}).ended;
+    },
+    clearPending: async () => {
+      const whole = JSON.parse(readFileSync(file, "utf8"));
+      delete whole.checkpoint.latest.pending_operations;
+      writeFileSync(file, JSON.stringify(whole));
+    },
+    state,
+  };
+}
+
+/** The real CLI with a home and a file backend of its own. */
+export function pulumiStack(root: string, commands: Commands): KillableStack {
+  const pulumi = pulumiOnPath();
+  if (pulumi === undefined) throw new Error("there is no `pulumi` on PATH");
+  const env = {
+    ...isolatedEnvironment(root),
+    NODE_COMPILE_CACHE: path.join(REPOSITORY, "node_modules/.cache/compiled"),
+  };
+  const plain = ["--non-interactive", "--color", "never"];
+  const start = (machine: Machine, ...args: string[]): Running =>
+    commands.start(machine, pulumi, [...args, ...plain], env);
+  const done = async (machine: Machine, ...args: string[]): Promise<void> => {
+    const { words, code, output } = await start(machine, ...args).ended;
+    if (code !== 0) throw new Error(`${words} ended with ${code}:\n${output}`);
+  };
+  const folder = path.join(root, "state/.pulumi/stacks/kills");
+  return {
+    open: async (machine, { endpoint, token }) => {
+      await done(machine, "stack", "init", "dev");
+      await done(
+        machine,
+        ...["config", "set-all", "--stack", "dev", "--plaintext", `cloudinfra:endpoint=${endpoint}`],
+        ...["--secret", `cloudinfra:token=${token}`],
+      );
+    },
+    start: (machine, command) =>
+      start(machine, command, "--yes", "--skip-preview", "--stack", "dev", "--suppress-progress"),
+    unlock: async (machine) => {
+      moveEmptyAttributes(folder);
+      await done(machine, "cancel", "--yes", "--stack", "dev");
+    },
+    recover: (machine) =>
+      commands.start(machine, process.execPath, [RECOVER, "recover", "--stack", "dev"], env).ended,
+    clearPending: (machine) =>
+      done(
+        machine,
+        ...["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--target", STACK_URN],
+        ...["--stack", "dev"],
+      ),
+    state: () => checkpoint(path.join(folder, "dev.json")),
+  };
+}
+
+/**
+ * A kill of the CLI can leave an empty file of attributes beside the state, after which every command fails with "failed
+ * to load checkpoint: EOF". Whoever meets that moves the file away.
+ */
+function moveEmptyAttributes(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    if (name.endsWith(".attrs") && statSync(file).size === 0) renameSync(file, `${file}.empty`);
+  }
+}
+
+function checkpoint(file: string): Deployment {
+  if (!existsSync(file)) return {};
+  return JSON.parse(readFileSync(file, "utf8")).checkpoint?.latest ?? {};
+}

@@ -1,0 +1,40 @@
+import type { Behaviour } from "../../../src/emulator";
+import type { Commands } from "./commands";
+import type { Episode, Scene } from "./episode";
+
+interface Told {
+  readonly seed: number;
+  readonly behaviour: Partial<Behaviour>;
+  readonly episodes: readonly Episode[];
+  readonly scene: Scene;
+  readonly commands: Commands;
+}
+
+/** All that is known of a life, for whoever looks for what went wrong in it. */
+export function storyOf({ seed, behaviour, episodes, scene, commands }: Told): string {
+  const { emulator, stack, machine } = scene;
+  const requests = emulator.requests.map(
+    ({ at, method, path, status, headers, body }) =>
+      `${new Date(at).toISOString()} ${method} ${path} → ${status} ${headers["idempotency-key"] ?? headers["if-match"] ?? ""} ${body}`,
+  );
+  const tasks = episodes.map(
+    ({ task, made, missed, ups, findings }) =>
+      `${JSON.stringify(task)}\n  kills: ${JSON.stringify(made)}, missed: ${missed}, commands after: ${ups}${findings.map(({ kind, words }) => `\n  ${kind}: ${words}`).join("")}`,
+  );
+  const said = commands.all.map(
+    ({ begunAt, words, code, hung, ms, output }) =>
+      `$ ${words}\n(${begunAt}, ended with ${code} after ${Math.round(ms)} ms${hung ? ", killed because it hung" : ""})\n${output}`,
+  );
+  const objects = [...emulator.projects.values(), ...emulator.instances.values()].map((one) =>
+    JSON.stringify(one),
+  );
+  return [
+    `── life ${seed} ──\nbehaviour: ${JSON.stringify(behaviour)}`,
+    ...tasks,
+    ...["\n── commands ──", ...said],
+    ...["\n── requests ──", ...requests],
+    ...["\n── service ──", ...objects],
+    ...["\n── journal ──", ...machine.journalFiles().map(({ name, text }) => `${name}: ${text}`)],
+    ...["\n── state ──", JSON.stringify(stack.state(), undefined, 1)],
+  ].join("\n");
+}

@@ -1,0 +1,84 @@
+import type { Episode } from "./episode";
+import type { Life } from "./life";
+
+interface Row {
+  kills: number;
+  atWork: number;
+  unsaved: number;
+  ups: number;
+  mostUps: number;
+  orphan: number;
+  duplicate: number;
+  mismatch: number;
+}
+
+const HEADINGS = [
+  "action",
+  "killed",
+  "then",
+  "kills",
+  "at work",
+  "unsaved",
+  "ups",
+  "most",
+  "orphans",
+  "duplicates",
+  "mismatches",
+];
+
+/**
+ * The kills of all lives by what was done, who was killed and which machine went on. An episode's end counts for its last
+ * kill. `at work`: while an operation was under way; `unsaved`: while the service had something that the state did not know.
+ */
+export function tableOf(lives: readonly Life[]): string {
+  const rows = new Map<string, Row>();
+  for (const { episodes } of lives) for (const one of episodes) count(rows, one);
+  const lines = [...rows]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, row]) => [...key.split(" "), ...cells(row)]);
+  const total = [...rows.values()].reduce(added, empty());
+  return aligned([HEADINGS, ...lines, ["all", "", "", ...cells(total)]]);
+}
+
+function count(rows: Map<string, Row>, { task, made, ups, findings }: Episode): void {
+  for (const [at, { kill, atWork, unsaved }] of made.entries()) {
+    const key = `${task.action} ${kill.victim} ${kill.where}`;
+    const isLast = at === made.length - 1;
+    const of = (kind: string): number =>
+      isLast ? findings.filter((finding) => finding.kind === kind).length : 0;
+    const needed = isLast ? ups : 0;
+    const one = { kills: 1, atWork: Number(atWork), unsaved: Number(unsaved), ups: needed, mostUps: needed };
+    const found = { orphan: of("orphan"), duplicate: of("duplicate"), mismatch: of("mismatch") };
+    rows.set(key, added(rows.get(key) ?? empty(), { ...one, ...found }));
+  }
+}
+
+function empty(): Row {
+  return { kills: 0, atWork: 0, unsaved: 0, ups: 0, mostUps: 0, orphan: 0, duplicate: 0, mismatch: 0 };
+}
+
+function added(a: Row, b: Row): Row {
+  return {
+    kills: a.kills + b.kills,
+    atWork: a.atWork + b.atWork,
+    unsaved: a.unsaved + b.unsaved,
+    ups: a.ups + b.ups,
+    mostUps: Math.max(a.mostUps, b.mostUps),
+    orphan: a.orphan + b.orphan,
+    duplicate: a.duplicate + b.duplicate,
+    mismatch: a.mismatch + b.mismatch,
+  };
+}
+
+function cells({ kills, atWork, unsaved, ups, mostUps, orphan, duplicate, mismatch }: Row): string[] {
+  return [kills, atWork, unsaved, ups, mostUps, orphan, duplicate, mismatch].map(String);
+}
+
+function aligned(rows: readonly (readonly string[])[]): string {
+  const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  return rows
+    .map((row) =>
+      row.map((cell, at) => (at < 3 ? cell.padEnd(width(at)) : cell.padStart(width(at)))).join("  "),
+    )
+    .join("\n");
+}
