@@ -15,6 +15,8 @@ export interface ReporterOptions {
   onEvent(event: EngineEvent): void;
   /** A line that a person sees, as it comes. */
   onLine(line: string): void;
+  /** Told of every message, also of those that nobody sees. */
+  readonly overhear?: ((where: string, text: string) => void) | undefined;
 }
 
 /** Keeps what happened, and tells it. */
@@ -57,6 +59,7 @@ export class Reporter {
   }
 
   diagnose(reported: Diagnostic): void {
+    this.options.overhear?.(`a message of severity ${reported.severity}`, JSON.stringify(reported));
     if (reported.severity === "debug") return;
     const diagnostic = { ...reported, message: stripVTControlCharacters(reported.message).trimEnd() };
     this.diagnostics.push(diagnostic);

@@ -100,6 +100,7 @@ export class FakeStack implements Stack {
       ...{ command, dryRun, stack, project: projectName, showSecrets: options.showSecrets ?? false },
       onEvent: (event) => options.onEvent?.(event),
       onLine: (line) => this.options.onLine?.(line),
+      overhear: this.options.overhear,
     });
     const engine = await serve((server) =>
       addEngineService(server, (diagnostic) => reporter.diagnose(diagnostic)),

@@ -17,6 +17,8 @@ export interface StackOptions {
   config?: Readonly<Record<string, ConfigValue>>;
   /** Added to the environment of everything the engine starts, for every command. */
   env?: Readonly<Record<string, string>>;
+  /** Told of all that is said while commands run, as it is said, debug messages included. */
+  overhear?: (where: string, text: string) => void;
 }
 
 export type ConfigValue = string | { readonly secret: string };
@@ -114,6 +116,8 @@ export interface Stack {
   setConfig(key: string, value: ConfigValue): Promise<void>;
   removeConfig(key: string): Promise<void>;
   import(deployment: Deployment): Promise<void>;
+  /** Folder of all that the engine keeps, where it keeps secrets encrypted. */
+  readonly kept?: string;
   /** Ends everything the stack started and removes what the engine keeps of it; the program's folder stays. */
   dispose(): Promise<void>;
 }

@@ -53,7 +53,7 @@ async function openStack(pulumiCommand: automation.PulumiCommand, options: Stack
     // After each command the SDK asks the CLI for outputs and history: a third of an `up`, and events tell the same.
     Object.assign(stack, { outputs: async () => ({}), info: async () => undefined });
     await setAllConfig(stack, options.config ?? {});
-    return openedStack(stack, own, removeRoot);
+    return openedStack(stack, own, { root, removeRoot, overhear: options.overhear });
   } catch (error) {
     await removeRoot();
     throw error;
@@ -84,10 +84,17 @@ function toCliValue(value: ConfigValue): automation.ConfigValue {
   return typeof value === "string" ? { value } : { value: value.secret, secret: true };
 }
 
+interface Place {
+  /** Folder of all that the CLI keeps. */
+  readonly root: string;
+  readonly removeRoot: () => Promise<void>;
+  readonly overhear: StackOptions["overhear"];
+}
+
 function openedStack(
   stack: automation.Stack,
   environment: Record<string, string | undefined>,
-  removeRoot: () => Promise<void>,
+  { root, removeRoot, overhear }: Place,
 ): Stack {
   const disposing = new AbortController();
   const running = new Set<Promise<RunResult>>();
@@ -95,7 +102,7 @@ function openedStack(
     run: (command, options = {}) => {
       const secrets = options.showSecrets ? { PULUMI_OPTION_SHOW_SECRETS: "true" } : {};
       stack.workspace.envVars = asEnvVars({ ...environment, ...secrets, ...options.env });
-      const run = runCommand(stack, command, options, disposing.signal);
+      const run = runCommand(stack, command, options, { disposing: disposing.signal, overhear });
       running.add(run);
       const forget = (): boolean => running.delete(run);
       run.then(forget, forget);
@@ -105,6 +112,7 @@ function openedStack(
     setConfig: (key, value) => stack.setConfig(key, toCliValue(value)),
     removeConfig: (key) => stack.removeConfig(key),
     import: (deployment) => stack.importStack({ version: 3, deployment }),
+    kept: root,
     dispose: async () => {
       disposing.abort();
       await Promise.allSettled(running);

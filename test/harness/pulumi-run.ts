@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import * as automation from "@pulumi/pulumi/automation";
-import type { Command, RunOptions, RunResult } from "./engine";
+import type { Command, RunOptions, RunResult, StackOptions } from "./engine";
 import { collectEvents, hidesSecret } from "./pulumi-events";
 
 /** Runs one command of the CLI to its end; a command that fails is a result, not an error. */
@@ -8,7 +8,7 @@ export async function runCommand(
   stack: automation.Stack,
   command: Command,
   options: RunOptions,
-  disposing: AbortSignal,
+  { disposing, overhear = () => {} }: { disposing: AbortSignal; overhear?: StackOptions["overhear"] },
 ): Promise<RunResult> {
   const signal = options.signal ? AbortSignal.any([options.signal, disposing]) : disposing;
   signal.throwIfAborted();
@@ -22,7 +22,10 @@ export async function runCommand(
     suppressProgress: true,
     onOutput: said,
     onError: said,
-    onEvent: take,
+    onEvent: (event) => {
+      overhear("an event of the engine", JSON.stringify(event));
+      take(event);
+    },
     signal,
   }).then(() => undefined, commandError);
   if (collected.failure !== undefined) throw collected.failure;

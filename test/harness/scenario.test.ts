@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, it } from "vitest";
 import { changesOf, expectConverged, expectOk, noRequestsDuring, requestsDuring } from "./assertions";
 import { describeOnEngines } from "./describe-on-engines";
@@ -44,6 +45,17 @@ describeOnEngines("a scenario", (engine: Engine) => {
         expect(emulator.behaviour).toMatchObject({ projectPost: 202, operationMs: 100 });
       },
     );
+  });
+
+  it("fails where the token got out: on disk, as soon as the service is asked again, and in what is said", async () => {
+    const leaking = withStack(engine, { program: PROGRAM }, async ({ emulator, leaks, dir }) => {
+      const file = path.join(dir, "entry.jsonl");
+      writeFileSync(file, emulator.token);
+      await fetch(emulator.endpoint);
+      rmSync(file);
+      leaks.said("an error", emulator.token);
+    });
+    await expect(leaking).rejects.toThrow(/^2 leaks:\nthe token.* entry\.jsonl .*\nthe token.* an error /);
   });
 
   it("leaves nothing behind, also when its body fails", async () => {

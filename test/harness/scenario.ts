@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { type Behaviour, type Emulator, startEmulator } from "../../src/emulator";
 import type { ConfigValue, Engine, Stack } from "./engine";
+import { Leaks } from "./leaks";
 import { type ProgramFolder, programFolder } from "./program";
+import { openWatched, type WatchedStack } from "./watched-stack";
 
 export interface ScenarioOptions {
   /** The program, without the names of `PRELUDE`. */
@@ -19,25 +23,43 @@ export interface ScenarioOptions {
 export interface Scenario {
   readonly stack: Stack;
   readonly emulator: Emulator;
+  /** For what else a scenario reads, and for further tokens and secrets. */
+  readonly leaks: Leaks;
   /** The program's folder. */
   readonly dir: string;
   /** Makes this the program from now on. */
   write(program: string): void;
 }
 
-/** A service, a program and a stack of it on `engine`; all of them are gone when `body` has ended, however it ends. */
+/**
+ * A service with a token that nobody else has, a program and a stack of it on `engine`; all of them are gone when `body` has
+ * ended, however it ends. All that was said and kept is searched for the token and for secret inputs.
+ */
 export async function withStack(
   engine: Engine,
   options: ScenarioOptions,
   body: (scenario: Scenario) => Promise<void>,
 ): Promise<void> {
   const folder = programFolder(options.program, { name: options.project ?? "scenario" });
+  const temporary = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-scenario-"));
+  const leaks = new Leaks();
+  const lookAtDisk = (): void => {
+    leaks.files("the program's folder,", folder.dir);
+    leaks.files("the folder for temporary files,", temporary, "anybody");
+  };
   try {
-    const emulator = await startEmulator({ behaviour: { operationMs: 100, ...options.behaviour } });
+    const emulator = await startEmulator({
+      token: leaks.token,
+      behaviour: { operationMs: 100, ...options.behaviour },
+      onRequest: lookAtDisk, // while a creation goes on, the journal knows of it
+    });
     try {
-      const stack = await openStack(engine, folder, emulator, options);
+      const { stack, look } = await openStack(engine, folder, { emulator, leaks, temporary }, options);
       try {
-        await body({ stack, emulator, dir: folder.dir, write: folder.write });
+        await body({ stack, emulator, leaks, dir: folder.dir, write: folder.write });
+        lookAtDisk();
+        await look();
+        leaks.expectNone();
       } finally {
         emulator.finishOperations(); // a run that still waits can end by itself
         await stack.dispose();
@@ -47,27 +69,31 @@ export async function withStack(
     }
   } finally {
     folder.remove();
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
 function openStack(
   engine: Engine,
   { dir }: ProgramFolder,
-  emulator: Emulator,
+  { emulator, leaks, temporary }: { emulator: Emulator; leaks: Leaks; temporary: string },
   { project = "scenario", stackName = "dev", config, env }: ScenarioOptions,
-): Promise<Stack> {
+): Promise<WatchedStack> {
   const all: Record<string, ConfigValue | undefined> = {
     "cloudinfra:endpoint": emulator.endpoint,
     "cloudinfra:token": { secret: emulator.token },
     ...config,
   };
-  return engine.open({
-    dir,
-    project,
-    stack: stackName,
-    config: Object.fromEntries(
-      Object.entries(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-    ),
-    env: { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"), ...env },
-  });
+  const given = Object.fromEntries(
+    Object.entries(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+  const places = {
+    CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"),
+    ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, temporary])),
+  };
+  return openWatched(
+    engine,
+    { dir, project, stack: stackName, config: given, env: { ...places, ...env } },
+    leaks,
+  );
 }
