@@ -15,6 +15,8 @@ export interface Call {
   readonly kind: Kind;
   readonly session: Session;
   readonly deadline: Deadline;
+  /** Aborted when this process is told to end: the call then says what it leaves behind. */
+  readonly signal: AbortSignal;
   readonly progress: Progress;
 }
 
@@ -39,10 +41,11 @@ export function waitForEnd(call: Call, operation: Operation): Promise<Operation>
   return waitForOperation(operation, waitOptions(call));
 }
 
-function waitOptions({ session: { client, clock }, deadline, progress }: Call): WaitOptions {
+function waitOptions({ session: { client, clock }, deadline, signal: ending, progress }: Call): WaitOptions {
   return {
     poll: (seen, signal) => client.operations.poll(seen, { deadline, signal }),
     deadline,
+    signal: ending,
     clock,
     onProgress: (seen) => progress.show(seen),
   };

@@ -1,3 +1,5 @@
+import { systemClock } from "../operations/clock";
+import { Interruption } from "./interruption";
 import { instanceKind, projectKind } from "./kind";
 import { providerOf, type Surroundings } from "./provider";
 import { EngineLog } from "./row-log";
@@ -7,6 +9,7 @@ import { Sessions } from "./session";
 const surroundings: Surroundings = {
   sessions: new Sessions(process.env),
   log: new EngineLog(process.argv.at(-1)),
+  interruption: new Interruption(process, systemClock),
   inCi: Boolean(process.env.CI),
 };
 

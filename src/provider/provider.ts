@@ -4,6 +4,7 @@ import { check } from "./check";
 import { create } from "./create";
 import { remove } from "./delete";
 import { HostError, type HostProvider, InitialisationError, type Properties } from "./host";
+import type { Interruption } from "./interruption";
 import type { Kind } from "./kind";
 import { noticeCheck, noticeDiff } from "./notice";
 import { PartialState } from "./partial";
@@ -23,12 +24,13 @@ const verbs = { create: "creating", read: "reading", update: "updating", delete:
 export interface Surroundings {
   readonly sessions: Sessions;
   readonly log: EngineLog;
+  readonly interruption: Interruption;
   /** Whether each message of progress is a line of its own in somebody's log. */
   readonly inCi: boolean;
 }
 
 /** The provider of one kind, as the host calls it: here what the host hands over is parsed, and errors become words. */
-export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): HostProvider {
+export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Surroundings): HostProvider {
   /** Runs one call; `id` is the object's, where there is one already. */
   async function run<T>(
     action: keyof typeof verbs,
@@ -40,7 +42,8 @@ export function providerOf(kind: Kind, { sessions, log, inCi }: Surroundings): H
     const progress = new Progress(log.row(hidden.__urn), verbs[action], inCi);
     try {
       const session = sessions.open();
-      return await work({ kind, session, deadline: deadlineOf(session, action, hidden), progress });
+      const deadline = deadlineOf(session, action, hidden);
+      return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
     } catch (error) {
       const name = resourceName(hidden) ?? id ?? "";
       const words = inWords(error, {

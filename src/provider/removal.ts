@@ -55,7 +55,7 @@ async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
         },
       );
     }
-    await clock.sleep(pause);
+    await clock.sleep(pause, call.signal);
   }
 }
 

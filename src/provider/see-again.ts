@@ -14,7 +14,7 @@ export async function seeAgain(call: Call, sought: Sought): Promise<ApiObject | 
   const { sightings, clock } = call.session;
   for (const pause of PAUSES_MS) {
     if (remainingMs(call.deadline, clock) <= pause) return undefined;
-    await clock.sleep(pause);
+    await clock.sleep(pause, call.signal);
     const look = await sightings.swept(sought);
     if ("found" in look) return look.found;
   }

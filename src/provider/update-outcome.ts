@@ -28,7 +28,7 @@ export async function readBack(call: Call, change: Change, written: Written): Pr
   let outcome = await lookAfter(call, change, written);
   for (const pause of LAG_PAUSES_MS) {
     if (outcome.unmade.length === 0 || remainingMs(call.deadline, call.session.clock) <= pause) break;
-    await call.session.clock.sleep(pause);
+    await call.session.clock.sleep(pause, call.signal);
     outcome = await lookAfter(call, change, written);
   }
   return outcome;

@@ -84,7 +84,7 @@ async function lookAfterwards(call: Call, { id, olds }: Change, refused: string)
   let look = await present(call, id, olds);
   for (const pause of LAG_PAUSES_MS) {
     if (look.revision !== refused || remainingMs(call.deadline, clock) <= pause) break;
-    await clock.sleep(pause);
+    await clock.sleep(pause, call.signal);
     look = await present(call, id, olds);
   }
   return look;

@@ -29,6 +29,7 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
       memory: new Memory(),
     },
     deadline: deadlineIn(60_000, clock),
+    signal: new AbortController().signal,
     progress: new Progress({ write: async () => {} }, "reading", true),
   };
 }

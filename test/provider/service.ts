@@ -1,9 +1,11 @@
+import { EventEmitter } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
 import type { HostProvider, Properties } from "../../src/provider/host";
+import { Interruption, type Signalled } from "../../src/provider/interruption";
 import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
 import { providerOf } from "../../src/provider/provider";
 import { EngineLog } from "../../src/provider/row-log";
@@ -25,14 +27,32 @@ export interface Service {
   readonly clock: FakeClock;
   readonly instances: HostProvider;
   readonly projects: HostProvider;
+  /** Where its processes get their signals, and what they then end with. */
+  readonly signals: Signals;
   /** What a new process of the provider would be, with other settings. */
   anew(config?: Readonly<Record<string, string>>): Promise<Pick<Service, "instances" | "projects">>;
+}
+
+/** A process that hears no signal but those of a test, and does not end. */
+class Signals extends EventEmitter implements Signalled {
+  readonly pid = 1;
+  readonly endedBy: string[] = [];
+
+  kill(_pid: number, signal: string): void {
+    this.endedBy.push(signal);
+  }
+
+  /** How many listeners keep a signal from what it does by itself. */
+  get heard(): number {
+    return this.eventNames().reduce((sum, name) => sum + this.listenerCount(name), 0);
+  }
 }
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
 export async function startService({ behaviour, config, onRequest }: ServiceOptions = {}): Promise<Service> {
   const clock = new FakeClock({ auto: true });
+  const signals = new Signals();
   const emulator = await startEmulator({
     behaviour: { operationMs: 2_000, ...behaviour },
     now: () => START + clock.now(),
@@ -50,7 +70,12 @@ export async function startService({ behaviour, config, onRequest }: ServiceOpti
       ...more,
     };
     const get = (key: string) => settings[key.replace("cloudinfra:", "")];
-    const surroundings = { sessions: new Sessions({}, clock), log: new EngineLog(undefined), inCi: true };
+    const surroundings = {
+      sessions: new Sessions({}, clock),
+      log: new EngineLog(undefined),
+      interruption: new Interruption(signals, clock),
+      inCi: true,
+    };
     const configured = async (kind: Kind): Promise<HostProvider> => {
       const provider = providerOf(kind, surroundings);
       await provider.configure({ config: { get } });
@@ -58,7 +83,7 @@ export async function startService({ behaviour, config, onRequest }: ServiceOpti
     };
     return { instances: await configured(instanceKind), projects: await configured(projectKind) };
   };
-  return { emulator, clock, anew, ...(await anew()) };
+  return { emulator, clock, signals, anew, ...(await anew()) };
 }
 
 /** A resource as the engine's state has it. */

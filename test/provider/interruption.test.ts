@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { LoggedRequest } from "../../src/emulator";
+import { InitialisationError, type Properties } from "../../src/provider/host";
+import { instanceNews, KEY } from "./samples";
+import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "./service";
+
+/** A service, and what tells its processes to end in the middle of their next wait for an operation. */
+async function startInterrupted(): Promise<Service & { interruptNext(signal?: string): void }> {
+  let due: string | undefined;
+  const onRequest = ({ path }: LoggedRequest): void => {
+    if (due === undefined || !path.startsWith("/v1/operations/")) return;
+    service.signals.emit(due, due);
+    due = undefined;
+  };
+  const service = await startService({ onRequest });
+  const interruptNext = (signal = "SIGTERM"): void => {
+    due = signal;
+  };
+  return { ...service, interruptNext };
+}
+
+/** The checked inputs of an instance, as the engine then creates it. */
+async function checked({ emulator, instances }: Service): Promise<Properties> {
+  const news = instanceNews({ project: emulator.addProject().id });
+  return (await instances.check({}, news)).inputs;
+}
+
+const posts = (requests: readonly LoggedRequest[]) => requests.filter(({ method }) => method === "POST");
+
+test.each(["SIGINT", "SIGTERM"])(
+  "at a %s a creation that the service works at says so at once, and the next up, anywhere, goes on with it",
+  async (signal) => {
+    const service = await startInterrupted();
+    service.interruptNext(signal);
+    const error = await failureOf(service.instances.create(await checked(service)));
+    const [headline, because, ...more] = error.message.split("\n");
+    const [, operation] = /operation (op-\w+) was interrupted/.exec(headline ?? "") ?? [];
+    expect(because).toBe(`  because: it was interrupted by ${signal}`);
+    expect(more.join("\n")).toContain(
+      `${operation} goes on at the service, and is kept in the state: run \`pulumi up\` again, on any machine`,
+    );
+    if (!(error instanceof InitialisationError)) throw error;
+    expect(error.id).toMatch(/^operation\/op-/);
+
+    const journalDir = mkdtempSync(path.join(tmpdir(), "another-machine-"));
+    onTestFinished(() => rmSync(journalDir, { recursive: true }));
+    const { instances } = await service.anew({ journalDir });
+    const state = { ...error.properties };
+    await instances.check(state, state);
+    await instances.diff(error.id, state, state);
+    const made = await instances.create((await instances.check({}, state)).inputs);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(posts(service.emulator.requests)).toHaveLength(1);
+  },
+);
+
+test("at a signal a creation that the service has not answered yet is kept under its key", async () => {
+  const service = await startService();
+  const unanswered = service.emulator.fail({ method: "POST", kind: "hang" });
+  const failure = failureOf(service.instances.create(await checked(service)));
+  await vi.waitFor(() => expect(unanswered.used).toBe(1));
+  service.signals.emit("SIGINT", "SIGINT");
+  expect(await failure).toMatchObject({ id: `operation/key-${KEY}` });
+});
+
+test("at a signal an update says so and is gone on with, and a deletion is an error", async () => {
+  const service = await startInterrupted();
+  const saved = await madeInstance(service);
+  const { state, id } = saved;
+  service.emulator.behaviour.putReply = 202;
+  service.interruptNext();
+  const large = changed(saved, { flavor: "m1.large" });
+  const error = await failureOf(service.instances.update(id, state, large));
+  expect(error).toMatchObject({ id, properties: { __pending: { operation: expect.anything() } } });
+  const next = await service.anew();
+  await next.instances.update(id, Object(error).properties, large);
+  expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
+
+  service.emulator.behaviour.deleteObject = 202;
+  service.interruptNext();
+  expect((await failureOf(next.instances.delete(id, state))).message).toMatch(/interrupted by SIGTERM/);
+});
+
+test("after a signal nothing more is asked, and the process ends by it when the engine has had its answers", async () => {
+  const service = await startInterrupted();
+  const { clock, signals, emulator, instances } = service;
+  const inputs = await checked(service);
+  service.interruptNext();
+  await failureOf(instances.create(inputs));
+  const asked = emulator.requests.length;
+  expect((await failureOf(instances.create(inputs))).message).toMatch(/interrupted/);
+  expect(emulator.requests.length).toBe(asked);
+  expect(signals.heard, "listeners that would keep a second signal from ending it").toBe(0);
+  expect(signals.endedBy).toEqual([]);
+  await clock.advance(1_000);
+  expect(signals.endedBy).toContain("SIGTERM");
+});
+
+test("a process without work ends at a signal as any other", async () => {
+  const service = await startService();
+  expect(service.signals.heard).toBe(0);
+  await madeProject(service);
+  expect(service.signals.heard).toBe(0);
+});
