@@ -27,7 +27,8 @@ export type Begun = Pick<Entry, "urn" | "key" | "body" | "at" | "recovered">;
 export interface JournalOptions extends Place {
   /** Normalised base URL of the service. */
   readonly endpoint: string;
-  readonly warn: (message: string) => void;
+  /** Waited for, so that a warning is out before the call ends that it is about. */
+  readonly warn: (message: string) => void | Promise<void>;
   /** @default the system's */
   readonly disk?: Disk | undefined;
 }
@@ -66,8 +67,12 @@ class FileJournal implements Journal {
       const entry = parseEntry(text);
       if (entry === undefined) return this.setAside(file);
       if (this.isOwn(entry) && entry.urn === urn) return entry;
-      const why = "it is about another resource, folder or service than its name says";
-      this.warnOnce(file, `the note of a creation ${file} is not used, and left as it is: ${why}`);
+      await this.warnOnce(
+        file,
+        `the note of a creation ${file} is not used: it is about another resource, folder or service than its name says. If an ` +
+          "`up` was killed here before, run `npx pulumi-cloudinfra recover` before the next one, which may else make an object " +
+          "a second time. If nobody knows the file, delete it",
+      );
       return undefined;
     });
   }
@@ -101,10 +106,11 @@ class FileJournal implements Journal {
     if (damaged === undefined) return; // another process has put a good one there
     const kept = `${file}.damaged`;
     await this.disk.rename(damaged, kept);
-    this.warnOnce(
+    await this.warnOnce(
       file,
-      `a damaged note of a creation was set aside as ${kept}. If a creation was cut off here, look at the service for ` +
-        "an object that `pulumi stack` does not show; then delete this file",
+      `a damaged note of a creation was set aside as ${kept}: it can't tell how far the creation came, and the next \`pulumi up\` ` +
+        "may make the object a second time. Run `npx pulumi-cloudinfra recover` before it; if `up` is running already, look at the " +
+        "service afterwards for an object that `pulumi stack` does not show. Then delete the file",
     );
   }
 
@@ -117,20 +123,21 @@ class FileJournal implements Journal {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const why = message.replace(/, \w+ '.*/s, ""); // without the call and the file that it was about
-      this.warnOnce(
+      await this.warnOnce(
         "unusable",
-        `the journal of creations${where} can't be used (${why}). Creations go on without it, but one that is killed ` +
-          "may be made a second time by the next `pulumi up`. Make room, make the folder writable, or set " +
-          "cloudinfra:journalDir to another folder",
+        `the journal of creations${where} can't be used (${why}). Creations go on without it, but if one is killed, the next ` +
+          "`pulumi up` may make its object a second time. Make room, make the folder writable, or set cloudinfra:journalDir to " +
+          "another folder. After a kill, run `npx pulumi-cloudinfra recover` before the next `pulumi up`: here, once the folder " +
+          "can be used, or on another machine",
       );
       return undefined;
     }
   }
 
-  private warnOnce(about: string, message: string): void {
+  private async warnOnce(about: string, message: string): Promise<void> {
     if (this.warned.has(about)) return;
     this.warned.add(about);
-    this.options.warn(`cloudinfra: ${message}.`);
+    await this.options.warn(`cloudinfra: ${message}.`);
   }
 }
 

@@ -1,14 +1,16 @@
 import { systemClock } from "../operations/clock";
+import { EngineLog } from "./engine-log";
 import { Interruption } from "./interruption";
 import { instanceKind, projectKind } from "./kind";
 import { providerOf, type Surroundings } from "./provider";
-import { EngineLog } from "./row-log";
 import { Sessions } from "./session";
+
+const log = new EngineLog(process.argv.at(-1));
 
 /** One a process: what project and instance calls share. */
 const surroundings: Surroundings = {
-  sessions: new Sessions(process.env),
-  log: new EngineLog(process.argv.at(-1)),
+  sessions: new Sessions(process.env, systemClock, (message) => log.warn(message)),
+  log,
   interruption: new Interruption(process, systemClock),
   inCi: Boolean(process.env.CI),
 };

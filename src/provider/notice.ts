@@ -1,9 +1,9 @@
 import { diff } from "./diff";
+import type { EngineLog } from "./engine-log";
 import type { Difference, Properties } from "./host";
 import type { Kind } from "./kind";
 import { isHeld } from "./left-over";
 import { isPlaceholder, type Pending, pendingOf } from "./pending";
-import type { EngineLog } from "./row-log";
 import type { Sessions } from "./session";
 import { hiddenOf } from "./state";
 

@@ -1,4 +1,4 @@
-import type { RowLog } from "./row-log";
+import type { RowLog } from "./engine-log";
 
 /** How far an operation is, as the wait loop tells it. */
 export interface Step {

@@ -30,7 +30,7 @@ export class Sessions {
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
     private readonly clock: Clock = systemClock,
-    private readonly warn: (message: string) => void = console.warn,
+    private readonly warn: (message: string) => void | Promise<void> = console.warn,
   ) {}
 
   /**

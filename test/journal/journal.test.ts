@@ -269,6 +269,8 @@ describe("a foreign entry: a file whose name is this resource's, and whose conte
     expect(await journal.read(URN)).toBeUndefined();
     expect(await journal.read(URN)).toBeUndefined();
     expect(readFileSync(file, "utf8")).toBe(text);
-    expect(warnings).toEqual([expect.stringContaining(`${file} is not used, and left as it is`)]);
+    expect(warnings).toEqual([
+      expect.stringContaining(`${file} is not used: it is about another resource, folder or service`),
+    ]);
   });
 });

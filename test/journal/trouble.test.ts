@@ -63,7 +63,7 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
       endpoint: "e",
       cwd: "/program",
       env: {},
-      warn: (text) => warnings.push(text),
+      warn: (text) => void warnings.push(text),
     });
     await journal.begin(begun());
     expect(await journal.read(URN)).toBeUndefined();

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { EngineLog } from "../../src/provider/engine-log";
 import { Progress } from "../../src/provider/progress";
-import { EngineLog } from "../../src/provider/row-log";
 
 function row(inCi: boolean) {
   const written: string[] = [];
@@ -50,5 +50,12 @@ describe("an engine that can't be told", () => {
     await new EngineLog(undefined).row("urn:x").write("creating 1 %");
     await new EngineLog("127.0.0.1:1").row(undefined).write("creating 1 %");
     await expect(new EngineLog("127.0.0.1:1").row("urn:x").write("creating 1 %")).resolves.toBeUndefined();
+  });
+
+  test.each([undefined, "127.0.0.1:1"])("warns on the console instead (address %s)", async (address) => {
+    const said = vi.spyOn(console, "warn").mockImplementation(() => {});
+    onTestFinished(() => said.mockRestore());
+    await new EngineLog(address).warn("beware");
+    expect(said.mock.calls).toEqual([["beware"]]);
   });
 });

@@ -50,6 +50,9 @@ async function upWithALook(
   return result;
 }
 
+const aboutJournal = ({ diagnostics }: RunResult) =>
+  diagnostics.filter(({ message }) => /journal of creations|note of a creation/.test(message));
+
 describeOnEngines("the entry of a creation", (engine) => {
   it("is on disk while the service works, for its owner only and without the token, and is gone after `up`", async () => {
     await withStack(engine, { program: program(1), behaviour: held }, async (scenario) => {
@@ -100,15 +103,38 @@ describeOnEngines("the entry of a creation", (engine) => {
     await withStack(engine, { program: program(3) }, async ({ stack, emulator, dir }) => {
       writeFileSync(path.join(dir, "journal"), "somebody's own");
       const result = expectOk(await stack.run("up"));
-      const warnings = result.diagnostics.filter(({ message }) =>
-        message.includes("the journal of creations"),
+      const [warning, ...others] = aboutJournal(result);
+      expect(others).toEqual([]);
+      expect(warning?.severity).toBe("warning");
+      expect(warning?.message).toContain(`in ${dir}/journal can't be used (ENOTDIR: not a directory)`);
+      expect(warning?.message).toMatch(
+        /may make its object a second time.*recover` before the next `pulumi up`/,
       );
-      expect(warnings.map(({ message }) => message)).toEqual([
-        expect.stringContaining(
-          `in ${dir}/journal can't be used (ENOTDIR: not a directory). Creations go on`,
-        ),
-      ]);
+      expect(result.output.split(`in ${dir}/journal can't be used`)).toHaveLength(3); // as it comes, and at the end
       expect(emulator.instances.size).toBe(3);
+    });
+  });
+
+  it("that is damaged is set aside with one warning, and the resource is made", async () => {
+    await withStack(engine, { program: program(1), behaviour: held }, async (scenario) => {
+      const { stack, emulator, dir } = scenario;
+      const folder = path.join(dir, "journal");
+      let names: string[] = [];
+      expectOk(
+        await upWithALook(scenario, () => {
+          names = readdirSync(folder);
+        }),
+      );
+      expectOk(await stack.run("destroy"));
+      writeFileSync(path.join(folder, names[0] ?? ""), "{");
+      emulator.behaviour.operationMs = 100;
+      const result = expectOk(await stack.run("up"));
+      const file = path.join(folder, `${names[0]}.damaged`);
+      expect(aboutJournal(result)).toMatchObject([
+        { severity: "warning", message: expect.stringContaining(`set aside as ${file}`) },
+      ]);
+      expect(readFileSync(file, "utf8")).toBe("{");
+      expect(emulator.instances.size).toBe(1);
     });
   });
 
