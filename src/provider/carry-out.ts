@@ -7,6 +7,7 @@ import type { Properties } from "./host";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending } from "./pending";
 import { creationOf, post } from "./post";
+import { sameNamed, warnOfSameNamed } from "./same-named";
 import { seeAgain } from "./see-again";
 import { hiddenOf } from "./state";
 
@@ -62,7 +63,10 @@ async function send(call: Call, pending: Pending, again: boolean): Promise<End |
   const posted = await post(call, creation, again);
   if (posted.kind === "unsure") throw posted.error;
   if (posted.kind === "refused") return { kind: "failed", error: posted.error };
-  if (posted.kind === "stored failure") return { kind: "key spent", error: posted.error };
+  if (posted.kind === "stored failure") {
+    await warnOfSameNamed(call, pending);
+    return { kind: "key spent", error: posted.error };
+  }
   const { accepted } = posted;
   if (accepted.kind === "operation") return { operation: accepted.operation };
   if (accepted.kind === "object") return { kind: "made", object: accepted.object };
@@ -137,12 +141,8 @@ function soughtFor({ kind }: Call, id: string, inputs: Properties) {
 }
 
 /** The service no longer tells by the key whether it made anything (§4.7): a person has to. */
-async function keyExpired(call: Call, { body = "{}" }: Pending): Promise<CloudInfraError> {
-  const { name: wanted, project } = sentFields(body);
-  const objects = await call.kind.list(call.session.client, project, call);
-  const same = objects
-    .filter(({ fields }) => wanted !== undefined && fields.name === wanted)
-    .map(({ id }) => id);
+async function keyExpired(call: Call, pending: Pending): Promise<CloudInfraError> {
+  const same = await sameNamed(call, pending);
   const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
   const message = `a creation was cut off more than 23 hours ago, and the service may have carried it out; its list shows ${found}`;
   return new CloudInfraError("key_expired", message, {
@@ -150,16 +150,4 @@ async function keyExpired(call: Call, { body = "{}" }: Pending): Promise<CloudIn
       "nothing was made or taken. Look at the service, delete there what should not be; then `npx pulumi-cloudinfra recover --forget <urn>`, " +
       "or `pulumi state delete <urn>` where the state has the resource, and run `pulumi up` again",
   });
-}
-
-/** What a creation's body says, for its words and its list. */
-function sentFields(body: string): { name?: string; project?: string } {
-  const fields: unknown = JSON.parse(body);
-  const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
-  const { name, project } = Object(fields);
-  return Object.fromEntries(
-    [["name", text(name)] as const, ["project", text(project)] as const].filter(
-      ([, value]) => value !== undefined,
-    ),
-  );
 }

@@ -71,7 +71,7 @@ const isMoved = (side: Side): boolean =>
  * Whether an update that got no definite answer was carried out: before it nobody had changed anything, and all that it
  * changes is there now, at least in a spelling that may be the service's own.
  */
-function isOwnWork(before: readonly Side[], after: readonly Side[]): boolean {
+export function isOwnWork(before: readonly Side[], after: readonly Side[]): boolean {
   const changed = after.filter((side) => isToChange(side) && side.isShown);
   const isMade = (side: Side): boolean => isThere(side) || (isMoved(side) && mayBeSpelling(side));
   return changed.length > 0 && changed.every(isMade) && !before.some(isMoved);

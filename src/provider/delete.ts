@@ -1,26 +1,36 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Call, requireRecordedEndpoint } from "./call";
 import type { Properties } from "./host";
 import { instanceKind, projectKind } from "./kind";
-import { settle } from "./left-over";
-import { isPlaceholder, pendingOf } from "./pending";
+import { settle, settleLeftOver } from "./left-over";
+import { isPlaceholder, type Pending, pendingOf } from "./pending";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 
 /**
- * Deletes a resource. One whose creation is not known to have ended is brought to its end first; a project's instances that were
- * cut off while they were made go before it.
+ * Deletes a resource. One whose creation is not known to have ended is brought to its end first; a replacement of it that was cut
+ * off goes with it, and a project's instances that were cut off while they were made go before it.
  */
 export async function remove(call: Call, id: string, state: Properties): Promise<void> {
   requireRecordedEndpoint(call, id, state);
-  const pending = pendingOf(state);
+  const { __urn: urn } = hiddenOf(state);
+  const { isToBeCreated, placeholder } = call.session.memory.of(urn);
   if (isPlaceholder(id)) {
-    if (pending !== undefined) await settle(call, state, pending);
-    const { __urn: urn } = hiddenOf(state);
-    if (urn !== undefined && pending?.key !== undefined) await call.session.journal.remove(urn, pending.key);
+    const pending = pendingOf(state);
+    // With the option `deleteBeforeReplace` this comes before the create that goes on with it.
+    const isHandedOver = isToBeCreated && isDeepStrictEqual(pending, placeholder);
+    if (pending !== undefined && !isHandedOver) await removePlaceholder(call, state, pending);
     return;
   }
+  if (!isToBeCreated) await settleLeftOver(call, id, state, urn);
   if (call.kind === projectKind && !call.session.memory.isLive(id)) await settleInstancesOf(call, id);
   await removeObject(call, id, state.project);
+}
+
+async function removePlaceholder(call: Call, state: Properties, pending: Pending): Promise<void> {
+  await settle(call, state, pending);
+  const { __urn: urn } = hiddenOf(state);
+  if (urn !== undefined && pending.key !== undefined) await call.session.journal.remove(urn, pending.key);
 }
 
 /** Entries of the journal for instances of this project: nothing else would ever find them. */

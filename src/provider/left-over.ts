@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
-import { isCloudInfraError } from "../diagnostics/error";
+import { isCloudInfraError, withDetails } from "../diagnostics/error";
 import { type Call, valuesOf } from "./call";
 import { carryOut } from "./carry-out";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import type { Seen } from "./memory";
 import { outputsOfNew } from "./outputs";
-import { PartialState } from "./partial";
-import type { Pending } from "./pending";
+import { advice, PartialState } from "./partial";
+import { type Pending, pendingOf } from "./pending";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 import { update } from "./update";
@@ -38,12 +38,37 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Pendin
   if (placeholder === undefined || placeholder.key === entry.key) return { ...placeholder, ...entry };
   const [later, earlier] = (placeholder.at ?? 0) > entry.at ? [placeholder, entry] : [entry, placeholder];
   await settle(call, inputs, earlier);
+  if (earlier === entry) await call.session.journal.remove(urn, entry.key);
   return later;
 }
 
-/** Brings a creation that nobody wants any more to its end, and deletes what it made, unless that is what a resource now is. */
+/**
+ * Settles what the journal has of a resource, where that is not what the state holds: a replacement that was cut off, and that
+ * nobody asks for any more.
+ */
+export async function settleLeftOver(call: Call, id: string, state: Properties, urn?: string): Promise<void> {
+  const { journal, memory } = call.session;
+  const entry = urn === undefined ? undefined : await journal.read(urn);
+  if (urn === undefined || entry === undefined) return;
+  const { __key: key } = hiddenOf(state);
+  if (!isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id })) {
+    if (entry.id !== undefined && memory.isLive(entry.id)) return;
+    await settle(call, { __urn: urn, project: state.project }, entry);
+  }
+  await journal.remove(urn, entry.key);
+}
+
+/**
+ * Brings a creation that nobody wants any more to its end, and deletes what it made, unless that is what a resource now is.
+ *
+ * @throws CloudInfraError, never PartialState: the resource at hand is another, and its state stays as it is
+ */
 export async function settle(call: Call, inputs: Properties, pending: Pending): Promise<void> {
-  const end = await carryOut(call, inputs, pending, true);
+  const end = await carryOut(call, inputs, pending, true).catch((error: unknown) => {
+    if (!(error instanceof PartialState)) throw error;
+    const hint = `${advice(error)}it is about a creation that was cut off, whose object is to be deleted: run the command again`;
+    throw withDetails(error, { hint });
+  });
   const object = end.kind === "key spent" ? undefined : end.object;
   if (object !== undefined) await removeObject(call, object.id, inputs.project);
 }

@@ -4,6 +4,8 @@ import type { Pending } from "./pending";
 export interface Seen {
   /** The last check came with old inputs, and no diff since. */
   readonly checkedWithOlds?: boolean;
+  /** The last check came without old inputs, and no create has answered since: it will take over what was cut off. */
+  readonly isToBeCreated?: boolean;
   /** Key, id and operation of what the state holds: an entry of the journal that has one of them is no left-over. */
   readonly key?: string | undefined;
   readonly id?: string | undefined;
@@ -28,8 +30,10 @@ export class Memory {
   /** A check: with old inputs it begins the look at what exists; without, what existed is about to be replaced. */
   checked(urn: string | undefined, olds: { readonly key: string | undefined } | undefined): void {
     if (urn === undefined) return;
-    if (olds !== undefined) this.seen.set(urn, { ...this.of(urn), checkedWithOlds: true, key: olds.key });
-    else for (const [id, owner] of this.live) if (owner === urn) this.live.delete(id);
+    const isToBeCreated = olds === undefined;
+    const more = isToBeCreated ? {} : { checkedWithOlds: true, key: olds.key };
+    this.seen.set(urn, { ...this.of(urn), ...more, isToBeCreated });
+    if (isToBeCreated) for (const [id, owner] of this.live) if (owner === urn) this.live.delete(id);
   }
 
   /** A diff of what the state holds; where it came after a check and found nothing to replace, its id is live. */

@@ -52,7 +52,7 @@ const TO_BE_MENDED: ReadonlySet<string> = new Set([
 ]);
 
 /** What has to be put right before it can go on, if anything. */
-function advice(error: CloudInfraError): string {
+export function advice(error: CloudInfraError): string {
   const hint = TO_BE_MENDED.has(error.code) ? hintFor(error) : undefined;
   return hint === undefined ? "" : `${hint}. Then: `;
 }

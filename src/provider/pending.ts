@@ -8,6 +8,8 @@ const schema = v.object({
   at: v.fallback(v.optional(v.number()), undefined),
   operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
   failed: v.fallback(v.optional(v.boolean()), undefined),
+  /** What an update asked for, by argument; null where it took one back. */
+  asked: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
 });
 
 /**

@@ -2,13 +2,16 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { isSuccess } from "../operations/operation";
 import { operationFailed } from "../operations/wait";
 import { type Call, soughtOf, valuesOf, waitForEnd } from "./call";
+import { isOwnWork, isThere, sidesOf } from "./conflict";
 import type { Properties } from "./host";
-import { isHeld, settle } from "./left-over";
+import { settleLeftOver } from "./left-over";
 import { outputsOfNew } from "./outputs";
 import { PartialState } from "./partial";
 import { asOperation, type Pending, pendingOf } from "./pending";
+import { present } from "./present";
 import { hiddenOf } from "./state";
 import { update } from "./update";
+import { wordsAfter } from "./words";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
@@ -20,20 +23,10 @@ export async function resumeUpdate(
   olds: Properties,
   news: Properties,
 ): Promise<{ outs: Properties }> {
-  await settleLeftOver(call, id, olds, news);
+  await settleLeftOver(call, id, olds, hiddenOf(news).__urn);
   const pending = pendingOf(olds);
   const state = pending === undefined ? olds : await finished(call, id, olds, pending);
   return update(call, id, state, news);
-}
-
-async function settleLeftOver(call: Call, id: string, olds: Properties, news: Properties): Promise<void> {
-  const { __urn: urn } = hiddenOf(news);
-  const { journal } = call.session;
-  const entry = urn === undefined ? undefined : await journal.read(urn);
-  if (urn === undefined || entry === undefined) return;
-  const isOwn = isHeld(entry, { key: hiddenOf(olds).__key, id, operation: pendingOf(olds)?.operation?.id });
-  if (!isOwn) await settle(call, { ...news, project: olds.project }, entry);
-  await journal.remove(urn, entry.key);
 }
 
 /** The state once the operation is over. One that failed and left no object is made anew by the next `up`. */
@@ -42,8 +35,8 @@ async function finished(call: Call, id: string, olds: Properties, pending: Pendi
   const sought = soughtOf(call.kind, id, olds);
   const error = await failureOf(call, id, olds, pending);
   sightings.forget();
-  // An update's operation: what the state has is what was, and its revision keeps others' changes safe.
-  if (pending.key === undefined) return { ...olds, __pending: undefined };
+  if (pending.key === undefined)
+    return { ...olds, ...(await updated(call, id, olds, pending)), __pending: undefined };
   const look = await sightings.twice(sought, call);
   if ("missing" in look) {
     const gone =
@@ -53,6 +46,36 @@ async function finished(call: Call, id: string, olds: Properties, pending: Pendi
     throw new PartialState(gone, id, outs, "run `pulumi up` again: it makes another in its place");
   }
   return outputsOfNew(call, look.found, olds, valuesOf(call, olds));
+}
+
+/**
+ * What an update's operation has made of the object, as far as it can be seen. The revision stays the one from before: it keeps
+ * others' changes safe.
+ */
+async function updated(
+  call: Call,
+  id: string,
+  olds: Properties,
+  { asked = {} }: Pending,
+): Promise<Properties> {
+  const { fields: now } = await present(call, id, olds);
+  const news = {
+    ...olds,
+    ...Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, value ?? undefined])),
+  };
+  const changed = call.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+  const { __words: words = {} } = hiddenOf(olds);
+  const sides = sidesOf(changed, { olds, words, news }, now);
+  const isOwn = isOwnWork([], sides);
+  const made = changed.filter(
+    (field) => isOwn || sides.every((side) => side.field !== field || isThere(side)),
+  );
+  const names = made.map(({ name }) => name);
+  const kept = Object.entries(words).filter(([name]) => !names.includes(name));
+  return {
+    ...Object.fromEntries(names.map((name) => [name, news[name]])),
+    __words: { ...Object.fromEntries(kept), ...wordsAfter(made, news, now) },
+  };
 }
 
 /** @throws PartialState with the state as it was, where the operation is still not over */

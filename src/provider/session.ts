@@ -17,6 +17,8 @@ export interface Session {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly memory: Memory;
+  /** Tells the user what is no failure. */
+  readonly warn: (message: string) => void | Promise<void>;
 }
 
 /** Opened by the first call that needs the service: nothing is asked for by check and diff. */
@@ -76,6 +78,6 @@ export class Sessions {
     });
     const sightings = new Sightings(client, clock, settings.operationTimeoutMs);
     const journal = openJournal({ endpoint: client.endpoint, dir: journalDir, env, warn });
-    return { settings, client, sightings, journal, clock, memory: this.memory };
+    return { settings, client, sightings, journal, clock, memory: this.memory, warn };
   }
 }

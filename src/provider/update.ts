@@ -5,6 +5,7 @@ import { changedFields } from "./diff";
 import type { Field } from "./fields";
 import type { Properties } from "./host";
 import { PartialState } from "./partial";
+import type { Pending } from "./pending";
 import { present } from "./present";
 import { outputsAfter, readBack } from "./update-outcome";
 import { type Change, write } from "./update-write";
@@ -39,12 +40,14 @@ export async function update(
 }
 
 /** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
-async function finishOrKeep(call: Call, { id, olds }: Change, operation: Operation): Promise<void> {
+async function finishOrKeep(call: Call, change: Change, operation: Operation): Promise<void> {
+  const { id, olds, news, fields } = change;
   try {
     await finish(call, operation);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "operation_failed") throw error;
-    const pending = { operation: { id: operation.id, url: operation.url } };
+    const asked = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
+    const pending: Pending = { operation: { id: operation.id, url: operation.url }, asked };
     const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
     throw new PartialState(error, id, { ...olds, __pending: pending }, hint);
   } finally {

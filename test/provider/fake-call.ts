@@ -27,6 +27,7 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
       sightings: new Sightings(client, clock, 60_000),
       journal: noJournal,
       memory: new Memory(),
+      warn: () => {},
     },
     deadline: deadlineIn(60_000, clock),
     signal: new AbortController().signal,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
+import type { Clock } from "../../src/operations/clock";
 import { EngineLog } from "../../src/provider/engine-log";
 import type { HostProvider, Properties } from "../../src/provider/host";
 import { Interruption, type Signalled } from "../../src/provider/interruption";
@@ -29,8 +30,15 @@ export interface Service {
   readonly projects: HostProvider;
   /** Where its processes get their signals, and what they then end with. */
   readonly signals: Signals;
-  /** What a new process of the provider would be, with other settings. */
-  anew(config?: Readonly<Record<string, string>>): Promise<Pick<Service, "instances" | "projects">>;
+  /** The journal of this machine. */
+  readonly journalDir: string;
+  /** What the user was warned of. */
+  readonly warnings: readonly string[];
+  /** What a new process of the provider would be, with other settings; its time is the service's where no other is given. */
+  anew(
+    config?: Readonly<Record<string, string>>,
+    clock?: Clock,
+  ): Promise<Pick<Service, "instances" | "projects">>;
 }
 
 /** A process that hears no signal but those of a test, and does not end. */
@@ -61,7 +69,8 @@ export async function startService({ behaviour, config, onRequest }: ServiceOpti
   onTestFinished(() => emulator.stop());
   const journalDir = mkdtempSync(path.join(tmpdir(), "journal-"));
   onTestFinished(() => rmSync(journalDir, { recursive: true }));
-  const anew: Service["anew"] = async (more = {}) => {
+  const warnings: string[] = [];
+  const anew: Service["anew"] = async (more = {}, itsClock = clock) => {
     const settings: Readonly<Record<string, string>> = {
       endpoint: emulator.endpoint,
       token: emulator.token,
@@ -71,9 +80,9 @@ export async function startService({ behaviour, config, onRequest }: ServiceOpti
     };
     const get = (key: string) => settings[key.replace("cloudinfra:", "")];
     const surroundings = {
-      sessions: new Sessions({}, clock),
+      sessions: new Sessions({}, itsClock, (message) => void warnings.push(message)),
       log: new EngineLog(undefined),
-      interruption: new Interruption(signals, clock),
+      interruption: new Interruption(signals, itsClock),
       inCi: true,
     };
     const configured = async (kind: Kind): Promise<HostProvider> => {
@@ -83,7 +92,7 @@ export async function startService({ behaviour, config, onRequest }: ServiceOpti
     };
     return { instances: await configured(instanceKind), projects: await configured(projectKind) };
   };
-  return { emulator, clock, signals, anew, ...(await anew()) };
+  return { emulator, clock, signals, journalDir, warnings, anew, ...(await anew()) };
 }
 
 /** A resource as the engine's state has it. */
@@ -129,4 +138,15 @@ export async function failureOf(work: Promise<unknown>): Promise<Error> {
   );
   if (error instanceof Error) return error;
   throw new Error(String(error));
+}
+
+/** What the user is told where a call fails; `undefined` where it does not. */
+export function saidBy(work: Promise<unknown>): Promise<string | undefined> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof Error) return error.message;
+      throw error;
+    },
+  );
 }

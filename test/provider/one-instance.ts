@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+import { expect } from "vitest";
+import type { LoggedRequest } from "../../src/emulator";
+import { confirm } from "../../src/journal/confirm";
+import type { Entry } from "../../src/journal/entry";
+import { type Journal, openJournal } from "../../src/journal/journal";
+import type { Clock } from "../../src/operations/clock";
+import type { HostProvider, Properties } from "../../src/provider/host";
+import { LastMoment } from "../operations/last-moment";
+import { EngineRow, type How } from "./engine-row";
+import { instanceNews } from "./samples";
+import { type Service, type ServiceOptions, saidBy, startService } from "./service";
+
+export const URN = String(instanceNews().__urn);
+
+interface Run extends How {
+  /** On another machine, with a journal of its own. */
+  readonly onAnotherMachine?: boolean;
+  /** The program ends before it learns the id. */
+  readonly unconfirmed?: boolean;
+  readonly clock?: Clock;
+}
+
+/** A stack with one instance. Each command has a provider process of its own. */
+export class OneInstance extends EngineRow {
+  readonly project: string;
+
+  constructor(private readonly service: Service) {
+    super();
+    const [first] = service.emulator.projects.keys();
+    this.project = first ?? service.emulator.addProject().id;
+  }
+
+  /** What this machine has noted. */
+  get journal(): Journal {
+    const { emulator, journalDir: dir } = this.service;
+    return openJournal({ endpoint: emulator.endpoint, dir, warn: (message) => expect.fail(message) });
+  }
+
+  entry(): Promise<Entry | undefined> {
+    return this.journal.read(URN);
+  }
+
+  /** The entry of the journal, where there must be one. */
+  async noted(): Promise<Entry> {
+    const entry = await this.entry();
+    if (entry === undefined) throw new Error("nothing is noted");
+    return entry;
+  }
+
+  /** The inputs of the program's next run, with a key of its own. */
+  news(args: Properties = {}): Properties {
+    const fresh = { __key: randomUUID(), __keyAt: Date.now() };
+    return instanceNews({ project: this.project, ...fresh, ...args });
+  }
+
+  /** @returns what the user is told where it fails */
+  async up(args: Properties = {}, run: Run = {}): Promise<string | undefined> {
+    const provider = await this.process(run);
+    const work = async (): Promise<void> => {
+      await this.brought(provider, this.news(args), run);
+      if (!run.unconfirmed) await confirm(URN, this.there().id, { dir: this.journalDir(run) });
+      await this.swept(provider);
+    };
+    return saidBy(work());
+  }
+
+  /** An `up` whose processes are killed as soon as they wait for something. */
+  async killedUp(args: Properties = {}, run: Run = {}): Promise<void> {
+    const clock = new LastMoment();
+    const ended = this.up(args, { ...run, clock }).then((said) => {
+      throw new Error(`it was over before it was killed: ${said}`);
+    });
+    await Promise.race([clock.reached, ended]);
+  }
+
+  /** A creation that was killed before it could note what the service answered. */
+  async killedBeforeTheAnswer(args: Properties = {}): Promise<Entry> {
+    await this.killedUp(args);
+    await this.journal.begin(await this.noted());
+    return this.noted();
+  }
+
+  async refresh(): Promise<void> {
+    await this.read(await this.process());
+  }
+
+  /** @returns what the user is told where it fails */
+  async destroy({ refresh = false } = {}): Promise<string | undefined> {
+    return saidBy(this.deleted(await this.process(), refresh));
+  }
+
+  /** A process of the provider. */
+  async process(run: Run = {}): Promise<HostProvider> {
+    return (await this.service.anew({ journalDir: this.journalDir(run) }, run.clock)).instances;
+  }
+
+  /** The requests of creations, of this machine and of others. */
+  posts(): LoggedRequest[] {
+    return this.service.emulator.requests.filter(({ method }) => method === "POST");
+  }
+
+  /** How many keys were sent. */
+  keys(): number {
+    return new Set(this.posts().map(({ headers }) => headers["idempotency-key"])).size;
+  }
+
+  /** The service has one instance, the state knows it and nothing else, and nothing is noted. @returns its id */
+  async expectOne(): Promise<string> {
+    const [id = "", ...others] = this.service.emulator.instances.keys();
+    expect(others).toEqual([]);
+    expect(this.there().id).toBe(id);
+    expect(this.there().state).not.toHaveProperty("__pending");
+    expect(this.replaced).toEqual([]);
+    expect(await this.entry()).toBeUndefined();
+    return id;
+  }
+
+  private journalDir({ onAnotherMachine = false }: Run): string {
+    const { journalDir } = this.service;
+    return onAnotherMachine ? path.join(journalDir, "of-another-machine") : journalDir;
+  }
+}
+
+/** A service, and a stack with one instance that is not made yet. */
+export async function oneInstance(
+  options: ServiceOptions = {},
+): Promise<{ service: Service; web: OneInstance }> {
+  const service = await startService(options);
+  return { service, web: new OneInstance(service) };
+}
