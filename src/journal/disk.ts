@@ -43,17 +43,49 @@ export async function namesIn(disk: Disk, folder: string): Promise<string[]> {
   return (await ifThere(disk.readdir(folder))) ?? [];
 }
 
-/** Puts a file there whole or not at all, whatever ends the process meanwhile; it can be read by its owner only. */
-export async function replaceFile(disk: Disk, file: string, text: string): Promise<void> {
+/** How often a file may come and go while another one is put in its place. */
+const MOST_TRIES = 10;
+
+/**
+ * Puts a file there whole or not at all, whatever ends the process meanwhile; it can be read by its owner only. It takes the
+ * place of none, or of one that may go: of two processes that put theirs where there is none, one does. Where there are no
+ * links on a file system, or files come and go all the time, it takes the place of any.
+ *
+ * @returns the text of another one that stays there instead
+ */
+export async function putFile(
+  disk: Disk,
+  file: string,
+  text: string,
+  mayGo: (text: string) => boolean,
+): Promise<string | undefined> {
   const written = halfDone(file);
   try {
     await write(disk, written, text);
-    await disk.rename(written, file);
-  } catch (error) {
+    for (let tries = 1; ; tries += 1) {
+      const other = await readText(disk, file);
+      if (other !== undefined && !mayGo(other)) return other;
+      const replaces = other !== undefined || tries === MOST_TRIES;
+      if (replaces) await disk.rename(written, file);
+      if (replaces || (await isLinked(disk, written, file))) break;
+    }
+  } finally {
     await disk.unlink(written).catch(() => undefined); // what went wrong before says more
-    throw error;
   }
   await syncFolder(disk, path.dirname(file));
+  return undefined;
+}
+
+/** @returns whether the file has this name too now, which it may only get where there is no other one */
+async function isLinked(disk: Disk, file: string, name: string): Promise<boolean> {
+  try {
+    await disk.link(file, name);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    await disk.rename(file, name); // a file system without links
+    return true;
+  }
 }
 
 async function write(disk: Disk, file: string, text: string): Promise<void> {

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { appendTo, type Disk, namesIn, readText, removeFile, replaceFile, systemDisk, takeOut } from "./disk";
+import { appendTo, type Disk, namesIn, putFile, readText, removeFile, systemDisk, takeOut } from "./disk";
 import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
 import { inTime } from "./in-time";
 import { fileName, journalFolder, type Place, suffixOf } from "./place";
@@ -9,8 +9,12 @@ import { fileName, journalFolder, type Place, suffixOf } from "./place";
  * and nothing waits for a disk for ever: where the journal can't be used, one warning says so and it is as if it were empty.
  */
 export interface Journal {
-  /** Puts an entry there, in place of one that was there. It is on disk when this resolves. */
-  begin(entry: Begun): Promise<void>;
+  /**
+   * Puts an entry there, in place of the one that was last read here, if any. It is on disk when this resolves.
+   *
+   * @returns the entry that another process has put there since, and that is left there instead
+   */
+  begin(entry: Begun): Promise<Entry | undefined>;
   /** Adds to the entry, if it is there and is still the one with this key. */
   note(urn: string, key: string, more: More): Promise<void>;
   /** The entry, however old. A damaged one is set aside, a foreign one is left; either earns a warning and is none. */
@@ -43,6 +47,8 @@ class FileJournal implements Journal {
   private readonly dir: string;
   private readonly disk: Disk;
   private readonly warned = new Set<string>();
+  /** By URN, the key of the entry that was last read or put there here. */
+  private readonly known = new Map<string, string>();
 
   constructor(private readonly options: JournalOptions) {
     this.endpoint = options.endpoint;
@@ -50,9 +56,16 @@ class FileJournal implements Journal {
     this.disk = options.disk ?? systemDisk;
   }
 
-  async begin(begun: Begun): Promise<void> {
+  begin(begun: Begun): Promise<Entry | undefined> {
+    const { urn, key } = begun;
     const text = firstLine({ ...begun, endpoint: this.endpoint, dir: this.dir });
-    await this.safely((folder) => replaceFile(this.disk, this.file(folder, begun.urn), text));
+    const known = this.known.get(urn);
+    const mayGo = (there: string): boolean => [undefined, known].includes(this.ownIn(there, urn)?.key);
+    return this.safely(async (folder) => {
+      const other = this.ownIn(await putFile(this.disk, this.file(folder, urn), text, mayGo), urn);
+      this.known.set(urn, other?.key ?? key);
+      return other;
+    });
   }
 
   async note(urn: string, key: string, more: More): Promise<void> {
@@ -64,9 +77,12 @@ class FileJournal implements Journal {
       const file = this.file(folder, urn);
       const text = await readText(this.disk, file);
       if (text === undefined) return undefined;
-      const entry = parseEntry(text);
-      if (entry === undefined) return this.setAside(file);
-      if (this.isOwn(entry) && entry.urn === urn) return entry;
+      const entry = this.ownIn(text, urn);
+      if (entry !== undefined) {
+        this.known.set(urn, entry.key);
+        return entry;
+      }
+      if (parseEntry(text) === undefined) return this.setAside(file);
       await this.warnOnce(
         file,
         `the note of a creation ${file} is not used: it is about another resource, folder or service than its name says. If an ` +
@@ -95,6 +111,11 @@ class FileJournal implements Journal {
 
   private file(folder: string, urn: string): string {
     return path.join(folder, fileName({ urn, dir: this.dir, endpoint: this.endpoint }));
+  }
+
+  private ownIn(text: string | undefined, urn: string): Entry | undefined {
+    const entry = text === undefined ? undefined : parseEntry(text);
+    return entry && this.isOwn(entry) && entry.urn === urn ? entry : undefined;
   }
 
   private isOwn({ endpoint, dir }: Entry): boolean {

@@ -1,5 +1,5 @@
 import { v4 as uuidV4, validate } from "uuid";
-import type { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError } from "../diagnostics/error";
 import { creationBody } from "./body";
 import { type Call, valuesOf } from "./call";
 import { carryOut, note } from "./carry-out";
@@ -8,7 +8,7 @@ import { fitted, leftOverOf } from "./left-over";
 import { outputsOfNew } from "./outputs";
 import { unfinished } from "./partial";
 import type { Pending } from "./pending";
-import { nextKey } from "./post";
+import { type Creation, keyAfter, nextKey } from "./post";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 
@@ -29,8 +29,7 @@ export async function create(call: Call, inputs: Properties): Promise<Created> {
   const left = await leftOverOf(call, inputs);
   const resumed = left && (await resume(call, inputs, left));
   if (resumed) return resumed;
-  const key = keyOf(inputs);
-  return make(call, inputs, left?.key === key ? nextKey(key) : key);
+  return make(call, inputs, keyAfter(left?.key, keyOf(inputs)));
 }
 
 /** @returns `undefined` where the creation failed, or what it made had to go: then another is made */
@@ -54,7 +53,8 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
   let spent: CloudInfraError | undefined;
   for (let key = firstKey, tries = 0; tries < MOST_KEYS; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now() };
-    await journal.begin({ urn, ...pending });
+    const other = await journal.begin({ urn, ...pending });
+    if (other !== undefined) return join(call, inputs, other, body);
     const end = await carryOut(call, inputs, pending, false);
     if (end.kind === "made") {
       const outs = outputsOfNew(call, end.object, inputs, valuesOf(call, inputs));
@@ -65,6 +65,23 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
     spent = end.error;
   }
   throw spent ?? new Error("no key was tried");
+}
+
+/**
+ * Another process, one that has outlived its killed CLI for instance, has begun to create the same resource since this one looked:
+ * where it asks for the very same, its key brings the same object (§4.7).
+ */
+async function join(call: Call, inputs: Properties, other: Creation, body: string): Promise<Created> {
+  if (other.body !== body) {
+    throw new CloudInfraError(
+      "conflict",
+      "another process is creating it at this moment, with other arguments",
+      {
+        hint: "run `pulumi up` again: it goes on with what that one has begun, and makes nothing twice",
+      },
+    );
+  }
+  return (await resume(call, inputs, other)) ?? make(call, inputs, nextKey(other.key));
 }
 
 async function created(

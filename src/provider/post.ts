@@ -31,7 +31,7 @@ export async function post(call: Call, { key, body }: Creation, again: boolean):
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.replayed) return { kind: "stored failure", error };
-    const unsure = error.sent || (again && !isDefinite(error));
+    const unsure = error.sent || isKeyReused(error) || (again && !isDefinite(error));
     return { kind: unsure ? "unsure" : "refused", error };
   } finally {
     sightings.forget();
@@ -41,8 +41,13 @@ export async function post(call: Call, { key, body }: Creation, again: boolean):
 const DEFINITE: ReadonlySet<string> = new Set(["refused", "not_found", "conflict"]);
 
 /** Whether the service has looked at this very request and will never carry it out. */
-function isDefinite({ code, problem }: CloudInfraError): boolean {
-  return DEFINITE.has(code) && !/idempotency|key.?reuse/i.test(`${problem?.code} ${problem?.type}`);
+function isDefinite({ code }: CloudInfraError): boolean {
+  return DEFINITE.has(code);
+}
+
+/** Whether somebody has sent this very key with another request, which may have made something. */
+function isKeyReused({ problem }: CloudInfraError): boolean {
+  return /idempotency|key.?reuse/i.test(`${problem?.code} ${problem?.type}`);
 }
 
 /**
@@ -55,6 +60,20 @@ export function nextKey(key: string): string {
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = bytes.toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** How many keys may have been tried one after the other. */
+const MOST_SPENT = 16;
+
+/** The key to try where one is spent: the next one, if it follows from the `first`; else the first, which was not sent yet. */
+export function keyAfter(spent: string | undefined, first: string): string {
+  let key = first;
+  for (let tried = 0; tried < MOST_SPENT; tried += 1) {
+    const next = nextKey(key);
+    if (key === spent) return next;
+    key = next;
+  }
+  return first;
 }
 
 /** The creation that a state or a journal tells of, where it tells enough to send it again. */

@@ -64,7 +64,7 @@ async function killedAt(call: number): Promise<Killed> {
 }
 
 /** How many calls of the disk the creation makes; the last of the series below ends by itself. */
-const CALLS = 26;
+const CALLS = 28;
 
 test("a creation that is killed between any two calls of the disk leaves a whole entry, or none", async () => {
   const series: Killed[] = [];

@@ -116,6 +116,53 @@ describe("of two processes on one entry, where one removes it while the other", 
   );
 });
 
+describe("of many processes that begin the same creation at once, one does, and the others are told of its entry:", () => {
+  const keys = Array.from({ length: 8 }, (_, i) => `key-${i}`);
+
+  async function all(dir: string, { linkFails, reads }: { linkFails?: string; reads?: boolean } = {}) {
+    const disk = diskWith((call) => {
+      if (call === "link" && linkFails !== undefined) throw errorOf(linkFails);
+    });
+    const many = keys.map(() => opened({ dir, disk }));
+    if (reads) for (const { journal } of many) await journal.read(URN);
+    const told = await Promise.all(many.map(({ journal }, i) => journal.begin(begun({ key: `key-${i}` }))));
+    expect(many.flatMap(({ warnings }) => warnings)).toEqual([]);
+    return told.map((other) => other?.key);
+  }
+
+  test("where there was none", async () => {
+    const { journal, dir, files } = opened();
+    for (let round = 0; round < 10; round++) {
+      const told = await all(dir);
+      const there = await journal.read(URN);
+      expect(told).toEqual(keys.map((key) => (key === there?.key ? undefined : there?.key)));
+      expect(files()).toHaveLength(1);
+      await journal.remove(URN);
+    }
+  });
+
+  test("where there was one that all of them have read, one of theirs takes its place", async () => {
+    const { journal, dir, files } = opened();
+    await journal.begin(begun({ key: "first" }));
+    expect(await all(dir, { reads: true })).toContain(undefined);
+    expect(await journal.read(URN)).toMatchObject({ key: expect.stringMatching(/^key-\d$/) });
+    expect(files()).toHaveLength(1);
+  });
+
+  test("not where there is one that none of them has read", async () => {
+    const { journal, dir } = opened();
+    await journal.begin(begun({ key: "first" }));
+    expect(await all(dir)).toEqual(keys.map(() => "first"));
+  });
+
+  test("on a file system without links the last one's entry stays, and nobody is warned", async () => {
+    const { journal, dir, files } = opened();
+    expect(await all(dir, { linkFails: "EPERM" })).toContain(undefined);
+    expect(await journal.read(URN)).toMatchObject({ key: expect.stringMatching(/^key-\d$/) });
+    expect(files()).toHaveLength(1);
+  });
+});
+
 /** Creates over and over under keys of its own, each told of an operation that has its key as its id. */
 const WORKER = `
   const { openJournal } = require(process.argv[1]);

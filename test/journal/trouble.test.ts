@@ -123,7 +123,7 @@ describe("what is asked of the disk", () => {
     await there.journal.begin(begun());
     expect(calls).toEqual([
       ...["open", "file.writeFile", "file.sync", "file.close"],
-      ...["rename", "open", "file.sync", "file.close"],
+      ...["readFile", "link", "unlink", "open", "file.sync", "file.close"],
     ]);
   });
 

@@ -25,17 +25,15 @@ interface Run extends How {
 /** A stack with one instance. Each command has a provider process of its own. */
 export class OneInstance extends EngineRow {
   readonly project: string;
+  /** What this machine has noted. */
+  readonly journal: Journal;
 
   constructor(private readonly service: Service) {
     super();
+    const { emulator, journalDir: dir } = service;
+    this.journal = openJournal({ endpoint: emulator.endpoint, dir, warn: (message) => expect.fail(message) });
     const [first] = service.emulator.projects.keys();
     this.project = first ?? service.emulator.addProject().id;
-  }
-
-  /** What this machine has noted. */
-  get journal(): Journal {
-    const { emulator, journalDir: dir } = this.service;
-    return openJournal({ endpoint: emulator.endpoint, dir, warn: (message) => expect.fail(message) });
   }
 
   entry(): Promise<Entry | undefined> {
