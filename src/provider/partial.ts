@@ -9,12 +9,12 @@ import { hiddenInputs, hiddenOf } from "./state";
 /** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
 export class PartialState extends CloudInfraError {
   constructor(
-    error: CloudInfraError,
+    readonly why: CloudInfraError,
     readonly id: string,
     readonly outs: Properties,
     hint: string,
   ) {
-    super(error.code, error.summary, { ...detailsOf(error), hint, cause: error });
+    super(why.code, why.summary, { ...detailsOf(why), hint, cause: why });
   }
 }
 
@@ -32,13 +32,15 @@ export function unfinished(
     __endpoint: call.session.client.endpoint,
     __pending: pending,
   });
-  const what = pending.operation
-    ? `operation ${pending.operation.id} goes on at the service`
-    : "the request may have been carried out";
   const hint =
-    `${advice(error)}${what}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
+    `${advice(error)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
     `it goes on where this ended and makes nothing twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
+}
+
+function whatIsThere({ kind }: Call, id: string | undefined, { operation }: Pending): string {
+  if (operation !== undefined) return `operation ${operation.id} goes on at the service`;
+  return id === undefined ? "the request may have been carried out" : `${kind.name} ${id} is there`;
 }
 
 const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);

@@ -136,23 +136,3 @@ describe("what the next `up` finds of a killed creation may be no good: the same
     await web.expectOne();
   });
 });
-
-describe("the note of a creation that the state has is none", () => {
-  test("check removes it, and nothing changes", async () => {
-    const { service, web } = await oneInstance();
-    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
-    const { id } = web.there();
-    expect(await web.entry()).toMatchObject({ id });
-    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
-    await web.expectOne();
-    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
-  });
-
-  test("what is wanted anew is made anew, and the old one is deleted", async () => {
-    const { web } = await oneInstance();
-    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
-    const { id } = web.there();
-    expect(await web.up({ image: "debian-14" })).toBeUndefined();
-    expect(await web.expectOne()).not.toBe(id);
-  });
-});

@@ -51,7 +51,12 @@ describe("what a killed replacement was making", () => {
     const { service, web, id } = await cutOffReplacement();
     const before = web.there();
     service.emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, times: 1 });
-    expect(await web.up()).toContain("(403)");
+    const said = await web.up();
+    expect(said).toContain("(403)");
+    expect(said).toContain(
+      "a creation that was cut off, whose object is to be deleted: run the command again",
+    );
+    expect(said).not.toContain("kept in the state");
     expect(web.there()).toEqual(before);
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);

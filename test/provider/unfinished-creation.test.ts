@@ -127,8 +127,10 @@ describe("a creation whose operation failed", () => {
   test("and left its object, is in the state under that object's id", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
-    expect(await web.up()).toContain("capacity_exhausted");
+    const said = await web.up();
     const [id] = service.emulator.instances.keys();
+    expect(said).toContain("capacity_exhausted");
+    expect(said).toContain(`instance ${id} is there, and is kept in the state`);
     expect(web.there().id).toBe(id);
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);

@@ -55,19 +55,31 @@ describe("outputs", () => {
     expect(found).toEqual([["front", "running", "203.0.113.7", "web-id"], false]);
   });
 
-  test("additionalProperties is a secret, beside those that the program names, and other options stay", async () => {
-    let seen: pulumi.CustomResourceOptions = {};
-    const look: pulumi.ResourceTransformation = ({ opts }) => {
-      seen = opts;
-      return undefined;
-    };
-    const options = { additionalSecretOutputs: ["ipAddress"], protect: true, transformations: [look] };
-    await registered(() => new Instance("web", args, options));
-    expect(seen).toMatchObject({
-      additionalSecretOutputs: ["ipAddress", "additionalProperties", "__pending"],
-      protect: true,
-    });
-  });
+  test.each([
+    [
+      "an instance: additionalProperties, and what was sent",
+      (options: pulumi.CustomResourceOptions) => new Instance("web", args, options),
+      ["additionalProperties", "__pending"],
+    ],
+    [
+      "a project: what was sent",
+      (options: pulumi.CustomResourceOptions) => new Project("shop", { region: "eu-1" }, options),
+      ["__pending"],
+    ],
+  ])(
+    "are secrets of %s; beside those that the program names, and other options stay",
+    async (_what, make, secrets) => {
+      let seen: pulumi.CustomResourceOptions = {};
+      const look: pulumi.ResourceTransformation = ({ opts }) => {
+        seen = opts;
+        return undefined;
+      };
+      await registered(() =>
+        make({ additionalSecretOutputs: ["ipAddress"], protect: true, transformations: [look] }),
+      );
+      expect(seen).toMatchObject({ additionalSecretOutputs: ["ipAddress", ...secrets], protect: true });
+    },
+  );
 });
 
 describe("a program whose folder does not resolve the package", () => {
