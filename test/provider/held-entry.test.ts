@@ -32,11 +32,40 @@ describe("the note of a creation that the state has is none", () => {
     expect(answer).toMatchObject({ changes, replaces: [] });
   });
 
+  const options = { replaceOnChanges: true };
+
   test("what is wanted anew is made anew, and the old one is deleted", async () => {
     const { web } = await oneInstance();
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
     const { id } = web.there();
-    expect(await web.up({ image: "debian-14" })).toBeUndefined();
+    expect(await web.up({ flavor: "m1.large" }, options)).toBeUndefined();
     expect(await web.expectOne()).not.toBe(id);
+  });
+
+  test("what is wanted anew is made anew also where the state has another key of it", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true });
+    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
+    const { id, inputs } = web.there();
+    expect((await web.noted()).key).not.toBe(inputs.__key);
+    expect(await web.up({ flavor: "m1.large" }, options)).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(id);
+  });
+
+  test("what is wanted anew is made anew also where check could not remove the note", async () => {
+    const { web } = await oneInstance();
+    await web.up({}, { unconfirmed: true });
+    const { id: _id, ...entry } = await web.noted();
+    const { id, inputs, state } = web.there();
+    const process = await web.process();
+    const news = web.news({ flavor: "m1.large" });
+    await process.diff(id, state, (await process.check(inputs, news)).inputs);
+    await web.journal.begin(entry);
+    const made = await process.create((await process.check({}, news)).inputs);
+    expect(made.id).not.toBe(id);
+    await process.delete(id, state);
+    web.saved = { ...made, inputs: news, state: made.outs };
+    await web.journal.remove(URN);
+    await web.expectOne();
   });
 });

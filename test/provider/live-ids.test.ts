@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "./one-instance";
 
+const FRONT = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::front";
+
 const deletions = ({ emulator }: { emulator: { requests: readonly { method: string }[] } }): number =>
   emulator.requests.filter(({ method }) => method === "DELETE").length;
 
@@ -13,6 +15,15 @@ describe("what a resource now is, is not deleted, whoever asks:", () => {
     await process.delete(id, outs);
     expect(service.emulator.instances.size).toBe(1);
     expect(deletions(service)).toBe(0);
+  });
+
+  test("one that was made, whatever else is to be made after it", async () => {
+    const { service, web } = await oneInstance();
+    const process = await web.process();
+    const { id, outs } = await process.create((await process.check({}, web.news())).inputs);
+    await process.check({}, web.news({ __urn: FRONT }));
+    await process.delete(id, outs);
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
   });
 
   test("an instance that this process has found to need no replacement", async () => {
@@ -35,10 +46,7 @@ describe("what a resource now is, is not deleted, whoever asks:", () => {
     await web.refresh();
     const { id, inputs, state } = web.there();
     const process = await web.process();
-    const renamed = web.news({
-      __urn: "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::front",
-    });
-    const news = (await process.check(inputs, renamed)).inputs;
+    const news = (await process.check(inputs, web.news({ __urn: FRONT }))).inputs;
     await process.diff(id, state, news);
     await process.delete(placeholder.id, placeholder.state);
     expect(service.emulator.instances.size).toBe(1);
@@ -76,6 +84,16 @@ describe("what a resource is no more, is deleted:", () => {
     const { id } = web.there();
     expect(await web.up({ image: "debian-14" }, { deleteBeforeReplace: false })).toBeUndefined();
     expect(await web.expectOne()).not.toBe(id);
+  });
+
+  test("what a diff has found to need a replacement, whatever comes before its deletion", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const { id, inputs, state } = web.there();
+    const process = await web.process();
+    await process.diff(id, state, (await process.check(inputs, web.news({ image: "debian-14" }))).inputs);
+    await process.delete(id, state);
+    expect(service.emulator.instances.size).toBe(0);
   });
 
   test.each([true, false])(
