@@ -24,6 +24,7 @@ const CODES = [
   "not_applied",
   "endpoint_changed",
   "key_expired",
+  "import_differs",
   "aborted",
 ] as const;
 
@@ -38,6 +39,7 @@ const CODES = [
  * - `not_this_service`: something answered, but not this API; `bad_reply`: this API, but a reply that breaks its rules
  * - `operation_failed`, `operation_timeout`, `operation_unknown` (its address answers 404), `no_result` (done, but no link)
  * - `not_applied`: accepted and not done; `endpoint_changed`: the object lives at another endpoint
+ * - `import_differs`: what `import` names can't become what the program asks for without being replaced
  * - `key_expired`: a cut-off creation can't be settled by its key any more (§4.7)
  */
 export type ErrorCode = (typeof CODES)[number];

@@ -23,9 +23,17 @@ export function check(
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map(inWords);
-  const failures = [...new Set([...wrong, ...misspelt(kind, args), ...timeoutFailures(news)])];
+  const imported = importOnce(olds, news);
+  const failures = [
+    ...new Set([
+      ...wrong,
+      ...misspelt(kind, args),
+      ...timeoutFailures(news),
+      ...namelessImport(imported, args),
+    ]),
+  ];
   return {
-    inputs: { ...news, ...keptKey(olds, news), ...madeUpName(kind, olds, news) },
+    inputs: { ...news, ...keptKey(olds, news), ...madeUpName(kind, olds, news), ...imported },
     failures: failures.map((reason) => ({ property: "", reason })),
   };
 }
@@ -34,6 +42,16 @@ export function check(
 function keptKey(olds: Properties, news: Properties): Properties {
   const { __key, __keyAt } = hiddenOf(olds);
   return __key === undefined ? { __key: news.__key, __keyAt: news.__keyAt } : { __key, __keyAt };
+}
+
+/** The `import` option has no effect once the resource exists. */
+function importOnce(olds: Properties, news: Properties): { __import: string | undefined } {
+  return { __import: Object.keys(olds).length > 0 ? undefined : hiddenOf(news).__import };
+}
+
+function namelessImport({ __import: id }: { __import: string | undefined }, { name }: Properties): string[] {
+  const text = "name: is required with the `import` option: give the one that the object has";
+  return id !== undefined && name === undefined ? [text] : [];
 }
 
 function inWords(issue: v.BaseIssue<unknown>): string {

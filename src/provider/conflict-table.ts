@@ -18,8 +18,22 @@ export function conflictTable(
 ): readonly string[] {
   const shown = sides.filter((side) => conflict.includes(side) || isToChange(side));
   const rows = [...new Map(shown.map((side) => [nameOf(side, secrets), rowOf(side, secrets)])).values()];
-  const table = [HEADER, ...rows.slice(0, MOST_ROWS)];
-  const widths = HEADER.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return aligned(HEADER, rows);
+}
+
+/** Service and program beside each other, for what an object has that is to be taken over. */
+export function importTable(sides: readonly Side[], secrets: Secrets): readonly string[] {
+  const rows = sides.map((side) => [
+    nameOf(side, secrets),
+    cellOf(side, side.now, secrets),
+    cellOf(side, side.desired, secrets),
+  ]);
+  return aligned(["property", "at the service", "in the program"], rows);
+}
+
+function aligned(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const table = [header, ...rows.slice(0, MOST_ROWS)];
+  const widths = header.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   const lines = table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
   const more = rows.length - MOST_ROWS;
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${more} more`] : [])];
@@ -37,11 +51,14 @@ function nameOf({ field, property }: Side, { names, texts }: Secrets): string {
 
 function rowOf(side: Side, secrets: Secrets): string[] {
   const { field, inState, known, now, isShown, desired } = side;
-  const cellOf = (value: unknown): string =>
-    secrets.names.has(field.name) ? "[secret]" : cell(value, secrets);
+  const shown = (value: unknown): string => cellOf(side, value, secrets);
   const isRespelt = inState !== undefined && !sameValue(field, inState, known);
-  const before = isRespelt ? `${cellOf(inState)} (${cellOf(known)})` : cellOf(inState);
-  return [nameOf(side, secrets), before, isShown ? cellOf(now) : "(not told)", cellOf(desired)];
+  const before = isRespelt ? `${shown(inState)} (${shown(known)})` : shown(inState);
+  return [nameOf(side, secrets), before, isShown ? shown(now) : "(not told)", shown(desired)];
+}
+
+function cellOf({ field }: Side, value: unknown, secrets: Secrets): string {
+  return secrets.names.has(field.name) ? "[secret]" : cell(value, secrets);
 }
 
 function cell(value: unknown, { texts }: Secrets): string {

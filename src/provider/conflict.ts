@@ -63,6 +63,9 @@ export const isToChange = ({ field, inState, desired }: Side): boolean => !sameV
 export const isThere = ({ field, now, isShown, desired }: Side): boolean =>
   isShown && sameValue(field, now, desired);
 
+/** The service shows something else than the program asks for. */
+export const differing = (side: Side): boolean => side.isShown && !isThere(side);
+
 /** The service has something that is neither what the state knows nor what the program asks for. */
 const isMoved = (side: Side): boolean =>
   side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known);

@@ -1,5 +1,6 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError } from "../diagnostics/error";
+import { adopt, importedId } from "./adopt";
 import { creationBody } from "./body";
 import { type Call, valuesOf } from "./call";
 import { carryOut, note } from "./carry-out";
@@ -19,13 +20,15 @@ interface Created {
 }
 
 /**
- * Creates an object (§4.1, §4.2): goes on with a creation that was cut off, if there was one, or else journals, sends, waits and
- * reads back.
+ * Creates an object (§4.1, §4.2): takes over the one that `import` names, or goes on with a creation that was cut off, if there
+ * was one; or else journals, sends, waits and reads back.
  *
  * @throws PartialState where the service may be at work, so that the next `up`, on any machine, goes on
  * @throws CloudInfraError where nothing was made
  */
 export async function create(call: Call, inputs: Properties): Promise<Created> {
+  const taken = importedId(call, inputs);
+  if (taken !== undefined) return adopt(call, inputs, taken);
   const left = await leftOverOf(call, inputs);
   const resumed = left && (await resume(call, inputs, left));
   if (resumed) return resumed;

@@ -13,9 +13,10 @@ import { hiddenOf } from "./state";
  * @returns a creation that was cut off, where the create that follows will go on with it
  */
 export async function noticeCheck(
+  kind: Kind,
   sessions: Sessions,
-  olds: Properties,
-  news: Properties,
+  log: EngineLog,
+  { olds, news }: { olds: Properties; news: Properties },
 ): Promise<Pick<Pending, "key" | "at"> | undefined> {
   const { __urn: urn } = hiddenOf(news);
   if (urn === undefined) return undefined;
@@ -29,7 +30,11 @@ export async function noticeCheck(
     if (entry !== undefined && entry.key === key) await journal?.remove(urn, key);
     return undefined;
   }
-  const { placeholder } = memory.of(urn);
+  const { placeholder, id } = memory.of(urn);
+  const { __import: imported } = hiddenOf(news);
+  if (imported !== undefined && imported !== id) {
+    await log.row(urn).write(`takes over ${kind.name} ${imported}; nothing is made`);
+  }
   const left = entry !== undefined && !isHeld(entry, memory.of(urn)) ? entry : undefined;
   return (left?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined ? left : placeholder;
 }

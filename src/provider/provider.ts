@@ -66,7 +66,8 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
-      const { inputs, failures } = check(kind, olds, news, await noticeCheck(sessions, olds, news));
+      const left = await noticeCheck(kind, sessions, log, { olds, news });
+      const { inputs, failures } = check(kind, olds, news, left);
       return { inputs: plain(inputs), failures };
     },
     diff: (id, olds, news) => noticeDiff(kind, sessions, log, { id, olds, news }),

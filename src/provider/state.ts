@@ -15,6 +15,8 @@ const hiddenProperties = v.object({
   __keyAt: v.fallback(v.optional(v.number()), undefined),
   __timeouts: v.fallback(v.optional(v.object({ create: text, update: text, delete: text })), undefined),
   __secrets: v.fallback(v.optional(v.array(v.string())), undefined),
+  /** Id of the object that the `import` option tells to take over. */
+  __import: text,
   __autonamed: v.fallback(v.optional(v.boolean()), undefined),
   __endpoint: text,
   __words: record,

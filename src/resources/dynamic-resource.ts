@@ -19,7 +19,7 @@ export interface DynamicResource {
  * The properties with which a resource is registered: its arguments, its outputs, and the hidden inputs that the
  * provider needs and the host does not give it.
  *
- * @throws Error in words, where the program's folder cannot resolve this package or where `import` is asked for.
+ * @throws Error in words, where the program's folder cannot resolve this package or where `import` is no id.
  */
 export function resourceInputs(
   resource: DynamicResource,
@@ -45,12 +45,6 @@ function managedInputs(
   args: pulumi.Inputs,
   options: pulumi.CustomResourceOptions,
 ): pulumi.Inputs {
-  if (options.import !== undefined) {
-    throw new Error(
-      `cloudinfra: the \`import\` option of "${name}" is not supported yet: remove it. ` +
-        `To read an object that this program does not manage, use \`get\`.`,
-    );
-  }
   const { create, update, delete: remove } = options.customTimeouts ?? {};
   const timeouts = {
     ...(create && { create }),
@@ -61,9 +55,26 @@ function managedInputs(
     // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
     __key: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : uuidV4(),
     __keyAt: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : Date.now(),
+    __import: idToImport(name, options.import),
     __timeouts: Object.keys(timeouts).length > 0 ? timeouts : undefined,
     __secrets: namesOfSecrets(args),
   };
+}
+
+/** @throws Error in words where it is no id: it would be taken for none, and an object would be made. */
+function idToImport(name: string, id: unknown): string | undefined {
+  if (id === undefined || (typeof id === "string" && id !== "")) return id;
+  throw new Error(
+    `cloudinfra: the \`import\` option of "${name}" must be the id of an object, as a text that is known at once.`,
+  );
+}
+
+/**
+ * The options without `import`, which the host can't serve: it is an input instead, and the provider takes the object over.
+ */
+export function hostOptions(options: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
+  const { import: _, ...rest } = options;
+  return rest;
 }
 
 async function namesOfSecrets(args: pulumi.Inputs): Promise<string[] | undefined> {

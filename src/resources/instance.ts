@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import { type DynamicResource, resourceInputs } from "./dynamic-resource";
+import { type DynamicResource, hostOptions, resourceInputs } from "./dynamic-resource";
 
 /** Arguments of an {@link Instance} (§2.2). */
 export interface InstanceArgs {
@@ -72,7 +72,8 @@ export class Instance extends pulumi.CustomResource {
   /**
    * @param name the resource's name in the program, unique among its siblings
    * @param args the instance's arguments; a wrong one is refused before anything is made
-   * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` is not supported yet
+   * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` takes over the object of that
+   * id after comparing it with `args`: what can be changed in place is, other differences are an error
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
     const secret = { additionalSecretOutputs: ["additionalProperties", "__pending"] };
@@ -80,7 +81,7 @@ export class Instance extends pulumi.CustomResource {
       resource.type,
       name,
       resourceInputs(resource, name, { ...args }, opts),
-      pulumi.mergeOptions(opts, secret),
+      pulumi.mergeOptions(hostOptions(opts), secret),
     );
     confirmOnceSaved(this, opts);
   }

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import { type DynamicResource, resourceInputs } from "./dynamic-resource";
+import { type DynamicResource, hostOptions, resourceInputs } from "./dynamic-resource";
 
 /** Arguments of a {@link Project} (§4.2). */
 export interface ProjectArgs {
@@ -33,7 +33,8 @@ export class Project extends pulumi.CustomResource {
   /**
    * @param name the resource's name in the program, unique among its siblings
    * @param args the project's arguments; a wrong one is refused before anything is made
-   * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` is not supported yet
+   * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` takes over the object of that
+   * id after comparing it with `args`: what can be changed in place is, other differences are an error
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
     const secret = { additionalSecretOutputs: ["__pending"] };
@@ -41,7 +42,7 @@ export class Project extends pulumi.CustomResource {
       resource.type,
       name,
       resourceInputs(resource, name, { ...args }, opts),
-      pulumi.mergeOptions(opts, secret),
+      pulumi.mergeOptions(hostOptions(opts), secret),
     );
     confirmOnceSaved(this, opts);
   }

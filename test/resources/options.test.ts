@@ -18,13 +18,18 @@ afterEach(() => {
 
 describe("the import option", () => {
   test.each([
-    ["Project", () => new Project("shop", { region: "eu-1" }, { import: "prj-1" })],
-    ["Instance", () => new Instance("web", args, { import: "ins-1" })],
-  ])("of %s is refused in words, and nothing is registered", async (_kind, make) => {
-    const seen = await registered(() => {
-      expect(make).toThrow(/^cloudinfra: the `import` option of "(shop|web)" is not supported yet: .*`get`/);
+    ["Project", (id: string) => new Project("shop", { region: "eu-1" }, { import: id }), "prj-1"],
+    ["Instance", (id: string) => new Instance("web", args, { import: id }), "ins-1"],
+  ])("of %s is the provider's business, not the host's", async (_kind, make, id) => {
+    const seen = await one(() => make(id));
+    expect(seen.inputs).toMatchObject({ __import: id });
+    expect(seen.id).toBe(""); // an id here would make the engine ask the host to import
+    const [refused] = await registered(() => {
+      expect(() => make("")).toThrow(
+        /^cloudinfra: the `import` option of "(shop|web)" must be the id of an object/,
+      );
     });
-    expect(seen).toEqual([]);
+    expect(refused).toBeUndefined();
   });
 });
 

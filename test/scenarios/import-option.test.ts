@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import type { Emulator } from "../../src/emulator";
+import { changesOf, expectConverged, expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import { withStack } from "../harness/scenario";
+import { stateOf } from "../harness/state";
+
+interface Declared {
+  readonly image?: string;
+  readonly flavor?: string;
+  readonly ids?: { readonly project: string; readonly web: string };
+}
+
+/** A program that declares a project and an instance, taken over by their ids where they are given. */
+const programOf = ({ image = "debian-13", flavor = "small", ids }: Declared): string => `
+  const project = new Project("shop", { name: "shop", region: "eu-1" }, ${options(ids?.project)});
+  new Instance("web", { project: project.id, name: "web", image: "${image}", flavor: "${flavor}", network: "n1" }, ${options(ids?.web)});
+`;
+const options = (id: string | undefined): string => (id === undefined ? "{}" : `{ import: "${id}" }`);
+
+function foreign(emulator: Emulator): { project: string; web: string } {
+  const project = emulator.addProject({ name: "shop", region: "eu-1" }).id;
+  const fields = { project, name: "web", image: "debian-13", flavor: "large", network: "n1" };
+  return { project, web: emulator.addInstance(fields).id };
+}
+
+const written = (emulator: Emulator): string[] =>
+  emulator.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+
+describeOnEngines("the import option", (engine) => {
+  it("takes objects over: left in, taken out, replaced and removed, each is as anybody would think", async () => {
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const ids = foreign(emulator);
+      write(programOf({ ids }));
+      const preview = expectOk(await stack.run("preview"));
+      expect(preview.diagnostics.map(({ message }) => message).join("\n")).toContain(
+        `takes over instance ${ids.web}; nothing is made`,
+      );
+      expect(emulator.requests).toEqual([]);
+
+      expectOk(await stack.run("up"));
+      expect(written(emulator)).toEqual([`PUT /v1/instances/${ids.web}`]); // the flavor
+      expect(stateOf(await stack.deployment(), "shop").id).toBe(ids.project);
+      expect(stateOf(await stack.deployment(), "web").id).toBe(ids.web);
+
+      await expectConverged({ stack, emulator });
+      write(programOf({}));
+      await expectConverged({ stack, emulator });
+      write(programOf({ ids }));
+      await expectConverged({ stack, emulator });
+
+      const web = stateOf(await stack.deployment(), "web").urn;
+      expectOk(await stack.run("up", { targetReplace: [web] }));
+      expect(emulator.instances.has(ids.web)).toBe(true);
+      expect(stateOf(await stack.deployment(), "web").id).toBe(ids.web);
+
+      write(programOf({ ids, image: "debian-14" }));
+      const replaced = expectOk(await stack.run("up"));
+      expect(changesOf(replaced)).toMatchObject({ replace: 1 });
+      const { id = "" } = stateOf(await stack.deployment(), "web");
+      expect([...emulator.instances.keys()]).toEqual([id]);
+      expect(id).not.toBe(ids.web);
+
+      write("");
+      expectOk(await stack.run("up"));
+      expect([emulator.instances.size, emulator.projects.size]).toEqual([0, 0]);
+    });
+  });
+
+  it("refuses what could only be replaced, with both sides, and leaves everything as it was", async () => {
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const ids = foreign(emulator);
+      write(programOf({ ids, image: "ubuntu" }));
+      const refused = await stack.run("up");
+      expect(refused.ok).toBe(false);
+      const words = refused.diagnostics.map(({ message }) => message).join("\n");
+      expect(words).toMatch(/image +debian-13 +ubuntu/);
+      expect(written(emulator)).toEqual([]);
+      write(programOf({ ids }));
+      expectOk(await stack.run("up"));
+      await expectConverged({ stack, emulator });
+      expect([...emulator.instances.keys()]).toEqual([ids.web]);
+    });
+  });
+});
