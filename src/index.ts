@@ -1,2 +1,13 @@
+export {
+  type FoundInstance,
+  type FoundProject,
+  type GetInstancesArgs,
+  type GetInstancesOutputArgs,
+  getInstances,
+  getInstancesOutput,
+  getProjects,
+  getProjectsOutput,
+  type LookupOptions,
+} from "./resources/functions";
 export { Instance, type InstanceArgs } from "./resources/instance";
 export { Project, type ProjectArgs } from "./resources/project";

@@ -1,0 +1,67 @@
+import * as v from "valibot";
+import type { ApiObject, Client } from "../api/client";
+import { inWords } from "../diagnostics/words";
+import { deadlineIn } from "../operations/deadline";
+import type { Call } from "./call";
+import { foundInstance, foundProject } from "./found";
+import type { Properties } from "./host";
+import { instanceKind, type Kind, projectKind } from "./kind";
+import { outputsOf } from "./outputs";
+import { Progress } from "./progress";
+import { Sessions } from "./session";
+import { asValue } from "./words";
+
+/** Which instances to look for (§4.4); all that are given must hold. */
+export interface InstanceFilter {
+  readonly project?: string | undefined;
+  readonly status?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The program's settings: `cloudinfra:…` of the stack. */
+type StackSetting = (key: string) => string | undefined;
+
+/** One a program: all functions share one client. */
+const sessions = new Sessions(process.env);
+
+/** Every instance that matches, from all pages, under the program's names. */
+export async function findInstances(setting: StackSetting, filter: InstanceFilter) {
+  const objects = await find(instanceKind, setting, (client, options) =>
+    client.instances.list(filter, options),
+  );
+  return objects.map((object) => v.parse(foundInstance, object));
+}
+
+/** Every project, from all pages. */
+export async function findProjects(setting: StackSetting) {
+  const objects = await find(projectKind, setting, (client, options) => client.projects.list(options));
+  return objects.map((object) => v.parse(foundProject, object));
+}
+
+async function find(
+  kind: Kind,
+  setting: StackSetting,
+  list: (client: Client, options: Call) => Promise<ApiObject[]>,
+): Promise<Properties[]> {
+  try {
+    sessions.configure(setting);
+    const session = sessions.open();
+    const deadline = deadlineIn(session.settings.operationTimeoutMs, session.clock);
+    const call: Call = { kind, session, deadline, progress: new Progress(silent, "listing", true) };
+    const objects = await list(session.client, call);
+    return objects.map((object) => shown(call, object));
+  } catch (error) {
+    const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;
+    throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf }), { cause: error });
+  }
+}
+
+const silent = { write: async (): Promise<void> => {} };
+
+/** An object in the service's words, under the program's names. */
+function shown(call: Call, object: ApiObject): Properties {
+  const values = Object.fromEntries(
+    call.kind.fields.map((field) => [field.name, asValue(field, object.fields[field.wire])]),
+  );
+  return { id: object.id, ...outputsOf(call, object, { hidden: {}, values, words: {}, before: {} }) };
+}

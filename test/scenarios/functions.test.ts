@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { changesOf, expectOk, noRequestsDuring } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import { withStack } from "../harness/scenario";
+
+const FUNCTIONS =
+  'const { getInstances, getInstancesOutput, getProjects, getProjectsOutput } = require("pulumi-cloudinfra");';
+
+const PROGRAM = `
+  ${FUNCTIONS}
+  const project = new Project("shop", { name: "shop", region: "eu-1" });
+  const web = new Instance("web", { project: project.id, name: "web", image: "debian", flavor: "s", network: "n", labels: { tier: "a" } });
+  const found = getInstancesOutput({ project: project.id, status: "running", labels: { tier: "a" } }, { dependsOn: web });
+  exports.found = found.apply((all) => all.map(({ id, name, labels, status, ipAddress }) => ({ id, name, labels, status, ipAddress })));
+  exports.web = web.id;
+  exports.projects = getProjectsOutput({ dependsOn: [project] }).apply((all) => all.map(({ name, region }) => ({ name, region })));
+`;
+
+const AT_ONCE = `
+  ${FUNCTIONS}
+  exports.instances = getInstances({ labels: { tier: "b" } });
+  exports.projects = getProjects().then((all) => all.length);
+`;
+
+describeOnEngines("functions", (engine) => {
+  it("wait for what they depend on: unknown in a preview, which asks nothing, and right in the up", async () => {
+    await withStack(engine, { program: PROGRAM }, async ({ stack, emulator }) => {
+      const other = emulator.addProject({ name: "other", region: "us-1" }).id;
+      const foreign = {
+        project: other,
+        name: "web",
+        image: "i",
+        flavor: "s",
+        network: "n",
+        labels: { tier: "a" },
+      };
+      emulator.addInstance(foreign);
+      const preview = await noRequestsDuring(emulator, () => stack.run("preview"));
+      expect(changesOf(expectOk(preview))).toEqual({ create: 3 });
+      const { outputs } = expectOk(await stack.run("up"));
+      expect(outputs.found).toEqual([
+        expect.objectContaining({ id: outputs.web, name: "web", labels: { tier: "a" }, status: "running" }),
+      ]);
+      expect(outputs.projects).toHaveLength(2);
+      expect(outputs.projects).toContainEqual({ name: "other", region: "us-1" });
+    });
+  });
+
+  it("ask at once, all pages; without settings they say which is missing and how to set it", async () => {
+    const behaviour = { pageSize: 2 };
+    await withStack(engine, { program: AT_ONCE, behaviour }, async ({ stack, emulator }) => {
+      const { id: project } = emulator.addProject({ name: "other", region: "us-1" });
+      const fields = {
+        project,
+        image: "i",
+        flavor: "s",
+        network: "n",
+        ssh_keys: ["ssh-rsa AAAA"],
+        labels: { tier: "b" },
+      };
+      for (const name of ["a", "b", "c", "d", "e"]) emulator.addInstance({ ...fields, name });
+      const { outputs } = expectOk(await stack.run("up"));
+      expect(outputs.projects).toBe(1);
+      expect(outputs.instances).toHaveLength(5);
+      expect(outputs.instances).toContainEqual(
+        expect.objectContaining({ name: "e", image: "i", sshKeys: ["ssh-rsa AAAA"], project }),
+      );
+      await stack.removeConfig("cloudinfra:token");
+      const refused = await stack.run("preview");
+      expect(refused.ok).toBe(false);
+      const words = refused.diagnostics.map(({ message }) => message).join("\n");
+      expect(words).toMatch(/listing (instances|projects) failed: cloudinfra:token is not set/);
+      expect(words).toContain("pulumi config set --secret cloudinfra:token");
+      expect(words).not.toMatch(/\n\s+at /);
+    });
+  });
+});
