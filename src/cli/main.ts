@@ -18,6 +18,13 @@ const commands = new Map<string, Entry>([
     },
   ],
   [
+    "import",
+    {
+      summary: "write the program text and the import document for the instances of a project",
+      load: async () => (await import("./import.js")).importCommand,
+    },
+  ],
+  [
     "recover",
     {
       summary: "note the creations that an `up` on another machine left unfinished, before the next `up`",

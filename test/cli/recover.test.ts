@@ -187,7 +187,7 @@ describe("the stack's export", () => {
   it("comes from the `pulumi` on the PATH, of the stack that is named, with secrets and without questions", async () => {
     const { dir, journal, write, recover } = machine();
     const pulumi = `
-      const [asked, wanted] = [process.argv.slice(2).join(" "), "stack export --show-secrets --non-interactive"];
+      const [asked, wanted] = [process.argv.slice(2).join(" "), "stack export --non-interactive --color never --show-secrets"];
       if (!asked.startsWith(wanted) || !asked.endsWith("--stack prod")) throw new Error(asked);
       process.stdout.write(require("node:fs").readFileSync(${JSON.stringify(write(killed))}));`;
     expect(await recover(["--stack", "prod", "-C", dir], { pulumi })).toMatchObject({ code: 0, stderr: "" });

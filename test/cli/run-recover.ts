@@ -1,23 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { text } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import { ENDPOINT } from "./exports";
-
-const root = path.join(__dirname, "../..");
-// In the process itself: tsx's own command starts another one, which would outlive it.
-const TSX = pathToFileURL(path.join(root, "node_modules/tsx/dist/loader.mjs")).href;
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type Ended, runCli } from "./run-cli";
 
 /** A program's folder with a home of its own, and the command run in it. */
 export interface Machine {
@@ -68,22 +55,7 @@ export async function runRecover(cwd: string, args: readonly string[], options: 
   if (options.pulumi !== undefined) putPulumi(bin, options.pulumi);
   const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI|CLOUDINFRA)_/.test(name));
   const env = { ...Object.fromEntries(own), PATH: bin, ...options.env };
-  const child = spawn(
-    process.execPath,
-    ["--import", TSX, path.join(root, "src/cli/main.ts"), "recover", ...args],
-    {
-      cwd,
-      env,
-    },
-  );
-  onTestFinished(() => void child.kill("SIGKILL"));
-  child.stdin.end(options.stdin ?? "");
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
-  return { code, stdout, stderr };
+  return runCli(cwd, ["recover", ...args], env, options.stdin);
 }
 
 function putPulumi(bin: string, program: string): void {

@@ -1,0 +1,96 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseImportArgs } from "../../src/cli/import/args";
+import type { Emulator } from "../../src/emulator";
+import { pulumiOnPath } from "../harness/pulumi-environment";
+import { type RealStack, realStack } from "./real-cli";
+import { type Ended, runCli } from "./run-cli";
+
+const pulumi = pulumiOnPath();
+
+/** A project with three instances: two of the same name, one with everything, one with odd characters. */
+function inhabited(emulator: Emulator): { project: string; instances: string[] } {
+  const project = emulator.addProject({ name: "shop", region: "eu-1" }).id;
+  const common = { project, image: "debian-13", flavor: "small", network: "n1" };
+  const others = {
+    public_ip: "auto",
+    ssh_keys: ["ssh-rsa AAAA a", "ssh-rsa BBBB"],
+    labels: { "a/b": 'q"u', team: "x" },
+  };
+  const all = [{ name: "web" }, { name: "web", ...others }, { name: "ｗｅｂ `$` ::2" }];
+  return { project, instances: all.map((fields) => emulator.addInstance({ ...common, ...fields }).id) };
+}
+
+/** The written program, for the JavaScript folder of the tests. */
+const programIn = (dir: string): string =>
+  readFileSync(path.join(dir, "imported.ts"), "utf8").replace(/^import .*\n/, "");
+
+const imported = (stack: RealStack, env: Record<string, string>, ...args: string[]): Promise<Ended> =>
+  runCli(stack.dir, ["import", ...args], env);
+
+describe.runIf(pulumi)("`import` of a project's instances", () => {
+  it.each([
+    ["the instances", [], 3],
+    ["the project too, which they then refer to", ["--with-project"], 4],
+  ])("takes %s into the stack, and nothing is left to do", async (_what, more, count) => {
+    const stack = await realStack(pulumi ?? "", "");
+    const env = stack.machine("here");
+    const { project } = inhabited(stack.emulator);
+    const { code, stdout, stderr } = await imported(stack, env, "--project", project, ...more);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    const command = /^ {2}pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
+    await stack.run(env, ...command, "--yes", "--skip-preview");
+    stack.write(programIn(stack.dir));
+    const asked = stack.emulator.requests.length;
+    expect(await stack.run(env, "preview", "--expect-no-changes")).toContain(`${count + 1} unchanged`);
+    expect(await stack.run(env, "up", "--yes", "--skip-preview", "--expect-no-changes")).toContain(
+      `unchanged`,
+    );
+    expect(stack.emulator.requests.length).toBe(asked);
+    await stack.run(env, "refresh", "--yes", "--expect-no-changes");
+    await stack.run(env, "preview", "--expect-no-changes");
+    stack.write(
+      programIn(stack.dir)
+        .replaceAll('flavor: "small"', 'flavor: "large"')
+        .replaceAll("{ protect: true }", "{}"),
+    );
+    await stack.run(env, "up", "--yes", "--skip-preview");
+    expect([...stack.emulator.instances.values()].map(({ fields }) => fields.flavor)).toEqual([
+      "large",
+      "large",
+      "large",
+    ]);
+    await stack.run(env, "destroy", "--yes", "--skip-preview");
+    expect(stack.emulator.instances.size).toBe(0);
+    expect(stack.emulator.projects.size).toBe(more.length > 0 ? 0 : 1);
+  });
+
+  it("writes nothing where the project is not shown, or a file is there already", async () => {
+    const stack = await realStack(pulumi ?? "", "");
+    const env = stack.machine("here");
+    const { project } = inhabited(stack.emulator);
+    const unknown = await imported(stack, env, "--project", "prj-none");
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toContain("the service shows no project prj-none");
+    expect(unknown.stderr).toContain(`it shows ${project}`);
+    writeFileSync(path.join(stack.dir, "imported.ts"), "mine");
+    const there = await imported(stack, env, "--project", project);
+    expect(there.code).toBe(1);
+    expect(there.stderr).toMatch(/imported\.ts is there already\n.*--force/);
+    expect(existsSync(path.join(stack.dir, "import.json"))).toBe(false);
+    expect(readFileSync(path.join(stack.dir, "imported.ts"), "utf8")).toBe("mine");
+    expect(`${unknown.stderr}${there.stderr}`).not.toContain(stack.emulator.token);
+  });
+});
+
+describe("the command line of `import`", () => {
+  it.each([
+    [[], "name the project with --project <id>"],
+    [["--project", "p", "--program", ""], "--program must not be empty"],
+    [["--projekt", "p"], "Unknown option '--projekt'"],
+  ])("%j is refused in words", (args, words) => {
+    expect(parseImportArgs(args)).toEqual({ error: expect.stringContaining(words) });
+  });
+});
