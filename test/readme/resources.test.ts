@@ -54,7 +54,17 @@ async function complaintsAbout(rows: readonly Row[]): Promise<string[]> {
 }
 
 it("the README's table of resources lists those that the package exports", () => {
-  expect(table.map(({ name }) => name).sort()).toEqual(Object.keys(cloudinfra).sort());
+  const isResource = (name: string): boolean => /^[A-Z]/.test(name);
+  expect(table.map(({ name }) => name).sort()).toEqual(Object.keys(cloudinfra).filter(isResource).sort());
+});
+
+it("the README names the functions that the package exports", () => {
+  const functions = Object.keys(cloudinfra).filter((name) => /^get\w+?(?<!Output)$/.test(name));
+  expect(functions.sort()).toEqual(["getInstances", "getProjects"]);
+  for (const name of functions) {
+    expect(readme).toContain(`\`${name}\``);
+    expect(cloudinfra).toHaveProperty(`${name}Output`);
+  }
 });
 
 it("it lists the arguments and outputs that are declared, the optional ones with a question mark", async () => {
