@@ -4,10 +4,8 @@ import path from "node:path";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { inWords } from "../diagnostics/words";
-import { deadlineIn } from "../operations/deadline";
-import type { Call } from "../provider/call";
-import { instanceKind, type Kind, projectKind } from "../provider/kind";
-import { Progress } from "../provider/progress";
+import { lookup } from "../provider/call";
+import { instanceKind, projectKind } from "../provider/kind";
 import { type Session, Sessions } from "../provider/session";
 import type { Command } from "./command";
 import { help, type ImportArgs, parseImportArgs } from "./import/args";
@@ -44,8 +42,8 @@ async function writeImport(args: ImportArgs): Promise<void> {
   sessions.configure(await stackSettings(args.cwd, args.stack));
   const session = sessions.open();
   const { project, instances } = await inventory(session, args);
-  const projects = args.withProject ? declarations(callOf(session, projectKind), [project]) : NONE;
-  const { declared, untold } = declarations(callOf(session, instanceKind), instances);
+  const projects = args.withProject ? declarations(lookup(projectKind, session), [project]) : NONE;
+  const { declared, untold } = declarations(lookup(instanceKind, session), instances);
   const all = [...projects.declared, ...declared];
   for (const line of [...projects.untold, ...untold]) console.error(line);
   if (all.length === 0) {
@@ -68,7 +66,7 @@ async function inventory(
   session: Session,
   { project: id }: ImportArgs,
 ): Promise<{ project: ApiObject; instances: readonly ApiObject[] }> {
-  const call = callOf(session, projectKind);
+  const call = lookup(projectKind, session);
   const projects = await session.client.projects.list(call);
   const project = projects.find((one) => one.id === id);
   if (project === undefined) {
@@ -80,11 +78,6 @@ async function inventory(
   // A list's items may leave things out (§4.4); one that does not name its project is of the one that was asked for.
   const instances = listed.map((one) => ({ ...one, fields: { project: id, ...one.fields } }));
   return { project, instances };
-}
-
-function callOf(session: Session, kind: Kind): Call {
-  const deadline = deadlineIn(session.settings.operationTimeoutMs, session.clock);
-  return { kind, session, deadline, progress: new Progress({ write: async () => {} }, "listing", true) };
 }
 
 /** Neither file is written where one of them would be written over. */

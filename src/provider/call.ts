@@ -5,7 +5,7 @@ import { type WaitOptions, waitForOperation, waitForSuccess } from "../operation
 import { parseDuration } from "./durations";
 import type { Properties } from "./host";
 import type { Kind } from "./kind";
-import type { Progress } from "./progress";
+import { Progress } from "./progress";
 import type { Session } from "./session";
 import type { Sought } from "./sightings";
 import { type Hidden, hiddenOf } from "./state";
@@ -18,6 +18,17 @@ export interface Call {
   /** Aborted when this process is told to end: the call then says what it leaves behind. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
+}
+
+/** A look at the service that is about no resource, and so has no row. */
+export function lookup(kind: Kind, session: Session): Call {
+  return {
+    kind,
+    session,
+    deadline: deadlineIn(session.settings.operationTimeoutMs, session.clock),
+    signal: new AbortController().signal,
+    progress: new Progress({ write: async () => {} }, "listing", true),
+  };
 }
 
 /** How long the call may take: `customTimeouts`, else the setting `operationTimeout`. */

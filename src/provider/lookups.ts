@@ -1,13 +1,11 @@
 import * as v from "valibot";
 import type { ApiObject, Client } from "../api/client";
 import { inWords } from "../diagnostics/words";
-import { deadlineIn } from "../operations/deadline";
-import type { Call } from "./call";
+import { type Call, lookup } from "./call";
 import { foundInstance, foundProject } from "./found";
 import type { Properties } from "./host";
 import { instanceKind, type Kind, projectKind } from "./kind";
 import { outputsOf } from "./outputs";
-import { Progress } from "./progress";
 import { Sessions } from "./session";
 import { asValue } from "./words";
 
@@ -46,8 +44,7 @@ async function find(
   try {
     sessions.configure(setting);
     const session = sessions.open();
-    const deadline = deadlineIn(session.settings.operationTimeoutMs, session.clock);
-    const call: Call = { kind, session, deadline, progress: new Progress(silent, "listing", true) };
+    const call = lookup(kind, session);
     const objects = await list(session.client, call);
     return objects.map((object) => shown(call, object));
   } catch (error) {
@@ -55,8 +52,6 @@ async function find(
     throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf }), { cause: error });
   }
 }
-
-const silent = { write: async (): Promise<void> => {} };
 
 /** An object in the service's words, under the program's names. */
 function shown(call: Call, object: ApiObject): Properties {
