@@ -32,6 +32,8 @@ export interface FaultRule {
   readonly status?: number;
   /** Retry-After: seconds, or an HTTP date as text. @default none */
   readonly retryAfter?: number | string;
+  /** Location header of the answer of `status`: a redirect, with a status that says so. @default none */
+  readonly location?: string;
   /** Members of the problem document of `status` that shall differ. */
   readonly problem?: object;
   /** What `slow` waits, in milliseconds. @default 1000 */
@@ -120,7 +122,11 @@ export function replyInstead(rule: FaultRule, path: string, traceId: string): Re
   );
   return {
     status,
-    headers: { "content-type": "application/problem+json", ...retryAfter },
+    headers: {
+      "content-type": "application/problem+json",
+      ...retryAfter,
+      ...(rule.location !== undefined && { location: rule.location }),
+    },
     body: JSON.stringify({ ...problem, ...rule.problem }),
   };
 }

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { killMarked } from "../../demo/leftovers";
 import { type Emulator, startEmulator } from "../../src/emulator";
+import { Leaks } from "../harness/leaks";
 import { programFolder } from "../harness/program";
 import { isolatedEnvironment } from "../harness/pulumi-environment";
 
@@ -14,6 +15,8 @@ import { isolatedEnvironment } from "../harness/pulumi-environment";
 export interface RealStack {
   readonly dir: string;
   readonly emulator: Emulator;
+  /** What commands say is searched as they end, and at the end of the test all that is on disk. */
+  readonly leaks: Leaks;
   /** Makes this the program from now on. */
   write(program: string): void;
   /** The environment of a machine: its journal is its own, the stack is the same. */
@@ -30,9 +33,17 @@ export async function realStack(pulumi: string, program: string): Promise<RealSt
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
   const folder = programFolder(program);
   onTestFinished(() => folder.remove());
+  const leaks = new Leaks();
+  onTestFinished(() => {
+    for (const part of ["home", "state"]) leaks.files(`the CLI's ${part},`, path.join(root, part), "anybody");
+    leaks.files("a machine,", root);
+    leaks.files("the program's folder,", folder.dir);
+    leaks.expectNone();
+  });
   onTestFinished(() => killMarked(root)); // before the folders go: such hooks run from the last to the first
   const answered = new EventTarget();
   const emulator = await startEmulator({
+    token: leaks.token,
     onRequest: ({ method, path }) => void answered.dispatchEvent(new Event(`${method} ${path}`)),
   });
   onTestFinished(() => emulator.stop());
@@ -60,6 +71,8 @@ export async function realStack(pulumi: string, program: string): Promise<RealSt
       [child.stdout, child.stderr].map((out) => (out ? text(out) : "")),
     );
     const [code] = await ended;
+    if (args.includes("--show-secrets")) leaks.state("the state", JSON.parse(said ?? "").deployment);
+    else leaks.said(`pulumi ${args[0]}`, `${said}${complaints}`);
     if (code !== 0) throw new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${said}${complaints}`);
     return said ?? "";
   };
@@ -67,8 +80,8 @@ export async function realStack(pulumi: string, program: string): Promise<RealSt
     const created = once(answered, "POST /v1/instances");
     const child = start(env, ["up", "--yes", "--skip-preview"]);
     const ended = once(child, "close");
-    child.stdout?.resume();
-    child.stderr?.resume();
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on("data", (data) => leaks.said("pulumi up, killed", String(data)));
     await Promise.race([created, ended]);
     await killMarked(root);
     const [code] = await ended;
@@ -79,5 +92,5 @@ export async function realStack(pulumi: string, program: string): Promise<RealSt
   await run(first, "stack", "init", "dev");
   await run(first, "config", "set", "cloudinfra:endpoint", emulator.endpoint);
   await run(first, "config", "set", "--secret", "cloudinfra:token", emulator.token);
-  return { dir: folder.dir, emulator, write: folder.write, machine, run, killedUp };
+  return { dir: folder.dir, emulator, leaks, write: folder.write, machine, run, killedUp };
 }

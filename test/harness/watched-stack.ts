@@ -2,10 +2,11 @@ import type { Deployment, Engine, Stack, StackOptions } from "./engine";
 import type { Leaks } from "./leaks";
 
 /**
- * What Pulumi's SDK itself says at debug level: the engine's whole answer to a registration, secret properties in clear.
- * Every program does so, whatever its resources are.
+ * Lines of verbose logs in which Pulumi itself shows what goes between its processes, secrets and settings in clear: the engine
+ * from `-v=9` on, the SDK at debug level. Who asks for them sees that of every program and provider.
  */
-const SDK_TRACE = /\b(?:Register|Read)Resource(?:Outputs)? RPC finished: /;
+const PULUMIS_OWN =
+  /^.*\b(?:(?:Unm|M)arshaling property for RPC\[|(?:Register|Read)Resource(?:Outputs)? RPC finished: ).*$/gm;
 
 /** A stack that is searched for leaks. */
 export interface WatchedStack {
@@ -23,7 +24,7 @@ export async function openWatched(
   let showsSecrets = false;
   const readers = () => (showsSecrets ? "the owner" : "anybody");
   const overhear = (where: string, text: string): void =>
-    leaks.said(where, text, SDK_TRACE.test(text) ? "the owner" : readers());
+    leaks.said(where, text.replace(PULUMIS_OWN, ""), readers());
   const stack = await engine.open({ ...options, overhear });
   let runs = 0;
   let isStateSeen = false;
@@ -41,7 +42,8 @@ export async function openWatched(
       showsSecrets = runOptions.showSecrets ?? false;
       runs += 1;
       const result = await stack.run(command, runOptions);
-      leaks.ran(`${command}, run ${runs}`, result, readers());
+      const output = result.output.replace(PULUMIS_OWN, "");
+      leaks.ran(`${command}, run ${runs}`, { ...result, output }, readers());
       return result;
     },
     setConfig: (key, value) => stack.setConfig(key, value),

@@ -82,4 +82,26 @@ describeOnEngines("secrets", (engine) => {
       expect(warned.output).not.toContain(inTheClear);
     });
   });
+
+  it("are not shown at debug level either, by our part of Pulumi or by Node", async () => {
+    const debug = {
+      ...{ PULUMI_OPTION_DEBUG: "true", PULUMI_OPTION_LOGFLOW: "true" },
+      ...{ PULUMI_OPTION_LOGTOSTDERR: "true", PULUMI_OPTION_VERBOSE: "9" },
+      ...{ NODE_DEBUG: "undici,http,http2,net,tls", DEBUG: "*" },
+    };
+    await withStack(
+      engine,
+      { program: program(SECRET), env: debug },
+      async ({ stack, leaks, emulator, write }) => {
+        const up = expectOk(await stack.run("up"));
+        expect(up.output).toMatch(/UNDICI \d+: sending request to POST/);
+        if (engine.name === "pulumi") expect(up.output).toContain("Marshaling property for RPC");
+        expect((await stack.deployment()).resources).toHaveLength(4);
+        expect(leaks.leaks()).toEqual([]);
+        emulator.fail({ method: "PUT", kind: "reset", times: 2 });
+        write(program("unknown-hush-2"));
+        expect((await stack.run("up")).ok).toBe(false);
+      },
+    );
+  });
 });
