@@ -39,6 +39,14 @@ describe("a fault on demand", () => {
     expect((await call("POST", "/v1/projects", body, key)).status).toBe(201);
   });
 
+  test("status may lead somewhere else", async () => {
+    const { emulator } = await open();
+    const location = "https://elsewhere.example/v1/projects";
+    emulator.fail({ kind: "status", status: 308, location });
+    const answer = await fetch(`${emulator.endpoint}/projects`, { redirect: "manual" });
+    expect([answer.status, answer.headers.get("location")]).toEqual([308, location]);
+  });
+
   test("status can become the first reply of a key, which then comes again", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "status", status: 500, cached: true });
