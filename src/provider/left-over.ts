@@ -98,7 +98,7 @@ export async function fitted(
   try {
     return (await update(call, object.id, state, inputs)).outs;
   } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
+    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
     throw new PartialState(error, object.id, state, "the object is in the state: run `pulumi up` again");
   }
 }

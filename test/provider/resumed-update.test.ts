@@ -83,6 +83,19 @@ describe("an update that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
+  test("is its own also right after a cut-off creation, which was gone on with in the same `up`", async () => {
+    const { service, web } = await oneInstance({ behaviour: { putReply: 202, operationMs: 3_600_000 } });
+    await web.up(SHORT);
+    service.emulator.finishOperations();
+    expect(await web.up(LARGE)).toContain("goes on at the service");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(flavor(service)).toEqual(["m1.large"]);
+    expect(await web.up({ ...SHORT, flavor: "m1.huge" })).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.huge"]);
+    await web.expectOne();
+  });
+
   test("and fails then, is made again", async () => {
     const { service, web } = await slowUpdate(SHORT);
     service.emulator.failNextOperation({ kind: "update" });
