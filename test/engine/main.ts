@@ -10,7 +10,7 @@ const usage = `usage: main.ts <preview|up|refresh|destroy> --stack NAME --state 
   --target URN, --target-replace URN, --replace URN, --target-dependents
   --refresh, --run-program, --preview-only, --continue-on-error, --exclude-protected
   --parallel N, --show-secrets
-The first Ctrl-C lets what is in flight end, the second kills.`;
+The first Ctrl-C, or SIGTERM, lets what is in flight end, the second kills.`;
 
 const repeated = { type: "string", multiple: true } as const;
 const flag = { type: "boolean" } as const;
@@ -85,11 +85,13 @@ async function main(): Promise<number> {
     await stack.setConfig(key, { secret });
   }
   const interrupted = new AbortController();
-  process.on("SIGINT", () => {
+  const interrupt = (): void => {
     if (interrupted.signal.aborted) process.exit(130);
     process.stderr.write("waiting for what is in flight; Ctrl-C again to kill\n");
     interrupted.abort();
-  });
+  };
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
   const { ok } = await stack.run(command, runOptions(interrupted.signal));
   return ok ? 0 : 1;
 }
