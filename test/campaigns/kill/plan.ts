@@ -1,3 +1,4 @@
+import type { Random } from "../random";
 import {
   changedForReplacement,
   changedInPlace,
@@ -5,8 +6,7 @@ import {
   type Program,
   randomInstance,
   randomProgram,
-} from "../programs";
-import type { Random } from "../random";
+} from "./programs";
 
 export type Action = "create" | "update" | "replace" | "delete";
 type Victim = "cli" | "provider" | "all";

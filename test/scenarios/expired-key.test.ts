@@ -1,0 +1,96 @@
+import path from "node:path";
+import { expect, it } from "vitest";
+import { runRecover } from "../cli/run-recover";
+import { expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import type { StateResource } from "../harness/engine";
+import { type Scenario, withStack } from "../harness/scenario";
+import { inClear, stateOf } from "../harness/state";
+import { cutOff, errorsOf, expectOneEach, postsOf, programOf, urnOf } from "./cut-off";
+import { killedCreation } from "./killed";
+
+const YESTERDAY = Date.now() - 23.5 * 3_600_000;
+
+/** Makes of an unfinished creation one whose answer was lost, yesterday. */
+function aged(resource: StateResource): StateResource {
+  const { operation: _operation, ...pending } = Object(inClear(resource.outputs?.__pending));
+  return {
+    ...resource,
+    id: `operation/key-${pending.key}`,
+    outputs: { ...resource.outputs, __pending: { ...pending, at: YESTERDAY } },
+  };
+}
+
+async function edit(
+  { stack }: Scenario,
+  change: (resource: StateResource) => StateResource[],
+): Promise<void> {
+  const deployment = await stack.deployment();
+  await stack.import({ ...deployment, resources: deployment.resources?.flatMap(change) ?? [] });
+}
+
+describeOnEngines(
+  "a creation that was cut off more than 23 hours ago, and of which only the key is known,",
+  (engine) => {
+    it("is neither repeated nor taken over; the error lists what has its name, and what it says to do ends with one instance", async () => {
+      await withStack(engine, { program: programOf({ saved: [] }) }, async (scenario) => {
+        const { stack, emulator, dir, write } = scenario;
+        await cutOff(scenario);
+        emulator.finishOperations();
+        const [saved = ""] = emulator.instances.keys();
+        const isSaved = ({ urn }: StateResource) => urn === urnOf("saved");
+        await edit(scenario, (resource) => [isSaved(resource) ? aged(resource) : resource]);
+        const project = stateOf(await stack.deployment(), "p").id ?? "";
+        const noted = await killedCreation(scenario, "noted", { project, at: YESTERDAY, noted: false });
+
+        write(programOf({ saved: [], noted: [] }));
+        const asked = postsOf(emulator).length;
+        const errors = errorsOf(await stack.run("up", { continueOnError: true }));
+        for (const [name, id] of Object.entries({ saved, noted })) {
+          expect(errors).toContain(
+            `creating instance "${name}" failed: a creation was cut off more than 23 hours ago, and the service may have ` +
+              `carried it out; its list shows under that name: ${id}`,
+          );
+        }
+        expect(errors).toMatch(
+          /hint: nothing was made or taken.*recover --forget <urn>.*pulumi state delete <urn>/,
+        );
+        expect(postsOf(emulator)).toHaveLength(asked);
+        expect([...emulator.instances.keys()]).toEqual([saved, noted]);
+
+        for (const id of [saved, noted]) emulator.remove(id);
+        await edit(scenario, (resource) => (isSaved(resource) ? [] : [resource])); // pulumi state delete
+        const stdin = JSON.stringify({ version: 3, deployment: await stack.deployment() });
+        const forget = await runRecover(dir, ["--file", "-", "--forget", urnOf("noted")], {
+          stdin,
+          env: { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal") },
+        });
+        expect(forget, forget.stderr).toMatchObject({ code: 0 });
+        expectOk(await stack.run("up"));
+        await expectOneEach(scenario, ["saved", "noted"]);
+      });
+    });
+  },
+);
+
+describeOnEngines("a failure that the service stored for a key, and repeats", (engine) => {
+  it("is got past with a new key: one instance; what has its name is reported and not taken", async () => {
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const project = emulator.addProject().id;
+      write(
+        `new Instance("web", { project: "${project}", name: "given", image: "i", flavor: "f", network: "n" });`,
+      );
+      const stored = { kind: "status", status: 500, cached: true } as const;
+      emulator.fail({ method: "POST", path: "/v1/instances", ...stored });
+      const foreign = emulator.addInstance({ project, name: "given" });
+      const result = expectOk(await stack.run("up"));
+      expect(new Set(postsOf(emulator).map(({ headers }) => headers["idempotency-key"])).size).toBe(2);
+      const made = stateOf(await stack.deployment(), "web").id;
+      expect([...emulator.instances.keys()]).toEqual([foreign.id, made]);
+      const warnings = result.diagnostics.filter(({ severity }) => severity === "warning");
+      expect(warnings.map(({ message }) => message)).toEqual([
+        expect.stringContaining(`its list shows ${foreign.id} under that name. Another is made now`),
+      ]);
+    });
+  });
+});

@@ -1,0 +1,79 @@
+import { expect, it } from "vitest";
+import { expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import type { Deployment, Stack } from "../harness/engine";
+import { type Scenario, withStack } from "../harness/scenario";
+import { stateOf, statesOf } from "../harness/state";
+import { cutOff, errorsOf, expectOneEach, programOf, urnOf } from "./cut-off";
+import { journalOf, killedCreation } from "./killed";
+
+const program = (images: Readonly<Record<string, string>>): string =>
+  programOf(Object.fromEntries(Object.entries(images).map(([name, image]) => [name, [`image: "${image}"`]])));
+
+const old = { reverted: "old", wanted: "old", removed: "old", targeted: "old", destroyed: "old" } as const;
+
+const imagesOf = async ({ stack, emulator }: Scenario, names: readonly string[]) => {
+  const deployment = await stack.deployment();
+  const idOf = (name: string) => stateOf(deployment, name).id ?? "";
+  return Object.fromEntries(names.map((name) => [name, emulator.instances.get(idOf(name))?.fields.image]));
+};
+
+/** Brings a row into the state as a hand-over leaves it that is killed at its end: what it handed over is still to be deleted. */
+async function handOverKilled({ stack, emulator }: Scenario, name: string): Promise<void> {
+  const deployment: Deployment = await stack.deployment();
+  const resource = stateOf(deployment, name);
+  const [operation] = [...emulator.operations.values()].filter(({ resultPath }) =>
+    resultPath?.endsWith(`/${resource.id}`),
+  );
+  const { id = "" } = operation ?? {};
+  const pending = { operation: { id, url: `${emulator.endpoint}/operations/${id}` } };
+  const placeholder = {
+    ...resource,
+    id: `operation/${id}`,
+    outputs: { ...resource.outputs, __pending: pending },
+    delete: true,
+  };
+  await stack.import({ ...deployment, resources: [...(deployment.resources ?? []), placeholder] });
+}
+
+const run = async (stack: Stack, ...args: Parameters<Stack["run"]>) => expectOk(await stack.run(...args));
+
+describeOnEngines("a replacement that was interrupted", (engine) => {
+  it("leaves one instance as it is wanted, whatever is asked next, after a kill and after a failure", async () => {
+    await withStack(engine, { program: program(old) }, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      await run(stack, "up");
+      const before = await stack.deployment();
+      const project = stateOf(before, "p").id ?? "";
+      for (const name of Object.keys(old)) {
+        const image = name === "targeted" ? "old" : "new";
+        await killedCreation(scenario, name, { project, fields: { image }, noted: name !== "removed" });
+      }
+      emulator.finishOperations();
+      expect(emulator.instances.size).toBe(10);
+
+      await handOverKilled(scenario, "targeted");
+      await run(stack, "up", { targetReplace: [urnOf("targeted")] });
+      await run(stack, "destroy", { target: [urnOf("destroyed")] });
+      const kept = { reverted: "old", wanted: "new", targeted: "old" };
+      write(program(kept));
+      await run(stack, "up");
+      expect(await imagesOf(scenario, Object.keys(kept))).toEqual(kept);
+      expect(stateOf(await stack.deployment(), "reverted").id).toBe(stateOf(before, "reverted").id);
+      expect(emulator.instances.size).toBe(3);
+      expect(await journalOf(scenario).list()).toEqual([]);
+
+      write(program({ reverted: "newer", wanted: "newer", targeted: "newer" }));
+      expect(errorsOf(await cutOff(scenario))).toMatch(/goes on at the service/);
+      expect(statesOf(await stack.deployment(), "wanted")).toHaveLength(2);
+      expect(emulator.instances.size).toBe(6);
+      emulator.finishOperations();
+      await run(stack, "destroy", { target: [urnOf("targeted")] });
+      const last = { reverted: "old", wanted: "newer" };
+      write(program(last));
+      await run(stack, "up");
+      expect(await imagesOf(scenario, Object.keys(last))).toEqual(last);
+      await expectOneEach(scenario, Object.keys(last));
+    });
+  });
+});

@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+import { type Journal, openJournal } from "../../src/journal/journal";
+import type { Scenario } from "../harness/scenario";
+import { urnOf } from "./cut-off";
+
+/** The journal of the machine that a scenario is played on. */
+export function journalOf({ emulator, dir }: Pick<Scenario, "emulator" | "dir">): Journal {
+  const warn = (message: string): never => {
+    throw new Error(message);
+  };
+  return openJournal({
+    endpoint: emulator.endpoint,
+    dir: path.join(dir, "journal"),
+    cwd: dir,
+    env: {},
+    warn,
+  });
+}
+
+interface Killed {
+  /** Id of the instance in the service's project. */
+  readonly project: string;
+  /** Arguments of the request that differ. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** When it began, in milliseconds since 1970. @default now */
+  readonly at?: number;
+  /** Whether the service's answer was noted. @default true */
+  readonly noted?: boolean;
+}
+
+/**
+ * Leaves what an `up` leaves on this machine and at the service that was killed while it made the instance of that name: the
+ * service has accepted the request.
+ *
+ * @returns id of the instance
+ */
+export async function killedCreation(
+  scenario: Pick<Scenario, "emulator" | "dir">,
+  name: string,
+  { project, fields = {}, at = Date.now(), noted = true }: Killed,
+): Promise<string> {
+  const { emulator } = scenario;
+  const key = randomUUID();
+  const wanted = {
+    project,
+    name: `${name}-${key.slice(0, 7)}`,
+    image: "ubuntu",
+    flavor: "small",
+    network: "n",
+  };
+  const body = JSON.stringify({ ...wanted, ...fields });
+  const before = new Set(emulator.instances.keys());
+  const reply = await fetch(`${emulator.endpoint}/instances`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${emulator.token}`,
+      "content-type": "application/json",
+      "idempotency-key": key,
+    },
+    body,
+  });
+  if (reply.status !== 202) throw new Error(`the service answered ${reply.status}: ${await reply.text()}`);
+  const journal = journalOf(scenario);
+  const urn = urnOf(name);
+  await journal.begin({ urn, key, body, at });
+  const url = reply.headers.get("location") ?? "";
+  if (noted) await journal.note(urn, key, { operation: { id: url.split("/").at(-1) ?? "", url } });
+  const [made = ""] = [...emulator.instances.keys()].filter((id) => !before.has(id));
+  return made;
+}
