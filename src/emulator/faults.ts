@@ -1,6 +1,6 @@
 import { type Problem, problemOf } from "./problems";
 import type { Reply } from "./reply";
-import type { EmulatorRequest } from "./request";
+import type { LoggedRequest } from "./request-log";
 
 /**
  * What goes wrong. Before any work: `reset` cuts the connection, `hang` never answers, `status` and `html` answer
@@ -24,6 +24,8 @@ export interface FaultRule {
   readonly method?: string;
   /** A whole path; one that ends in "/": everything below it. @default any path */
   readonly path?: string | RegExp;
+  /** Whether it is for this request, which method and path fit. Asked once for each: it may draw lots. @default yes */
+  readonly when?: (request: LoggedRequest) => boolean;
   /** How many requests it spoils; Infinity: all. @default 1 */
   readonly times?: number;
   /** How many matching requests it lets pass first. @default 0 */
@@ -70,7 +72,7 @@ export class Faults {
   }
 
   /** The fault that spoils this request, if any. */
-  take(request: EmulatorRequest): FaultRule | undefined {
+  take(request: LoggedRequest): FaultRule | undefined {
     for (const fault of this.active) {
       if (fault.used >= (fault.rule.times ?? 1) || !matches(fault.rule, request)) continue;
       fault.seen += 1;
@@ -82,11 +84,15 @@ export class Faults {
   }
 }
 
-function matches({ method, path }: FaultRule, request: EmulatorRequest): boolean {
+function matches({ method, path, when }: FaultRule, request: LoggedRequest): boolean {
   if (method !== undefined && method.toUpperCase() !== request.method) return false;
+  return isBelow(path, request.path) && (when?.(request) ?? true);
+}
+
+function isBelow(path: FaultRule["path"], asked: string): boolean {
   if (path === undefined) return true;
-  if (typeof path !== "string") return request.path.search(path) !== -1;
-  return path.endsWith("/") ? request.path.startsWith(path) : request.path === path;
+  if (typeof path !== "string") return asked.search(path) !== -1;
+  return path.endsWith("/") ? asked.startsWith(path) : asked === path;
 }
 
 const codes: Readonly<Record<number, string>> = {

@@ -65,7 +65,7 @@ async function handleRequest(
   const request = await readRequest(incoming);
   if (request === undefined) return;
   const entry = log.add(request, state.now(), service.token);
-  const fault = faults.take(request);
+  const fault = faults.take(entry);
   if (fault) entry.fault = fault.kind;
   if (fault?.kind === "slow" && !(await waited(fault.delayMs ?? 1000, service.stopped))) return;
   if (fault?.kind === "reset") reset(outgoing);

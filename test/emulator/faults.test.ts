@@ -126,4 +126,22 @@ describe("a fault on demand", () => {
     expect(await status("GET", "/v1/operations/op-1")).toBe(404);
     expect(below.used).toBe(1);
   });
+
+  test("is for the requests it is asked about and says yes to, once each", async () => {
+    const { call, emulator } = await open();
+    const asked: string[] = [];
+    emulator.fail({
+      kind: "status",
+      path: "/v1/projects",
+      times: Number.POSITIVE_INFINITY,
+      when: ({ method, body }) => asked.push(`${method} ${body}`) % 2 === 0,
+    });
+    const seen: number[] = [];
+    for (const region of ["a", "b", "c"]) {
+      await call("GET", "/v1/instances");
+      seen.push((await call("POST", "/v1/projects", { name: "shop", region })).status);
+    }
+    expect(seen).toEqual([201, 503, 201]);
+    expect(asked).toEqual(["a", "b", "c"].map((region) => `POST {"name":"shop","region":"${region}"}`));
+  });
 });

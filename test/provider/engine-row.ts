@@ -1,4 +1,3 @@
-import { expect } from "vitest";
 import { type HostProvider, InitialisationError, type Properties } from "../../src/provider/host";
 import type { Saved } from "./service";
 
@@ -24,7 +23,12 @@ export class EngineRow {
   /** Whether the state has an initialisation error: then an update comes also where nothing has changed. */
   private isUnfinished = false;
   /** What the state has was deleted for a replacement that failed: the engine keeps it, and never deletes it again. */
-  private isDeleted = false;
+  protected isDeleted = false;
+
+  /** Nothing is left for another run to do. */
+  get isSettled(): boolean {
+    return !this.isUnfinished && !this.isDeleted && this.replaced.length === 0;
+  }
 
   /** What the state has of it; it has something. */
   there(): Saved {
@@ -39,7 +43,7 @@ export class EngineRow {
     if (how.targetReplace) return this.anew(provider, news, false);
     const inputs = await checked(provider, old.inputs, news);
     const answer = await provider.diff(old.id, old.state, inputs);
-    if (answer.replaces.length > 0 || how.replaceOnChanges)
+    if (answer.replaces.length > 0 || how.replaceOnChanges || this.isDeleted)
       return this.anew(provider, news, how.deleteBeforeReplace ?? answer.deleteBeforeReplace);
     if (answer.changes !== false || this.isUnfinished) return this.updated(provider, old, inputs);
     this.saved = { ...old, inputs };
@@ -47,8 +51,10 @@ export class EngineRow {
 
   /** The end of `up`: what was replaced goes. */
   protected async swept(provider: HostProvider): Promise<void> {
-    for (const old of this.replaced) await provider.delete(old.id, old.state);
-    this.replaced = [];
+    for (const old of this.replaced) {
+      await provider.delete(old.id, old.state);
+      this.replaced = this.replaced.filter((one) => one !== old);
+    }
   }
 
   protected async read(provider: HostProvider): Promise<void> {
@@ -60,12 +66,15 @@ export class EngineRow {
 
   protected async deleted(provider: HostProvider, refresh: boolean): Promise<void> {
     const own = this.saved === undefined || this.isDeleted ? [] : [this.saved];
-    for (const { id, state, inputs } of [...own, ...this.replaced]) {
-      if (refresh) await provider.diff(id, state, inputs);
-      await provider.delete(id, state);
+    for (const one of [...own, ...this.replaced]) {
+      if (refresh) await provider.diff(one.id, one.state, one.inputs);
+      await provider.delete(one.id, one.state);
+      if (one === this.saved) this.saved = undefined;
+      else this.replaced = this.replaced.filter((other) => other !== one);
     }
     this.saved = undefined;
-    this.replaced = [];
+    this.isUnfinished = false;
+    this.isDeleted = false;
   }
 
   private async anew(provider: HostProvider, news: Properties, deleteFirst: boolean): Promise<void> {
@@ -112,6 +121,6 @@ export class EngineRow {
 
 async function checked(provider: HostProvider, olds: Properties, news: Properties): Promise<Properties> {
   const { inputs, failures } = await provider.check(olds, news);
-  expect(failures).toEqual([]);
+  if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join("\n"));
   return inputs;
 }

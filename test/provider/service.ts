@@ -1,17 +1,12 @@
-import { EventEmitter } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
 import type { Clock } from "../../src/operations/clock";
-import { EngineLog } from "../../src/provider/engine-log";
 import type { HostProvider, Properties } from "../../src/provider/host";
-import { Interruption, type Signalled } from "../../src/provider/interruption";
-import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
-import { providerOf } from "../../src/provider/provider";
-import { Sessions } from "../../src/provider/session";
 import { FakeClock } from "../operations/fake-clock";
+import { openProviders, type Providers, Signals } from "./providers";
 import { instanceNews, projectNews } from "./samples";
 
 export interface ServiceOptions {
@@ -23,11 +18,9 @@ export interface ServiceOptions {
 }
 
 /** The provider as the host drives it, and the service behind it. Time passes only where somebody waits. */
-export interface Service {
+export interface Service extends Providers {
   readonly emulator: Emulator;
   readonly clock: FakeClock;
-  readonly instances: HostProvider;
-  readonly projects: HostProvider;
   /** Where its processes get their signals, and what they then end with. */
   readonly signals: Signals;
   /** The journal of this machine. */
@@ -35,30 +28,24 @@ export interface Service {
   /** What the user was warned of. */
   readonly warnings: readonly string[];
   /** What a new process of the provider would be, with other settings; its time is the service's where no other is given. */
-  anew(
-    config?: Readonly<Record<string, string>>,
-    clock?: Clock,
-  ): Promise<Pick<Service, "instances" | "projects">>;
-}
-
-/** A process that hears no signal but those of a test, and does not end. */
-class Signals extends EventEmitter implements Signalled {
-  readonly pid = 1;
-  readonly endedBy: string[] = [];
-
-  kill(_pid: number, signal: string): void {
-    this.endedBy.push(signal);
-  }
-
-  /** How many listeners keep a signal from what it does by itself. */
-  get heard(): number {
-    return this.eventNames().reduce((sum, name) => sum + this.listenerCount(name), 0);
-  }
+  anew(config?: Readonly<Record<string, string>>, clock?: Clock): Promise<Providers>;
 }
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-export async function startService({ behaviour, config, onRequest }: ServiceOptions = {}): Promise<Service> {
+/** A service for the time of a test. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { close, ...service } = await openService(options);
+  onTestFinished(close);
+  return service;
+}
+
+/** A service until it is closed. */
+async function openService({
+  behaviour,
+  config,
+  onRequest,
+}: ServiceOptions = {}): Promise<Service & { close(): Promise<void> }> {
   const clock = new FakeClock({ auto: true });
   const signals = new Signals();
   const emulator = await startEmulator({
@@ -66,33 +53,17 @@ export async function startService({ behaviour, config, onRequest }: ServiceOpti
     now: () => START + clock.now(),
     ...(onRequest && { onRequest }),
   });
-  onTestFinished(() => emulator.stop());
   const journalDir = mkdtempSync(path.join(tmpdir(), "journal-"));
-  onTestFinished(() => rmSync(journalDir, { recursive: true }));
-  const warnings: string[] = [];
-  const anew: Service["anew"] = async (more = {}, itsClock = clock) => {
-    const settings: Readonly<Record<string, string>> = {
-      endpoint: emulator.endpoint,
-      token: emulator.token,
-      journalDir,
-      ...config,
-      ...more,
-    };
-    const get = (key: string) => settings[key.replace("cloudinfra:", "")];
-    const surroundings = {
-      sessions: new Sessions({}, itsClock, (message) => void warnings.push(message)),
-      log: new EngineLog(undefined),
-      interruption: new Interruption(signals, itsClock),
-      inCi: true,
-    };
-    const configured = async (kind: Kind): Promise<HostProvider> => {
-      const provider = providerOf(kind, surroundings);
-      await provider.configure({ config: { get } });
-      return provider;
-    };
-    return { instances: await configured(instanceKind), projects: await configured(projectKind) };
+  const close = async (): Promise<void> => {
+    await emulator.stop();
+    rmSync(journalDir, { recursive: true });
   };
-  return { emulator, clock, signals, journalDir, warnings, anew, ...(await anew()) };
+  const { endpoint, token } = emulator;
+  const warnings: string[] = [];
+  const warn = (message: string): void => void warnings.push(message);
+  const anew: Service["anew"] = (more = {}, itsClock = clock) =>
+    openProviders({ endpoint, token, journalDir, ...config, ...more }, { clock: itsClock, warn, signals });
+  return { emulator, clock, signals, journalDir, warnings, anew, close, ...(await anew()) };
 }
 
 /** A resource as the engine's state has it. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Emulator } from "../../../src/emulator";
 import { ownStates } from "../../harness/state";
+import { compare, type Finding, mismatch, type Others } from "../compare";
 import type { Ended } from "./commands";
-import { compare, type Finding, mismatch, type Others } from "./compare";
 import type { Machine } from "./machine";
 import { type Answers, comes } from "./moment";
 import type { Kill, Task } from "./plan";

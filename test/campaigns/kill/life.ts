@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { startEmulator } from "../../../src/emulator";
+import { randomBehaviour } from "../behaviours";
+import { addOthers, mismatch } from "../compare";
+import type { Program } from "../programs";
 import { Random } from "../random";
-import { randomBehaviour } from "./behaviours";
 import { Commands } from "./commands";
-import { addOthers, mismatch } from "./compare";
 import { type Episode, episode, type Scene } from "./episode";
 import { Machine } from "./machine";
 import { Answers } from "./moment";
 import { actionsOf, randomKill, randomTask, shares } from "./plan";
-import type { Program } from "./programs";
 import { fakeStack, pulumiStack } from "./stacks";
 import { storyOf } from "./story";
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { findMarked, killProcess } from "../../../demo/leftovers";
 import { linkModules } from "../../harness/modules";
 import { PRELUDE } from "../../harness/program";
-import { type Program, sourceOf } from "./programs";
+import { type Program, sourceOf } from "../programs";
 
 /** The file with a stack's configuration, which the real CLI keeps beside the program. */
 const STACK_SETTINGS = "Pulumi.dev.yaml";

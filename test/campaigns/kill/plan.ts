@@ -1,4 +1,3 @@
-import type { Random } from "../random";
 import {
   changedForReplacement,
   changedInPlace,
@@ -6,7 +5,8 @@ import {
   type Program,
   randomInstance,
   randomProgram,
-} from "./programs";
+} from "../programs";
+import type { Random } from "../random";
 
 export type Action = "create" | "update" | "replace" | "delete";
 type Victim = "cli" | "provider" | "all";

@@ -1,3 +1,4 @@
+import { aligned } from "../aligned";
 import type { Episode } from "./episode";
 import type { Life } from "./life";
 
@@ -37,7 +38,7 @@ export function tableOf(lives: readonly Life[]): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, row]) => [...key.split(" "), ...cells(row)]);
   const total = [...rows.values()].reduce(added, empty());
-  return aligned([HEADINGS, ...lines, ["all", "", "", ...cells(total)]]);
+  return aligned([HEADINGS, ...lines, ["all", "", "", ...cells(total)]], 3);
 }
 
 function count(rows: Map<string, Row>, { task, made, ups, findings }: Episode): void {
@@ -72,13 +73,4 @@ function added(a: Row, b: Row): Row {
 
 function cells({ kills, atWork, unsaved, ups, mostUps, orphan, duplicate, mismatch }: Row): string[] {
   return [kills, atWork, unsaved, ups, mostUps, orphan, duplicate, mismatch].map(String);
-}
-
-function aligned(rows: readonly (readonly string[])[]): string {
-  const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  return rows
-    .map((row) =>
-      row.map((cell, at) => (at < 3 ? cell.padEnd(width(at)) : cell.padStart(width(at)))).join("  "),
-    )
-    .join("\n");
 }

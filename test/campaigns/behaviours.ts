@@ -1,5 +1,5 @@
-import type { Behaviour } from "../../../src/emulator";
-import type { Random } from "../random";
+import type { Behaviour } from "../../src/emulator";
+import type { Random } from "./random";
 
 /** A service that settles in its own way what the specification leaves open, and can do all that a life needs. */
 export function randomBehaviour(random: Random): Partial<Behaviour> & { operationMs: number } {

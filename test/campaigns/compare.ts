@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Emulator } from "../../../src/emulator";
-import type { Deployment, StateResource } from "../../harness/engine";
-import { ownStates } from "../../harness/state";
+import type { Emulator } from "../../src/emulator";
+import type { Deployment, StateResource } from "../harness/engine";
+import { ownStates } from "../harness/state";
 import { NETWORK, type Program } from "./programs";
 
 /** What is not as it was promised. */

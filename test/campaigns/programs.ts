@@ -1,4 +1,4 @@
-import type { Random } from "../random";
+import type { Random } from "./random";
 
 interface DeclaredProject {
   /** The resource's name in the program. */

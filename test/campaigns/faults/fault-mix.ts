@@ -1,0 +1,120 @@
+import type { Emulator, FaultRule, LoggedRequest } from "../../../src/emulator";
+import type { Random } from "../random";
+
+/** How a request is spoiled, as tables name it. */
+type Spoiling = Omit<FaultRule, "times" | "when" | "after">;
+
+export interface MixOptions {
+  /** Which part of the requests is hit, from 0 to 1. */
+  readonly share: number;
+  /** Milliseconds of real time that a slow answer takes, and one that comes when its client has given up. */
+  readonly slowMs: number;
+  readonly lateMs?: number;
+  /** Texts that bad answers repeat, as careless services do: the token, a secret. */
+  readonly echo: readonly string[];
+}
+
+/** A problem document without a single field. */
+const NO_PROBLEM = Object.fromEntries(
+  ["type", "title", "status", "detail", "instance", "code", "trace_id"].map((name) => [name, undefined]),
+);
+
+/** Every way in which a request goes wrong, the likelier ones more than once. */
+function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
+  const problem = { detail: `careless: ${echo.join(" ")}` };
+  const gatewayTimeout: Spoiling = { kind: "empty", status: 504 };
+  return [
+    ...Array<Spoiling>(4).fill({ kind: "lost-reply" }),
+    ...Array<Spoiling>(3).fill({ kind: "reset" }),
+    ...[500, 502, 503, 504].map((status): Spoiling => ({ kind: "status", status, problem })),
+    { kind: "status", status: 503, retryAfter: 2 },
+    ...[500, 503].map((status): Spoiling => ({ kind: "status", status, problem: NO_PROBLEM })),
+    // After the work: a gateway has lost patience.
+    ...[gatewayTimeout, gatewayTimeout],
+    { kind: "status", status: 429 },
+    { kind: "status", status: 429, retryAfter: 1 },
+    { kind: "status", status: 429, retryAfter: new Date(Date.now() + 3_000).toUTCString() },
+    ...Array<Spoiling>(2).fill({ kind: "truncate" }),
+    { kind: "empty" },
+    { kind: "wrong-content-type" },
+    ...[200, 502, 503].map((status): Spoiling => ({ kind: "html", status })),
+    ...Array<Spoiling>(2).fill({ kind: "slow", delayMs: slowMs }),
+    ...(lateMs === undefined ? [] : [{ kind: "slow", delayMs: lateMs } as const, { kind: "hang" } as const]),
+  ];
+}
+
+/** First replies of creations that come again with every repetition (§4.7). */
+const STORED = [500, 503].map((status): Spoiling => ({ kind: "status", status, cached: true }));
+
+/**
+ * How many tries of a request in a row are hit: mostly one, but sometimes more than a client makes. (By single hits alone, no
+ * request of 8 tries would ever fail.)
+ */
+function streak(random: Random): number {
+  const kind = random.fraction();
+  if (kind < 0.65) return 1;
+  return kind < 0.8 ? random.integer(2, 4) : random.integer(8, 12);
+}
+const MEAN_STREAK = 0.65 + 0.15 * 3 + 0.2 * 10;
+
+/** Spoils a part of the requests at random until it is switched off. */
+export class FaultMix {
+  private readonly share: number;
+  private seen = 0;
+  private hits = 0;
+  private readonly all: readonly Spoiling[];
+  /** Tries still to be hit, by request. */
+  private readonly open = new Map<string, number>();
+  private drawn: { readonly request: LoggedRequest; readonly spoiling: Spoiling | undefined } | undefined;
+  private active: readonly { off(): void }[] = [];
+
+  constructor(
+    private readonly random: Random,
+    options: MixOptions,
+  ) {
+    this.share = options.share;
+    this.all = spoilings(options);
+  }
+
+  start(emulator: Emulator): void {
+    const times = Number.POSITIVE_INFINITY;
+    this.active = [...this.all, ...STORED].map((spoiling) =>
+      emulator.fail({ ...spoiling, times, when: (request) => this.draw(request) === spoiling }),
+    );
+  }
+
+  stop(): void {
+    for (const fault of this.active) fault.off();
+    this.active = [];
+    this.open.clear();
+  }
+
+  /** Every rule asks; one answer holds for all of them. */
+  private draw(request: LoggedRequest): Spoiling | undefined {
+    if (this.drawn?.request !== request)
+      this.drawn = { request, spoiling: this.isHit(request) ? this.pick(request) : undefined };
+    return this.drawn.spoiling;
+  }
+
+  private isHit({ method, path, headers, query }: LoggedRequest): boolean {
+    const name = [method, path, headers["idempotency-key"], JSON.stringify(query)].join(" ");
+    const left = this.open.get(name) ?? this.begun();
+    if (left > 1) this.open.set(name, left - 1);
+    else this.open.delete(name);
+    this.seen += 1;
+    if (left > 0) this.hits += 1;
+    return left > 0;
+  }
+
+  /** How many tries are to be hit from this one on. Some streaks are not used up: more are begun until the share is right. */
+  private begun(): number {
+    const chance = this.share / (MEAN_STREAK * (1 - this.share) + this.share);
+    const isBehind = this.hits < this.share * this.seen;
+    return this.random.chance(isBehind ? 2 * chance : chance / 2) ? streak(this.random) : 0;
+  }
+
+  private pick({ method }: LoggedRequest): Spoiling | undefined {
+    const all = method === "POST" && this.random.chance(0.2) ? STORED : this.all;
+    return all[this.random.integer(0, all.length - 1)];
+  }
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { describeOnEngines } from "../../harness/describe-on-engines";
+import { hostCampaign } from "./host-campaign";
+import { stackCampaign } from "./stack-campaign";
+
+const SEED = 5;
+const FAULTS = 0.2;
+const LIMIT_MS = 300_000;
+
+describe("operations through a service that spoils a fifth of the requests", () => {
+  it(
+    "all converge on one object for each resource, and no call of create makes two",
+    async () => {
+      const report = await hostCampaign({ operations: 72, seed: SEED, faults: FAULTS });
+      expect(report.breaches).toEqual([]);
+      expect(report.operations).toHaveLength(72);
+      expect(Math.max(...report.made)).toBe(1);
+      expect(report.failures.size, "some calls fail").toBeGreaterThan(0);
+    },
+    LIMIT_MS,
+  );
+});
+
+describeOnEngines("up through a service that spoils a fifth of the requests", (engine) => {
+  it(
+    "repeated until it succeeds, ends with what was asked for",
+    async () => {
+      const options = { seed: SEED, faults: FAULTS, instances: 4, destroys: false };
+      const { breaches, steps } = await stackCampaign(engine, options);
+      expect(breaches).toEqual([]);
+      expect(steps.map(({ hits }) => hits > 0)).toEqual([true, true]);
+    },
+    LIMIT_MS,
+  );
+});

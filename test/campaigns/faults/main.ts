@@ -1,0 +1,65 @@
+import { parseArgs } from "node:util";
+import { engines } from "../../harness/engines";
+import { hostCampaign } from "./host-campaign";
+import { stackCampaign } from "./stack-campaign";
+import { failuresLines, hitsLine, operationsTable, stackTable } from "./table";
+
+const USAGE = `usage: npm run campaign:faults -- [options]
+  --operations N   creates, reads, updates, replacements and deletes, by the provider's own interface (500)
+  --seed N         repeats what is done and how answers go wrong (a new one)
+  --faults SHARE   the part of the requests that is hit, 0 to 0.5 (0.2)
+  --engines all|none|fake|pulumi
+                   where a stack is made, changed and destroyed besides (all there are)
+  --instances N    how many that stack has (10)`;
+
+const { values } = parseArgs({
+  options: {
+    operations: { type: "string", default: "500" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    faults: { type: "string", default: "0.2" },
+    engines: { type: "string", default: "all" },
+    instances: { type: "string", default: "10" },
+  },
+});
+
+async function main(): Promise<number> {
+  const [operations, seed] = [Number(values.operations), Number(values.seed)];
+  const [faults, instances] = [Number(values.faults), Number(values.instances)];
+  const isKnown = ["all", "none", "fake", "pulumi"].includes(values.engines);
+  if (
+    ![operations, seed, instances].every(Number.isSafeInteger) ||
+    !(faults >= 0 && faults <= 0.5) ||
+    !isKnown
+  ) {
+    console.error(USAGE);
+    return 2;
+  }
+  const again = `--operations ${operations} --seed ${seed} --faults ${faults} --engines ${values.engines} --instances ${instances}`;
+  console.log(`npm run campaign:faults -- ${again}\n`);
+  const host = await hostCampaign({ operations, seed, faults });
+  console.log(operationsTable(host));
+  console.log(`\n${hitsLine(host)}`);
+  const most = Math.max(0, ...host.made);
+  console.log(`${host.made.length} calls of create, none of which made more than ${most} object(s)`);
+  console.log(`${(host.ms / 1000).toFixed(0)} s; calls failed with:\n${failuresLines(host)}\n`);
+  const stacks = [];
+  for (const engine of await engines()) {
+    if (values.engines !== "all" && values.engines !== engine.name) continue;
+    stacks.push(await stackCampaign(engine, { seed, faults, instances, destroys: true }));
+  }
+  if (stacks.length > 0) console.log(`${stackTable(stacks)}\n`);
+  const breaches = [...host.breaches, ...stacks.flatMap((stack) => stack.breaches)];
+  for (const breach of breaches) console.error(`BROKEN: ${breach}`);
+  console.log(breaches.length === 0 ? "no promise was broken" : `${breaches.length} promises were broken`);
+  return breaches.length === 0 ? 0 : 1;
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    console.error(error);
+    process.exitCode = 2;
+  },
+);

@@ -1,0 +1,181 @@
+import type { ErrorCode } from "../../../src/diagnostics/error";
+import type { Behaviour } from "../../../src/emulator";
+import { randomBehaviour } from "../behaviours";
+import type { RequestCounter, Tally } from "../host/request-counter";
+import { Random } from "../random";
+import { FaultMix } from "./fault-mix";
+import type { Process, Setting } from "./setting";
+import { type Action, type Slot, slots } from "./slot";
+
+/** One change of the program, or one look, and what it took. */
+export interface Operation extends Tally {
+  readonly action: Action;
+  readonly slot: Slot;
+  runs: number;
+}
+
+/** An operation that takes more runs than this is taken for one that never converges. */
+const MOST_RUNS = 25;
+
+/** What calls may fail with: all else blames somebody who has done nothing. */
+const PASSING: ReadonlySet<unknown> = new Set<ErrorCode>([
+  ...(["unavailable", "unreachable", "rate_limited", "timeout", "operation_timeout"] as const),
+  ...(["bad_reply", "not_this_service"] as const),
+]);
+
+/** Changes a program again and again, and brings each change to its end; whatever is not as promised is a breach. */
+export class Rounds {
+  readonly done: Operation[] = [];
+  readonly breaches: string[] = [];
+  readonly failures: string[] = [];
+  private readonly slots: readonly Slot[];
+  /** What the program does; what happens to it in time draws for itself, and does not change the program. */
+  private readonly random: Random;
+  private readonly chance: Random;
+  private readonly mix: FaultMix;
+  /** Projects of somebody else, with instances of theirs, in which ours are made. */
+  private readonly homes: readonly [string, string];
+
+  constructor(
+    private readonly setting: Setting,
+    private readonly counter: RequestCounter,
+    seed: number,
+    share: number,
+  ) {
+    this.random = new Random(seed);
+    this.chance = new Random(this.random.seed());
+    const { world, leaks } = setting;
+    const secret = leaks.secret();
+    this.slots = slots(secret);
+    this.homes = [world.addProject(), world.addProject()];
+    for (const { options, givenName } of this.slots)
+      if (options.kind === "instance") world.addInstance({ project: this.homes[0], name: givenName });
+    const echo = [leaks.token, secret];
+    this.mix = new FaultMix(new Random(this.random.seed()), { share, slowMs: 200, lateMs: 1_500, echo });
+  }
+
+  async round(most: number): Promise<void> {
+    const { emulator, world } = this.setting;
+    Object.assign(emulator.behaviour, randomBehaviour(this.random), {
+      operationMs: this.random.pick([100, 3_000, 20_000, 60_000]),
+      pageSize: this.random.pick([undefined, 20]),
+      cachedReplies: this.random.pick(["all", "all", "successes"]),
+      // Somebody else has instances of the same names.
+      uniqueNames: false,
+    } satisfies Partial<Behaviour>);
+    for (const { resource } of this.slots)
+      if (resource.saved && this.random.chance(0.15)) world.addTo(resource.saved.id, this.random);
+    const chosen = this.random.shuffled(this.slots).slice(0, Math.min(most, this.slots.length / 2));
+    const operations = this.slots.map((slot) => {
+      const action = chosen.includes(slot) ? this.random.pick(slot.actions()) : "nothing";
+      slot.apply(action, this.random, this.homes);
+      return begun(action, slot);
+    });
+    this.mix.start(emulator);
+    let open = await this.run(operations, "first");
+    for (let runs = 1; open.length > 0 && runs < MOST_RUNS; runs++) open = await this.run(open, "again");
+    this.mix.stop();
+    for (const { action, slot } of open)
+      this.broken(slot.options.name, `${action} has not converged in ${MOST_RUNS} runs`);
+    await this.setting.quiet();
+    emulator.finishOperations();
+    this.judge();
+    this.done.push(...operations.filter(({ action }) => action !== "nothing"));
+  }
+
+  /** Without faults, a refresh finds nothing to put right, once left-over entries of a journal are settled. */
+  async end(): Promise<void> {
+    const { requests } = this.setting.emulator;
+    await this.run([], "first");
+    const before = requests.length;
+    const looks = this.slots.map((slot) => begun("read", slot));
+    for (const { slot } of await this.run(looks, "first"))
+      this.broken(slot.options.name, "can't be refreshed");
+    for (const { method, path } of requests.slice(before))
+      if (method !== "GET") this.breaches.push(`a refresh and an up in the end: ${method} ${path}`);
+    this.judge();
+    this.breaches.push(...this.setting.leaks.leaks());
+  }
+
+  /** One `up` of the whole program. @returns the operations that failed, with those of resources that were as wanted */
+  private async run(open: readonly Operation[], which: "first" | "again"): Promise<Operation[]> {
+    const moves = which === "again" && this.chance.chance(0.25);
+    const process = await this.setting.process(moves ? "other" : "usual");
+    const failed: Operation[] = [];
+    await Promise.all(
+      this.slots.map(async (slot) => {
+        const operation = open.find((one) => one.slot === slot) ?? begun("nothing", slot);
+        const refreshes = operation.action === "read" || (which === "again" && this.chance.chance(0.2));
+        operation.runs += 1;
+        try {
+          await this.counter.during(operation, () => this.turn(operation, process, refreshes));
+        } catch (error) {
+          this.failed(slot, error);
+          failed.push(operation);
+        }
+      }),
+    );
+    return failed;
+  }
+
+  private async turn({ action, slot }: Operation, process: Process, refreshes: boolean): Promise<void> {
+    const { resource, options } = slot;
+    const { journalDir, projects, instances } = process;
+    const provider = this.setting.calls.watched(
+      options.kind === "project" ? projects : instances,
+      options.name,
+    );
+    if (refreshes) {
+      const id = resource.saved?.id;
+      await resource.refresh({ provider, journalDir });
+      const stays = action === "read" || action === "update" || action === "nothing";
+      if (stays && resource.saved?.id !== id)
+        this.broken(options.name, "a refresh has dropped what is there");
+    }
+    await resource.up({ provider, journalDir }, slot.news());
+  }
+
+  private failed({ options }: Slot, error: unknown): void {
+    const words = error instanceof Error ? `${error.message}\n${error.stack}` : String(error);
+    // What a careless service repeats to others is a secret for them only where they know it for one.
+    this.setting.leaks.said(`an error of ${options.name}:`, words, options.secret ? "anybody" : "the owner");
+    const { code = "no code at all" } = Object(Object(error).cause);
+    if (!PASSING.has(code))
+      this.broken(options.name, `failed with ${code}, which no fault explains: ${words}`);
+    const [line = ""] = words.split("\n");
+    this.failures.push(
+      line.replace(/ ("[^"]*"|(ins|prj|op)-[0-9a-f]+)/g, "").replace(/\d+ (m?s|%)/g, "… $1"),
+    );
+  }
+
+  private broken(resource: string, what: string): void {
+    this.breaches.push(`${resource}: ${what}\n${this.setting.world.story(`${resource}-`)}`);
+  }
+
+  private judge(): void {
+    const { world, leaks, calls, warnings } = this.setting;
+    const states = this.slots.map(({ resource }) => resource.entries);
+    leaks.said("the state", states, "the owner");
+    this.setting.lookIntoJournals();
+    const found = [
+      ...world.breaches(this.slots),
+      ...calls.strays.splice(0).map((name) => `"${name}" was made by no call`),
+      ...warnings
+        .splice(0)
+        .filter(isUnexpected)
+        .map((message) => `the provider has warned: ${message}`),
+    ];
+    this.breaches.push(...found);
+    for (const name of calls.newlyDoubled())
+      this.broken(name, "one create call has made more than one object");
+  }
+}
+
+function begun(action: Action, slot: Slot): Operation {
+  return { action, slot, runs: 0, requests: 0 };
+}
+
+/** After a stored failure the provider tells of objects of the same name: there are some, of somebody else. */
+function isUnexpected(warning: string): boolean {
+  return !warning.includes("may have made it all the same");
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
+import { Leaks } from "../../harness/leaks";
+import { fastClock } from "../../operations/fast-clock";
+import { openProviders, type Providers } from "../../provider/providers";
+import { CreateCalls } from "./create-calls";
+import { World } from "./world";
+
+/** So many times faster than a clock on the wall; the service's goes with it. */
+const SPEED = 50;
+const START = Date.parse("2026-01-01T00:00:00Z");
+
+/** A process of the provider, and where the journal of its machine is. */
+export interface Process extends Providers {
+  readonly journalDir: string;
+}
+
+/** A service, what it must hold, and two machines on which the provider runs. */
+export interface Setting {
+  readonly emulator: Emulator;
+  readonly world: World;
+  readonly calls: CreateCalls;
+  readonly leaks: Leaks;
+  /** What the provider has warned of. */
+  readonly warnings: string[];
+  process(machine: "usual" | "other"): Promise<Process>;
+  /** Searches the journals for the token. */
+  lookIntoJournals(): void;
+  /** Resolves when no request is under way any more, also none that its client has given up. */
+  quiet(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openSetting(): Promise<Setting> {
+  const clock = fastClock(SPEED);
+  const leaks = new Leaks();
+  const calls = new CreateCalls();
+  const warnings: string[] = [];
+  let answered = 0;
+  let watch: (request: LoggedRequest) => void = () => {};
+  const emulator = await startEmulator({
+    token: leaks.token,
+    now: () => START + clock.now(),
+    onRequest: (request) => {
+      answered += 1;
+      watch(request);
+    },
+  });
+  const world = new World(emulator, (name) => calls.madeOne(name));
+  watch = (request) => world.answered(request);
+  const root = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-faults-"));
+  const { endpoint, token } = emulator;
+  return {
+    emulator,
+    world,
+    calls,
+    leaks,
+    warnings,
+    process: async (machine) => {
+      const journalDir = path.join(root, machine);
+      const warn = (message: string): void => void warnings.push(message);
+      return { journalDir, ...(await openProviders({ endpoint, token, journalDir }, { clock, warn })) };
+    },
+    lookIntoJournals: () => leaks.files("the journal,", root),
+    quiet: async () => {
+      while (answered < emulator.requests.length) await delay(20);
+    },
+    close: async () => {
+      await emulator.stop();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Emulator, LoggedRequest } from "../../../src/emulator";
+import { instanceFields, projectFields } from "../../../src/provider/fields";
+import type { Random } from "../random";
+import type { Slot } from "./slot";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const MOST_TOLD = 60;
+
+/** What the service must hold, whoever made it: the judge at the end of each round. */
+export class World {
+  /** Objects of somebody else, as they made them. */
+  private readonly foreign = new Map<string, Fields>();
+  /** What somebody else added to instances of ours, by id. */
+  private readonly added = new Map<string, Fields>();
+  /** Ids of all objects that were ever asked for. */
+  private readonly known = new Set<string>();
+  /** Under which names objects were asked for, by id. */
+  private readonly names = new Map<string, string>();
+
+  constructor(
+    readonly emulator: Emulator,
+    /** Told of each object that a creation makes, with the name that was asked for. */
+    private readonly onMade: (name: string) => void,
+  ) {}
+
+  /** To be called after each request, at once. */
+  answered({ method, body }: LoggedRequest): void {
+    if (method !== "POST") return;
+    const { operations, projects } = this.emulator;
+    const made = [
+      ...[...operations.values()].flatMap(({ kind, resultPath = "" }) =>
+        kind === "create" ? [resultPath.split("/").at(-1) ?? ""] : [],
+      ),
+      ...projects.keys(),
+    ];
+    for (const id of new Set(made)) {
+      if (this.known.has(id)) continue;
+      this.known.add(id);
+      const name = String(Object(JSON.parse(body)).name);
+      this.names.set(id, name);
+      this.onMade(name);
+    }
+  }
+
+  /** The latest requests about the objects whose names begin so, for whoever looks for what went wrong. */
+  story(prefix: string): string {
+    const ids = [...this.names].flatMap(([id, name]) => (name.startsWith(prefix) ? id : []));
+    const operations = [...this.emulator.operations.values()].filter(({ resultPath }) =>
+      ids.some((id) => resultPath?.endsWith(id)),
+    );
+    const marks = [...ids, ...operations.map(({ id }) => id), `"name":"${prefix}`];
+    return this.emulator.requests
+      .filter(({ path, body }) => marks.some((mark) => path.includes(mark) || body.includes(mark)))
+      .slice(-MOST_TOLD)
+      .map(
+        ({ at, method, path, status, fault = "", headers, body }) =>
+          `  ${new Date(at).toISOString()} ${method} ${path} → ${status} ${fault} ` +
+          `${headers["idempotency-key"] ?? headers["if-match"] ?? ""} ${body}`,
+      )
+      .join("\n");
+  }
+
+  addProject(): string {
+    const { id, fields } = this.emulator.addProject();
+    this.known.add(id);
+    this.foreign.set(id, structuredClone(fields));
+    return id;
+  }
+
+  addInstance(fields: Fields): void {
+    const { id, fields: all } = this.emulator.addInstance(fields);
+    this.foreign.set(id, structuredClone(all));
+  }
+
+  /** Somebody puts a label and a setting of theirs on an instance of ours, which is none of the program's business. */
+  addTo(id: string, random: Random): void {
+    const { fields } = this.emulator.instances.get(id) ?? {};
+    if (fields === undefined) return;
+    const theirs = {
+      backup: `daily-${random.integer(1, 99)}`,
+      "label:owner": `ops-${random.integer(1, 99)}`,
+    };
+    this.added.set(id, theirs);
+    const labels = { ...Object(fields.labels), owner: theirs["label:owner"] };
+    this.emulator.edit(id, { backup: theirs.backup, labels });
+  }
+
+  /** What is not as it has to be. */
+  breaches(slots: readonly Slot[]): string[] {
+    const { projects, instances } = this.emulator;
+    const there = new Map([...projects, ...instances].map(([id, { fields }]) => [id, fields]));
+    const found = slots.flatMap((slot) => breachesOf(slot, there));
+    const held = new Set(slots.flatMap(({ resource }) => resource.entries.map(({ id }) => id)));
+    for (const [id, fields] of there) {
+      if (!held.has(id) && !this.foreign.has(id))
+        found.push(`${id} ("${fields.name}") is at the service, and no resource's`);
+      const theirs = this.added.get(id);
+      if (theirs !== undefined && !isKept(theirs, fields)) found.push(`what somebody added to ${id} is gone`);
+    }
+    for (const [id, fields] of this.foreign)
+      if (!isDeepStrictEqual(there.get(id), fields))
+        found.push(`${id}, which is somebody else's, was touched`);
+    return found;
+  }
+}
+
+function breachesOf({ wanted, resource, options }: Slot, there: ReadonlyMap<string, Fields>): string[] {
+  const { entries } = resource;
+  const wrong = (what: string): string[] => [`${options.name}: ${what}`];
+  if (wanted === undefined) return entries.length === 0 ? [] : wrong("is still in the state");
+  const [entry, ...more] = entries;
+  if (entry === undefined || more.length > 0) return wrong(`${entries.length} entries in the state`);
+  if (!resource.isSettled) return wrong("is not settled in the state");
+  const fields = there.get(entry.id);
+  if (fields === undefined) return wrong(`${entry.id} of the state is not at the service`);
+  const kindFields = options.kind === "project" ? projectFields : instanceFields;
+  return kindFields.flatMap(({ name, wire }) => {
+    const asked = name === "name" ? (wanted.name ?? entry.inputs.name) : wanted[name];
+    if (asked === undefined) return [];
+    const isThere =
+      name === "labels"
+        ? isDeepStrictEqual({ ...Object(fields.labels), ...Object(asked) }, { ...Object(fields.labels) })
+        : isDeepStrictEqual(fields[wire], asked);
+    const isInState = isDeepStrictEqual(entry.state[name], asked);
+    return [
+      ...(isThere ? [] : wrong(`${name} at the service is not what is wanted`)),
+      ...(isInState ? [] : wrong(`${name} in the state is not what is wanted`)),
+    ];
+  });
+}
+
+function isKept(theirs: Fields, fields: Fields): boolean {
+  return theirs.backup === fields.backup && theirs["label:owner"] === Object(fields.labels).owner;
+}

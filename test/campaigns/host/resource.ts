@@ -1,0 +1,38 @@
+import { confirm } from "../../../src/journal/confirm";
+import type { HostProvider, Properties } from "../../../src/provider/host";
+import { EngineRow } from "../../provider/engine-row";
+import type { Saved } from "../../provider/service";
+import { overTheWire } from "./wire";
+
+/** One process of the provider, and the journal on its machine. */
+export interface Machine {
+  readonly provider: HostProvider;
+  readonly journalDir: string;
+}
+
+/** One resource as the engine deals with it through all the runs of its life, and as if it were alone. */
+export class EngineResource extends EngineRow {
+  constructor(readonly urn: string) {
+    super();
+  }
+
+  /** All that the state has of it. */
+  get entries(): readonly Saved[] {
+    return this.saved === undefined ? this.replaced : [this.saved, ...this.replaced];
+  }
+
+  /** What an `up` does. @param wanted the program's arguments; undefined where it does not declare the resource (any more) */
+  async up({ provider, journalDir }: Machine, wanted: Properties | undefined): Promise<void> {
+    const host = overTheWire(provider);
+    if (wanted === undefined) return this.deleted(host, false);
+    await this.brought(host, wanted, {});
+    // The program's part: it knows the id once the engine has saved it.
+    await confirm(this.urn, this.there().id, { dir: journalDir });
+    await this.swept(host);
+  }
+
+  /** What a `refresh` does. */
+  async refresh({ provider }: Machine): Promise<void> {
+    if (this.saved !== undefined && !this.isDeleted) await this.read(overTheWire(provider));
+  }
+}

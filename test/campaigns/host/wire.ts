@@ -1,0 +1,23 @@
+import { type HostProvider, InitialisationError } from "../../../src/provider/host";
+
+/** The provider as it is behind a wire: what goes to it and comes back are copies, as JSON makes them. */
+export function overTheWire(provider: HostProvider): HostProvider {
+  return {
+    configure: (request) => provider.configure(request),
+    check: async (olds, news) => copy(await provider.check(copy(olds), copy(news))),
+    diff: (id, olds, news) => provider.diff(id, copy(olds), copy(news)),
+    create: async (inputs) => copy(await provider.create(copy(inputs)).catch(thrown)),
+    read: async (id, props) => copy(await provider.read(id, copy(props))),
+    update: async (id, olds, news) => copy(await provider.update(id, copy(olds), copy(news)).catch(thrown)),
+    delete: (id, props) => provider.delete(id, copy(props)),
+  };
+}
+
+function thrown(error: unknown): never {
+  if (!(error instanceof InitialisationError)) throw error;
+  throw new InitialisationError(error.id, copy(error.properties), error.message, error.cause);
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}

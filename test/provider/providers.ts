@@ -1,0 +1,57 @@
+import { EventEmitter } from "node:events";
+import type { Clock } from "../../src/operations/clock";
+import { EngineLog } from "../../src/provider/engine-log";
+import type { HostProvider } from "../../src/provider/host";
+import { Interruption, type Signalled } from "../../src/provider/interruption";
+import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
+import { providerOf } from "../../src/provider/provider";
+import { Sessions } from "../../src/provider/session";
+
+/** What one process of the provider offers to the host. */
+export interface Providers {
+  readonly instances: HostProvider;
+  readonly projects: HostProvider;
+}
+
+/** A process that hears no signal but those of a test, and does not end. */
+export class Signals extends EventEmitter implements Signalled {
+  readonly pid = 1;
+  readonly endedBy: string[] = [];
+
+  kill(_pid: number, signal: string): void {
+    this.endedBy.push(signal);
+  }
+
+  /** How many listeners keep a signal from what it does by itself. */
+  get heard(): number {
+    return this.eventNames().reduce((sum, name) => sum + this.listenerCount(name), 0);
+  }
+}
+
+export interface Surroundings {
+  readonly clock: Clock;
+  /** Where warnings go. */
+  readonly warn: (message: string) => void;
+  /** @default none that anybody could send */
+  readonly signals?: Signals;
+}
+
+/** A new process of the provider, as it is once the host has configured it; settings without the namespace. */
+export async function openProviders(
+  settings: Readonly<Record<string, string>>,
+  { clock, warn, signals = new Signals() }: Surroundings,
+): Promise<Providers> {
+  const get = (key: string): string | undefined => settings[key.replace("cloudinfra:", "")];
+  const surroundings = {
+    sessions: new Sessions({}, clock, warn),
+    log: new EngineLog(undefined),
+    interruption: new Interruption(signals, clock),
+    inCi: true,
+  };
+  const configured = async (kind: Kind): Promise<HostProvider> => {
+    const provider = providerOf(kind, surroundings);
+    await provider.configure({ config: { get } });
+    return provider;
+  };
+  return { instances: await configured(instanceKind), projects: await configured(projectKind) };
+}
