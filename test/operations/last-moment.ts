@@ -1,11 +1,11 @@
 import type { Clock } from "../../src/operations/clock";
 
-/** The clock of processes that are killed as soon as they wait for something. */
+/** The clock of processes that are killed as soon as they wait for something; or, with `pauses`, that many times later. */
 export class LastMoment implements Clock {
   readonly reached: Promise<void>;
   private reach: () => void = () => {};
 
-  constructor() {
+  constructor(private pauses = 0) {
     this.reached = new Promise((resolve) => {
       this.reach = resolve;
     });
@@ -19,7 +19,8 @@ export class LastMoment implements Clock {
     return () => {};
   }
 
-  sleep(): Promise<never> {
+  sleep(): Promise<void> {
+    if (this.pauses-- > 0) return Promise.resolve();
     this.reach();
     return new Promise(() => {});
   }

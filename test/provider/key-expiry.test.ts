@@ -8,7 +8,7 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
   async function killedAgo(ms: number) {
     const { service, web } = await oneInstance();
     const entry = await web.killedBeforeTheAnswer();
-    await web.journal.begin({ ...entry, at: Date.now() - ms });
+    await web.note({ ...entry, at: Date.now() - ms });
     return { service, web };
   }
 
@@ -35,9 +35,7 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
   test("an operation that was noted is waited for however old it is", async () => {
     const { web } = await oneInstance();
     await web.killedUp();
-    const { operation, ...entry } = await web.noted();
-    await web.journal.begin({ ...entry, at: 0 });
-    await web.journal.note(URN, entry.key, operation ? { operation } : {});
+    await web.note({ ...(await web.noted()), at: 0 });
     expect(await web.up()).toBeUndefined();
     await web.expectOne();
   });

@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { oneInstance, URN } from "./one-instance";
+import { oneInstance } from "./one-instance";
 
 describe("a creation that was killed", () => {
   test("is on disk before its request is made, and what the service answers as soon as it does", async () => {
@@ -62,6 +63,17 @@ describe("a creation that was killed", () => {
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
   });
 
+  test("is in the state when the change that the program wants of it is refused", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    expect(await web.up({ flavor: "nope" })).toContain("flavor 'nope' does not exist");
+    const [id] = service.emulator.instances.keys();
+    expect(web.there()).toMatchObject({ id, state: { flavor: "m1.small" } });
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(web.posts()).toHaveLength(1);
+  });
+
   test("leaves nothing behind in the next `up` where the program wants something that must be made anew", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();
@@ -115,9 +127,9 @@ describe("what the next `up` finds of a killed creation may be no good: the same
 
   test("a refusal of the request as it was sent", async () => {
     const { service, web } = await oneInstance();
-    const { key, body, at } = { ...(await web.killedBeforeTheAnswer()), key: crypto.randomUUID() };
+    const entry = await web.killedBeforeTheAnswer();
     for (const id of [...service.emulator.instances.keys()]) service.emulator.remove(id);
-    await web.journal.begin({ urn: URN, key, body: body.replace("m1.small", "nope"), at });
+    await web.note({ ...entry, key: randomUUID(), body: entry.body.replace("m1.small", "nope") });
     expect(await web.up()).toBeUndefined();
     await web.expectOne();
   });
@@ -128,9 +140,10 @@ describe("what the next `up` finds of a killed creation may be no good: the same
     await web.killedUp();
     const first = await web.noted();
     service.emulator.finishOperations();
-    await web.killedUp();
+    await web.killedUp({}, { pauses: 1 });
+    expect((await web.noted()).key).not.toBe(first.key);
     // Another machine knows what the engine saved: the first key.
-    await web.journal.begin(first);
+    await web.note(first);
     expect(await web.up()).toBeUndefined();
     expect(web.keys()).toBe(2);
     await web.expectOne();

@@ -64,9 +64,9 @@ export class OneInstance extends EngineRow {
     return saidBy(work());
   }
 
-  /** An `up` whose processes are killed as soon as they wait for something. */
-  async killedUp(args: Properties = {}, run: Run = {}): Promise<void> {
-    const clock = new LastMoment();
+  /** An `up` whose processes are killed as soon as they wait for something; or, with `pauses`, that many times later. */
+  async killedUp(args: Properties = {}, { pauses, ...run }: Run & { pauses?: number } = {}): Promise<void> {
+    const clock = new LastMoment(pauses);
     const ended = this.up(args, { ...run, clock }).then((said) => {
       throw new Error(`it was over before it was killed: ${said}`);
     });
@@ -76,8 +76,17 @@ export class OneInstance extends EngineRow {
   /** A creation that was killed before it could note what the service answered. */
   async killedBeforeTheAnswer(args: Properties = {}): Promise<Entry> {
     await this.killedUp(args);
-    await this.journal.begin(await this.noted());
+    const { operation: _operation, ...entry } = await this.noted();
+    await this.note(entry);
     return this.noted();
+  }
+
+  /** Makes this the entry of the journal. */
+  async note({ operation, id, ...begun }: Entry): Promise<void> {
+    await this.journal.remove(URN);
+    await this.journal.begin(begun);
+    const more = { ...(operation && { operation }), ...(id !== undefined && { id }) };
+    await this.journal.note(URN, begun.key, more);
   }
 
   async refresh(): Promise<void> {

@@ -13,9 +13,7 @@ describe("of two creations that were cut off,", () => {
     await web.journal.remove(URN);
     web.saved = undefined;
     await web.killedUp(OTHER);
-    const { operation, ...entry } = await web.noted();
-    await web.journal.begin({ ...entry, at });
-    if (operation) await web.journal.note(entry.urn, entry.key, { operation });
+    await web.note({ ...(await web.noted()), at });
     web.saved = first;
     service.emulator.finishOperations();
     expect(service.emulator.instances.size).toBe(2);
@@ -25,17 +23,35 @@ describe("of two creations that were cut off,", () => {
   test("the one on disk counts where it is the later one, and the other's object is deleted", async () => {
     const { service, web } = await two(Date.now() + 1_000);
     const [, id] = service.emulator.instances.keys();
+    const { key } = await web.noted();
     expect(await web.up(OTHER)).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
     expect(web.posts()).toHaveLength(2);
+    expect(web.there().inputs, "later machines go by the key in the state").toMatchObject({ __key: key });
   });
 
   test("the one in the state counts where it is the later one; the other's object and note are gone", async () => {
     const { service, web } = await two(1);
     const [id] = service.emulator.instances.keys();
+    const { __key } = web.there().inputs;
     expect(await web.up(SHORT)).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
     expect(web.posts()).toHaveLength(2);
+    expect(web.there().inputs).toMatchObject({ __key });
+  });
+
+  test("one that both know, under another key than the one that the engine saved, is one", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true, times: 1 });
+    const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99, after: 1 });
+    await web.up();
+    lost.off();
+    const [id] = service.emulator.instances.keys();
+    expect(web.there()).toMatchObject({ id: `operation/key-${(await web.noted()).key}` });
+    expect((await web.noted()).key).not.toBe(web.there().inputs.__key);
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(web.keys()).toBe(2);
   });
 
   test("neither is lost where the earlier one can't be settled yet", async () => {

@@ -63,6 +63,36 @@ describe("a creation that goes on at the service when its time is over", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
+  test("is in the state under its own id where its result is not there: somebody may have deleted it", async () => {
+    let isFound = false;
+    const { service, web } = await oneInstance({
+      onRequest: ({ method }) => {
+        if (method !== "POST" || isFound) return;
+        for (const id of service.emulator.instances.keys()) service.emulator.remove(id);
+      },
+    });
+    expect(await web.up()).toContain("is not there");
+    expect(web.there().id).toMatch(/^ins-/);
+    expect(await web.up()).toContain("is not there");
+    expect(web.posts()).toHaveLength(1);
+    isFound = true;
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("is in the state under its operation also where the service does not know that", async () => {
+    const { service, web } = await oneInstance();
+    const path = "/v1/operations/";
+    const unknown = service.emulator.fail({ method: "GET", path, kind: "status", status: 404, times: 99 });
+    expect(await web.up()).toContain("not_found (404)");
+    const [operation] = service.emulator.operations.keys();
+    expect(web.there().id).toBe(`operation/${operation}`);
+    unknown.off();
+    expect(await web.up()).toBeUndefined();
+    expect(web.posts()).toHaveLength(1);
+    await web.expectOne();
+  });
+
   test("is gone on with by the next `up`, on any machine: the old row is created before it is deleted", async () => {
     const { service, web } = await cutOff();
     const process = await web.process();
