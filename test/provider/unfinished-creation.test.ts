@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
-import { oneInstance } from "./one-instance";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { EngineLog } from "../../src/provider/engine-log";
+import { oneInstance, URN } from "./one-instance";
 import type { ServiceOptions } from "./service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
@@ -93,15 +94,25 @@ describe("a creation that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("is gone on with by the next `up`, on any machine: the old row is created before it is deleted", async () => {
-    const { service, web } = await cutOff();
+  test("is a row of the preview that says so: the new one is created before the old one is deleted", async () => {
+    const { web } = await cutOff();
+    const { id, inputs, state } = web.there();
+    const said: unknown[] = [];
+    const row = vi.spyOn(EngineLog.prototype, "row");
+    onTestFinished(() => row.mockRestore());
+    row.mockImplementation((urn) => ({ write: async (message) => void said.push([urn, message]) }));
     const process = await web.process();
-    const inputs = (await process.check(web.there().inputs, web.news(SHORT))).inputs;
-    const answer = await process.diff(web.there().id, web.there().state, inputs);
+    const answer = await process.diff(id, state, (await process.check(inputs, web.news(SHORT))).inputs);
     expect(answer).toEqual({ changes: true, replaces: ["__pending"], deleteBeforeReplace: false });
+    expect(said).toEqual([[URN, "its creation goes on; nothing is replaced"]]);
+  });
+
+  test("is gone on with by the next `up`, on any machine", async () => {
+    const { service, web } = await cutOff();
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
+    await web.journal.remove(URN);
     await web.expectOne();
   });
 

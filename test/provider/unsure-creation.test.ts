@@ -109,6 +109,15 @@ test.each([401, 403, 409, 422, 429])(
   },
 );
 
+test("a failure that passes is no stored one: the request is repeated with its key until it is answered", async () => {
+  const { service, web, fail } = await start();
+  fail({ kind: "status", status: 500, times: 3 });
+  expect(await web.up()).toBeUndefined();
+  expect(web.posts()).toHaveLength(4);
+  expect(web.keys()).toBe(1);
+  expect(service.warnings).toEqual([]);
+});
+
 describe("a stored failure, which the service repeats for its key", () => {
   test("is got past in the same `up` by another key", async () => {
     const { web, fail } = await start();
