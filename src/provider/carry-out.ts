@@ -5,10 +5,11 @@ import { operationFailed } from "../operations/wait";
 import { type Call, waitForEnd } from "./call";
 import type { Properties } from "./host";
 import { unfinished } from "./partial";
-import { asOperation, isKeyKept, type Pending } from "./pending";
+import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
 import { creationOf, post } from "./post";
 import { sameNamed, warnOfSameNamed } from "./same-named";
 import { seeAgain } from "./see-again";
+import type { Sought } from "./sightings";
 import { hiddenOf } from "./state";
 
 /** How a creation ended, for certain. */
@@ -37,7 +38,7 @@ export async function carryOut(call: Call, inputs: Properties, begun: Pending, a
       pending = { ...pending, operation: { id, url } };
       await note(call, inputs, pending, { operation: { id, url } });
     }
-    return await endOf(call, operation, inputs, again);
+    return await endOf(call, operation, sentFields(pending), again);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
     throw unfinished(call, error, inputs, pending);
@@ -77,7 +78,7 @@ async function send(call: Call, pending: Pending, again: boolean): Promise<End |
 }
 
 /** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
-async function endOf(call: Call, begun: Operation, inputs: Properties, again: boolean): Promise<End> {
+async function endOf(call: Call, begun: Operation, sent: Sent, again: boolean): Promise<End> {
   let operation: Operation;
   try {
     operation = await waitForEnd(call, begun);
@@ -88,9 +89,9 @@ async function endOf(call: Call, begun: Operation, inputs: Properties, again: bo
   } finally {
     call.session.sightings.forget();
   }
-  if (!isSuccess(operation)) return failed(call, operation, inputs);
+  if (!isSuccess(operation)) return failed(call, operation, sent);
   try {
-    return { kind: "made", object: await readBack(call, operation, inputs) };
+    return { kind: "made", object: await readBack(call, operation, sent) };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
     if (again && isGone) return { kind: "failed", error };
@@ -98,11 +99,11 @@ async function endOf(call: Call, begun: Operation, inputs: Properties, again: bo
   }
 }
 
-async function failed(call: Call, operation: Operation, inputs: Properties): Promise<End> {
+async function failed(call: Call, operation: Operation, sent: Sent): Promise<End> {
   const error = operationFailed(operation);
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
-  const look = await call.session.sightings.fresh(soughtFor(call, id, inputs), call);
+  const look = await call.session.sightings.fresh(soughtFor(call, id, sent), call);
   return "found" in look
     ? { kind: "failed", error: withDetails(error, { resultId: id }), object: look.found }
     : { kind: "failed", error };
@@ -112,7 +113,7 @@ async function failed(call: Call, operation: Operation, inputs: Properties): Pro
 const elsewhere: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
 /** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
-async function readBack(call: Call, operation: Operation, inputs: Properties): Promise<ApiObject> {
+async function readBack(call: Call, operation: Operation, sent: Sent): Promise<ApiObject> {
   const { client, sightings } = call.session;
   const { name } = call.kind;
   const id = client.resultId(operation);
@@ -131,13 +132,13 @@ async function readBack(call: Call, operation: Operation, inputs: Properties): P
     if (!isCloudInfraError(error)) throw error;
     if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });
   }
-  const object = await seeAgain(call, soughtFor(call, id, inputs));
+  const object = await seeAgain(call, soughtFor(call, id, sent));
   if (object !== undefined) return object;
   throw gone;
 }
 
-function soughtFor({ kind }: Call, id: string, inputs: Properties) {
-  return { kind, id, project: typeof inputs.project === "string" ? inputs.project : undefined };
+function soughtFor({ kind }: Call, id: string, { project }: Sent): Sought {
+  return { kind, id, project };
 }
 
 /** The service no longer tells by the key whether it made anything (§4.7): a person has to. */

@@ -8,7 +8,7 @@ import type { Properties } from "./host";
 import { fitted, leftOverOf } from "./left-over";
 import { outputsOfNew } from "./outputs";
 import { unfinished } from "./partial";
-import type { Pending } from "./pending";
+import { type Pending, sentFields } from "./pending";
 import { type Creation, keyAfter, nextKey } from "./post";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
@@ -42,7 +42,7 @@ async function resume(call: Call, inputs: Properties, left: Pending): Promise<Cr
     const outs = await fitted(call, end.object, left.body ?? "{}", inputs);
     return outs && created(call, inputs, left, end.object.id, outs);
   }
-  if (end.kind === "failed" && end.object) await removeObject(call, end.object.id, inputs.project);
+  if (end.kind === "failed" && end.object) await removeObject(call, end.object.id, sentFields(left).project);
   return undefined;
 }
 

@@ -8,7 +8,7 @@ import type { Properties } from "./host";
 import type { Seen } from "./memory";
 import { outputsOfNew } from "./outputs";
 import { advice, PartialState } from "./partial";
-import { type Pending, pendingOf } from "./pending";
+import { type Pending, pendingOf, sentFields } from "./pending";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 import { update } from "./update";
@@ -70,7 +70,7 @@ export async function settle(call: Call, inputs: Properties, pending: Pending): 
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;
-  if (object !== undefined) await removeObject(call, object.id, inputs.project);
+  if (object !== undefined) await removeObject(call, object.id, sentFields(pending).project);
 }
 
 /**

@@ -23,6 +23,19 @@ export function pendingOf(state: Properties): Pending | undefined {
   return parsed.success ? parsed.output : undefined;
 }
 
+/** What a creation has asked for. The program may name another project by now. */
+export interface Sent {
+  readonly name: string | undefined;
+  readonly project: string | undefined;
+}
+
+export function sentFields({ body = "{}" }: Pending): Sent {
+  const fields: unknown = JSON.parse(body);
+  const { name, project } = Object(fields);
+  const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+  return { name: text(name), project: text(project) };
+}
+
 const PREFIX = "operation/";
 
 /** The id of a resource whose object's id is not known yet. */

@@ -84,6 +84,15 @@ describe("a creation that was killed", () => {
     expect(web.keys()).toBe(2);
     expect(service.emulator.instances.get(id)?.fields.image).toBe("debian-14");
   });
+
+  test("is looked for in its own project where the program names another by now, and only lists show it", async () => {
+    const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+    await web.killedUp();
+    const { id: project } = service.emulator.addProject();
+    expect(await web.up({ project })).toBeUndefined();
+    const id = await web.expectOne();
+    expect(service.emulator.instances.get(id)?.fields.project).toBe(project);
+  });
 });
 
 describe("what the next `up` finds of a killed creation may be no good: the same `up` makes another, with another key", () => {

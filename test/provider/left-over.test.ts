@@ -47,6 +47,15 @@ describe("what a killed replacement was making", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
+  test("is deleted where it was being made in another project, and only lists show it", async () => {
+    const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+    await web.up();
+    const { id } = web.there();
+    await web.killedUp({ project: service.emulator.addProject().id }, FIRST_CREATED);
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
   test("costs the state nothing where it can't be deleted yet: it stays noted, and the instance as it is", async () => {
     const { service, web, id } = await cutOffReplacement();
     const before = web.there();
