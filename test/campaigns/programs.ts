@@ -59,6 +59,14 @@ export function changedInPlace(random: Random, instance: DeclaredInstance): Decl
     : { ...instance, labels: { ...randomLabels(random), changed: String(random.seed()) } };
 }
 
+/** Whether `next` takes back label keys that `program` had. */
+export function dropsLabels(program: Program, next: Program): boolean {
+  return program.instances.some(({ resource, labels = {} }) => {
+    const left = next.instances.find((instance) => instance.resource === resource)?.labels ?? {};
+    return Object.keys(labels).some((key) => !(key in left));
+  });
+}
+
 /** An instance that differs in what can't. */
 export function changedForReplacement(random: Random, instance: DeclaredInstance): DeclaredInstance {
   return { ...instance, image: other(random, IMAGES, instance.image) };

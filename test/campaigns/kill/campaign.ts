@@ -1,3 +1,7 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { killMarked } from "../../../demo/leftovers";
 import { Random } from "../random";
 import { type EngineName, type Life, life } from "./life";
 
@@ -12,26 +16,40 @@ export interface CampaignOptions {
   readonly onLife?: (life: Life) => void;
 }
 
-/** Leads lives until there were enough kills. */
+/** Leads lives until there were enough kills. An interruption ends it with all that it has started. */
 export async function campaign(options: CampaignOptions): Promise<Life[]> {
-  const { engine, kills, seed, jobs, onLife } = options;
-  if (options.life !== undefined) {
-    const one = await life({ engine, seed: options.life, kills });
-    onLife?.(one);
-    return [one];
+  const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-kills-")));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  const interrupted = (): void => {
+    void killMarked(folder).finally(() => {
+      remove();
+      process.exit(130);
+    });
+  };
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.once(signal, interrupted);
+  try {
+    return await leadLives(folder, options);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupted);
+    remove();
   }
+}
+
+async function leadLives(folder: string, options: CampaignOptions): Promise<Life[]> {
+  const { engine, kills, seed, jobs, onLife } = options;
   const random = new Random(seed);
   const lives: Life[] = [];
-  const lead = async (): Promise<void> => {
-    for (;;) {
-      const left = kills - killsIn(lives);
-      if (left <= 0) return;
-      const one = await life({ engine, seed: random.seed(), kills: left });
-      lives.push(one);
-      onLife?.(one);
-    }
+  const leadOne = async (lifeSeed: number): Promise<void> => {
+    const one = await life({ engine, folder, seed: lifeSeed, kills: kills - killsIn(lives) });
+    lives.push(one);
+    onLife?.(one);
   };
-  await Promise.all(Array.from({ length: jobs }, lead));
+  const lead = async (): Promise<void> => {
+    while (killsIn(lives) < kills) await leadOne(random.seed());
+  };
+  if (options.life !== undefined) await leadOne(options.life);
+  else await Promise.all(Array.from({ length: jobs }, lead));
   return lives;
 }
 

@@ -1,35 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Emulator } from "../../../src/emulator";
-import { ownStates } from "../../harness/state";
-import { compare, type Finding, mismatch, type Others } from "../compare";
+import { type Finding, mismatch } from "../compare";
+import type { Program } from "../programs";
 import type { Ended } from "./commands";
-import type { Machine } from "./machine";
-import { type Answers, comes } from "./moment";
+import { killed, type Made } from "./killed";
 import type { Kill, Task } from "./plan";
-import type { KillableStack } from "./stacks";
-
-/** Where an episode happens; the machine changes. */
-export interface Scene {
-  readonly stack: KillableStack;
-  readonly emulator: Emulator;
-  readonly answers: Answers;
-  /** What is not the stack's, and stays as it is. */
-  readonly others: Others;
-  machine: Machine;
-}
-
-/** A kill that was made. */
-interface Made {
-  readonly kill: Kill;
-  /** An operation was under way at the service. */
-  readonly atWork: boolean;
-  /** The service had an object, or was making one, that the state did not know. */
-  readonly unsaved: boolean;
-}
+import type { Scene } from "./scene";
+import { everythingAnswered, settled } from "./settled";
 
 /** What became of a task that was killed. */
 export interface Episode {
   readonly task: Task;
+  /** What the program asks for in the end; undefined: nothing. */
+  readonly wanted: Program | undefined;
   readonly made: readonly Made[];
   /** Kills whose moment did not come before the command had ended. */
   readonly missed: number;
@@ -52,12 +34,16 @@ export async function episode(
   const findings: Finding[] = [];
   let recovered = "";
   for (const kill of kills) {
-    const one = await killOnce(scene, task, kill);
+    const one = await killed(scene, task, kill);
     if (one === undefined) continue;
     made.push(one);
     const said = await after(scene, kill);
     recovered += said?.output ?? "";
     if (said && said.code !== 0) findings.push(mismatch(`recover ended with ${said.code}:\n${said.output}`));
+  }
+  if (task.instead && made.length > 0) {
+    scene.machine.write(task.instead);
+    if (task.needsRefresh) findings.push(...(await refreshed(scene)));
   }
   const { ups, ok } = await untilSuccess(scene, task);
   if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
@@ -65,48 +51,9 @@ export async function episode(
   // After a `destroy` there is no stack left to name, so that is where people leave the list as it is.
   if (ok && task.command === "up" && recovered.includes("--clear-pending-creates") && clearsPending)
     await scene.stack.clearPending(scene.machine);
-  findings.push(...(await settled(scene, task)));
-  return { task, made, missed: kills.length - made.length, ups, findings };
-}
-
-async function killOnce(scene: Scene, { command }: Task, kill: Kill): Promise<Made | undefined> {
-  const { stack, machine, emulator } = scene;
-  const { child, ended } = stack.start(machine, command);
-  if (!(await comes(kill.moment, { ...scene, over: ended }))) {
-    await ended;
-    return undefined;
-  }
-  if (kill.victim === "cli") child.kill("SIGKILL");
-  else if (kill.victim === "all") await machine.killAll();
-  else if (!(await machine.killProviders())) {
-    await ended;
-    return undefined;
-  }
-  const made = { kill, atWork: isAtWork(emulator), unsaved: hasUnsaved(scene) };
-  await ended; // where only the provider was killed, the CLI ends by itself
-  return made;
-}
-
-function isAtWork({ operations }: Emulator): boolean {
-  return [...operations.values()].some(({ outcome }) => outcome === "open");
-}
-
-function hasUnsaved({ stack, emulator, others }: Scene): boolean {
-  const known = new Set([...ownStates(stack.state()).map(({ id }) => id), ...others.ids]);
-  const making = [...emulator.operations.values()].flatMap(({ kind, resultPath }) =>
-    kind === "create" && resultPath ? [resultPath.slice(resultPath.lastIndexOf("/") + 1)] : [],
-  );
-  const gone = (id: string): boolean =>
-    !emulator.instances.has(id) && !emulator.projects.has(id) && !isOpen(emulator, id);
-  return [...emulator.projects.keys(), ...emulator.instances.keys(), ...making].some(
-    (id) => !known.has(id) && !gone(id),
-  );
-}
-
-function isOpen({ operations }: Emulator, id: string): boolean {
-  return [...operations.values()].some(
-    ({ outcome, resultPath }) => outcome === "open" && resultPath?.endsWith(`/${id}`),
-  );
+  const wanted = (made.length > 0 && task.instead) || task.program;
+  findings.push(...(await settled(scene, task.command, wanted)));
+  return { task, wanted, made, missed: kills.length - made.length, ups, findings };
 }
 
 /** Between a kill and the next command; what `recover` said, where it was run. */
@@ -117,7 +64,23 @@ async function after(scene: Scene, { victim, where, graceMs, allEnd }: Kill): Pr
   // other machine has to be given it (docs/recovery.md), and then is like the first.
   if (where === "other" && victim !== "provider") scene.machine = scene.machine.another();
   if (victim !== "provider") await scene.stack.unlock(scene.machine);
-  return where === "other" ? scene.stack.recover(scene.machine) : undefined;
+  return where === "other" ? recover(scene) : undefined;
+}
+
+/** Does what its hint says, too: where the stack is empty by now, it may have to be told the address of the service. */
+async function recover({ stack, machine, emulator }: Scene): Promise<Ended> {
+  const said = await stack.recover(machine);
+  return said.code !== 0 && said.output.includes("name it with --endpoint")
+    ? stack.recover(machine, "--endpoint", emulator.endpoint)
+    : said;
+}
+
+/** Tells the state what the service has, once nothing is under way there. */
+async function refreshed({ stack, machine, emulator }: Scene): Promise<Finding[]> {
+  await everythingAnswered(emulator);
+  emulator.finishOperations();
+  const { code, output } = await stack.start(machine, "refresh").ended;
+  return code === 0 ? [] : [mismatch(`refresh ended with ${code}:\n${output}`)];
 }
 
 async function untilSuccess(
@@ -128,36 +91,4 @@ async function untilSuccess(
     const { code, hung } = await stack.start(machine, command).ended;
     if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0 };
   }
-}
-
-/** What is wrong when all is over; the same command once more has nothing to do. */
-async function settled(
-  { stack, emulator, others, machine }: Scene,
-  { command, program }: Task,
-): Promise<Finding[]> {
-  await everythingAnswered(emulator);
-  emulator.finishOperations();
-  const findings = compare(emulator, others, stack.state(), program);
-  const before = emulator.requests.length;
-  const { code, output, words } = await stack.start(machine, command).ended;
-  const asked = emulator.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
-  const changed = /^\s*[-+~<>]+ *\d+ (?:created|updated|deleted|replaced)/m.exec(output);
-  if (code !== 0 || changed || asked.length > 0)
-    findings.push(
-      mismatch(`one more ${words} ended with ${code}, asked [${asked.join(", ")}], and said\n${output}`),
-    );
-  findings.push(
-    ...compare(emulator, others, stack.state(), program).filter(
-      ({ words }) => !findings.some((f) => f.words === words),
-    ),
-  );
-  const entries = machine.journalFiles().filter(({ name }) => name.endsWith(".jsonl"));
-  for (const { name, text } of entries) findings.push(mismatch(`the journal still has ${name}:\n${text}`));
-  return findings;
-}
-
-/** What a process sent before it was killed may only now be carried out. */
-async function everythingAnswered({ requests }: Emulator): Promise<void> {
-  for (let waited = 0; waited < 3000 && requests.some(({ status }) => status === 0); waited += 20)
-    await delay(20);
 }

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import os from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { startEmulator } from "../../../src/emulator";
 import { randomBehaviour } from "../behaviours";
@@ -7,10 +6,11 @@ import { addOthers, mismatch } from "../compare";
 import type { Program } from "../programs";
 import { Random } from "../random";
 import { Commands } from "./commands";
-import { type Episode, episode, type Scene } from "./episode";
+import { type Episode, episode } from "./episode";
 import { Machine } from "./machine";
 import { Answers } from "./moment";
-import { actionsOf, randomKill, randomTask, shares } from "./plan";
+import { actionsOf, randomKill, randomTask, shares, withChangeOfMind } from "./plan";
+import type { Scene } from "./scene";
 import { fakeStack, pulumiStack } from "./stacks";
 import { storyOf } from "./story";
 
@@ -26,19 +26,21 @@ export interface Life {
 
 export interface LifeOptions {
   readonly engine: EngineName;
+  /** Where all of it is kept while it lasts. */
+  readonly folder: string;
   readonly seed: number;
   /** No more kills than these. */
   readonly kills: number;
 }
 
 /** Leads a life that follows from its seed, up to its end or to the first promise that is broken. */
-export async function life({ engine, seed, kills }: LifeOptions): Promise<Life> {
+export async function life({ engine, folder, seed, kills }: LifeOptions): Promise<Life> {
   const random = new Random(seed);
   const behaviour = randomBehaviour(random);
   const token = `canary-${random.seed().toString(16)}-${random.seed().toString(16)}`;
-  const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-kills-")));
+  const root = path.join(folder, `life-${seed}`);
   const logs = path.join(root, "logs");
-  mkdirSync(logs);
+  mkdirSync(logs, { recursive: true });
   const commands = new Commands(logs);
   const answers = new Answers();
   const emulator = await startEmulator({ token, behaviour, onRequest: answers.tell });
@@ -52,7 +54,7 @@ export async function life({ engine, seed, kills }: LifeOptions): Promise<Life> 
     for (const action of actionsOf(random)) {
       const left = kills - episodes.flatMap(({ made }) => made).length;
       if (left <= 0) break;
-      const task = randomTask(random, action, program);
+      const task = withChangeOfMind(random, randomTask(random, action, program), program);
       const planned = Array.from({ length: random.chance(0.2) ? 2 : 1 }, () =>
         randomKill(random, dealt, task, behaviour.operationMs),
       );
@@ -63,7 +65,7 @@ export async function life({ engine, seed, kills }: LifeOptions): Promise<Life> 
       episodes.push({ ...one, findings });
       if (findings.length > 0)
         return { seed, episodes, story: storyOf({ seed, behaviour, episodes, scene, commands }) };
-      program = task.program;
+      program = one.wanted;
     }
     return { seed, episodes };
   } catch (error) {

@@ -1,6 +1,7 @@
 import {
   changedForReplacement,
   changedInPlace,
+  dropsLabels,
   inAnotherRegion,
   type Program,
   randomInstance,
@@ -18,6 +19,10 @@ export interface Task {
   readonly command: "up" | "destroy";
   /** What is wanted in the end; undefined: nothing. */
   readonly program: Program | undefined;
+  /** What is wanted instead once it was killed, where people then change their mind. */
+  readonly instead?: Program;
+  /** Whether the state has to be told what the service has before that. */
+  readonly needsRefresh?: boolean;
   /** How many changes the service will be asked for, about. */
   readonly changes: number;
 }
@@ -73,8 +78,8 @@ export function randomKill(random: Random, { victim, where }: Shares, task: Task
 
 /** Mostly while the service is asked or works; the start of a command is long, and nothing happens there. */
 function randomMoment(random: Random, { action, changes }: Task, operationMs: number): Moment {
-  if (random.chance(0.1)) return { of: "start", n: 0, when: "answered", delayMs: random.integer(300, 2500) };
-  const of = random.pick<Moment["of"]>(["change", "change", "change", "change", "read", "poll"]);
+  if (random.chance(0.05)) return { of: "start", n: 0, when: "answered", delayMs: random.integer(300, 2500) };
+  const of = random.chance(0.75) ? "change" : random.pick<Moment["of"]>(["read", "poll"]);
   const late = random.pick([5, 60, operationMs]);
   // Operations take longer in creations: where nothing is known to be polled, the changes themselves are the moment.
   const isPolled = action === "create" || action === "replace";
@@ -92,6 +97,24 @@ export function actionsOf(random: Random): Action[] {
     "create",
     ...random.shuffled<Action>(["update", "replace", random.pick(["delete", "delete", "create", "replace"])]),
   ];
+}
+
+/**
+ * Sometimes the program is changed between the kill and the next command; where it is again what it was, or where
+ * an update was killed, `pulumi refresh` comes first, and nothing is taken back that was being created (docs/recovery.md, "What
+ * it can't do"). A label key that an update had added can't be told from somebody else's then.
+ */
+export function withChangeOfMind(random: Random, task: Task, old: Program | undefined): Task {
+  const { action } = task;
+  const changed = randomTask(random, random.pick(["update", "replace"]), task.program).program;
+  const isReverted = random.chance(0.4) && action !== "create";
+  const isChanged = random.chance(0.3) && action !== "delete";
+  const instead = isReverted ? old : changed;
+  if (!isChanged || instead === undefined || task.program === undefined) return task;
+  const needsRefresh = isReverted || action === "update";
+  return action === "update" && dropsLabels(task.program, instead)
+    ? task
+    : { ...task, instead, needsRefresh };
 }
 
 /** The next thing to do; where there is nothing yet, that is a creation. */

@@ -17,11 +17,11 @@ interface Service {
 export interface KillableStack {
   /** Makes the stack, from its first machine. */
   open(machine: Machine, service: Service): Promise<void>;
-  start(machine: Machine, command: "up" | "destroy"): Running;
+  start(machine: Machine, command: "up" | "destroy" | "refresh"): Running;
   /** Takes away the lock that a killed command has left. */
   unlock(machine: Machine): Promise<void>;
   /** `npx pulumi-cloudinfra recover`. */
-  recover(machine: Machine): Promise<Ended>;
+  recover(machine: Machine, ...options: string[]): Promise<Ended>;
   /** Clears the list of pending creations, as `recover` says to. */
   clearPending(machine: Machine): Promise<void>;
   /** The state as it is in the backend now. */
@@ -37,6 +37,7 @@ export function fakeStack(root: string, commands: Commands): KillableStack {
   const tsx = pathToFileURL(require.resolve("tsx")).href;
   const main = path.join(REPOSITORY, "test/engine/main.ts");
   const state = (): Deployment => checkpoint(file);
+  const env = environment(root);
   return {
     open: async ({ dir }, { endpoint, token }) => {
       const config = { "cloudinfra:endpoint": endpoint, "cloudinfra:token": { secret: token } };
@@ -44,13 +45,14 @@ export function fakeStack(root: string, commands: Commands): KillableStack {
     },
     start: (machine, command) => {
       const args = ["--import", tsx, main, command, "--dir", machine.dir, "--stack", "dev", "--state", file];
-      return commands.start(machine, process.execPath, args, {});
+      return commands.start(machine, process.execPath, args, env);
     },
     unlock: async () => undefined, // it has no lock
-    recover: (machine) => {
+    recover: (machine, ...options) => {
       const exported = path.join(root, "export.json");
       writeFileSync(exported, JSON.stringify({ version: 3, deployment: state() }));
-      return commands.start(machine, process.execPath, [RECOVER, "recover", "--file", exported], {}).ended;
+      const args = [RECOVER, "recover", "--file", exported, ...options];
+      return commands.start(machine, process.execPath, args, env).ended;
     },
     clearPending: async () => {
       const whole = JSON.parse(readFileSync(file, "utf8"));
@@ -65,10 +67,7 @@ export function fakeStack(root: string, commands: Commands): KillableStack {
 export function pulumiStack(root: string, commands: Commands): KillableStack {
   const pulumi = pulumiOnPath();
   if (pulumi === undefined) throw new Error("there is no `pulumi` on PATH");
-  const env = {
-    ...isolatedEnvironment(root),
-    NODE_COMPILE_CACHE: path.join(REPOSITORY, "node_modules/.cache/compiled"),
-  };
+  const env = environment(root);
   const plain = ["--non-interactive", "--color", "never"];
   const start = (machine: Machine, ...args: string[]): Running =>
     commands.start(machine, pulumi, [...args, ...plain], env);
@@ -92,8 +91,10 @@ export function pulumiStack(root: string, commands: Commands): KillableStack {
       moveEmptyAttributes(folder);
       await done(machine, "cancel", "--yes", "--stack", "dev");
     },
-    recover: (machine) =>
-      commands.start(machine, process.execPath, [RECOVER, "recover", "--stack", "dev"], env).ended,
+    recover: (machine, ...options) => {
+      const args = [RECOVER, "recover", "--stack", "dev", ...options];
+      return commands.start(machine, process.execPath, args, env).ended;
+    },
     clearPending: (machine) =>
       done(
         machine,
@@ -101,6 +102,13 @@ export function pulumiStack(root: string, commands: Commands): KillableStack {
         ...["--stack", "dev"],
       ),
     state: () => checkpoint(path.join(folder, "dev.json")),
+  };
+}
+
+function environment(root: string): Record<string, string | undefined> {
+  return {
+    ...isolatedEnvironment(root),
+    NODE_COMPILE_CACHE: path.join(REPOSITORY, "node_modules/.cache/compiled"),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Behaviour } from "../../../src/emulator";
 import type { Commands } from "./commands";
-import type { Episode, Scene } from "./episode";
+import type { Episode } from "./episode";
+import type { Scene } from "./scene";
 
 interface Told {
   readonly seed: number;

@@ -29,7 +29,7 @@ const HEADINGS = [
 
 /**
  * The kills of all lives by what was done, who was killed and which machine went on. An episode's end counts for its last
- * kill. `at work`: while an operation was under way; `unsaved`: while the service had something that the state did not know.
+ * kill. `at work`: while a request or an operation was under way; `unsaved`: while the service had something that the state did not know.
  */
 export function tableOf(lives: readonly Life[]): string {
   const rows = new Map<string, Row>();

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Emulator, LoggedRequest } from "../../../src/emulator";
+import { parseEntry } from "../../../src/journal/entry";
+import { compare, type Finding, mismatch } from "../compare";
+import type { Program } from "../programs";
+import type { Machine } from "./machine";
+import type { Task } from "./plan";
+import type { Scene } from "./scene";
+
+/** What is wrong when all is over; the same command once more has nothing to do. */
+export async function settled(
+  { stack, emulator, others, machine }: Scene,
+  command: Task["command"],
+  program: Program | undefined,
+): Promise<Finding[]> {
+  await everythingAnswered(emulator);
+  emulator.finishOperations();
+  const findings = compare(emulator, others, stack.state(), program);
+  const before = emulator.requests.length;
+  const { code, output, words } = await stack.start(machine, command).ended;
+  const asked = emulator.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
+  const changed = /^\s*[-+~<>]+ *\d+ (?:created|updated|deleted|replaced)/m.exec(output);
+  if (code !== 0 || changed || asked.length > 0)
+    findings.push(
+      mismatch(`one more ${words} ended with ${code}, asked [${asked.join(", ")}], and said\n${output}`),
+    );
+  findings.push(
+    ...compare(emulator, others, stack.state(), program).filter(
+      ({ words }) => !findings.some((f) => f.words === words),
+    ),
+  );
+  findings.push(...leftNotes(machine, program));
+  return findings;
+}
+
+/**
+ * Notes that are still there. One that `recover` made of a list which nobody had cleared, and of a resource that has gone
+ * meanwhile, is as docs/recovery.md says.
+ */
+function leftNotes(machine: Machine, program: Program | undefined): Finding[] {
+  const declared = program ? [program.project, ...program.instances].map(({ resource }) => resource) : [];
+  return machine
+    .journalFiles()
+    .filter(({ name }) => name.endsWith(".jsonl"))
+    .flatMap(({ name, text }) => {
+      const entry = parseEntry(text);
+      const isDeclared = declared.some((resource) => entry?.urn.endsWith(`::${resource}`));
+      return entry?.recovered && !isDeclared ? [] : [mismatch(`the journal still has ${name}:\n${text}`)];
+    });
+}
+
+/** What a process sent before it was killed may only now be carried out. */
+export async function everythingAnswered({ requests }: Emulator): Promise<void> {
+  for (let waited = 0; waited < 3000 && requests.some(isUnanswered); waited += 20) await delay(20);
+}
+
+export const isUnanswered = ({ status }: LoggedRequest): boolean => status === 0;
