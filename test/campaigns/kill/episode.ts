@@ -37,7 +37,7 @@ export async function episode(
     const one = await killed(scene, task, kill);
     if (one === undefined) continue;
     made.push(one);
-    const said = await after(scene, kill);
+    const said = await after(scene, made);
     recovered += said?.output ?? "";
     if (said && said.code !== 0) findings.push(mismatch(`recover ended with ${said.code}:\n${said.output}`));
   }
@@ -57,12 +57,17 @@ export async function episode(
 }
 
 /** Between a kill and the next command; what `recover` said, where it was run. */
-async function after(scene: Scene, { victim, where, graceMs, allEnd }: Kill): Promise<Ended | undefined> {
+async function after(scene: Scene, made: readonly Made[]): Promise<Ended | undefined> {
+  const kills = made.map(({ kill }) => kill);
+  const last = kills.at(-1);
+  if (last === undefined) return undefined;
+  const { victim, where, graceMs, allEnd } = last;
   await delay(graceMs);
   if (where === "other" || allEnd) await scene.machine.killAll();
   // Where the CLI outlives its provider, it takes the failed creation off its list, and the journal alone knows of it: the
   // other machine has to be given it (docs/recovery.md), and then is like the first.
-  if (where === "other" && victim !== "provider") scene.machine = scene.machine.another();
+  const isForgotten = kills.some((kill) => kill.victim === "provider");
+  if (where === "other" && !isForgotten) scene.machine = scene.machine.another();
   if (victim !== "provider") await scene.stack.unlock(scene.machine);
   return where === "other" ? recover(scene) : undefined;
 }
