@@ -7,12 +7,12 @@ import { inClear, isSecret, stateOf } from "../harness/state";
 
 const SECRET = "hush-hush-flavor";
 
-const program = (flavor: string): string => `
+const program = (flavor: string, options = ""): string => `
   const project = new Project("p", { region: "eu-1" });
   new Instance("web", {
     project: project.id, image: "ubuntu", network: "n", publicIp: "auto",
     flavor: pulumi.secret("${flavor}"), labels: { deep: pulumi.secret("${flavor}-label") },
-  });
+  }, { ${options} });
 `;
 
 /** The state as somebody reads it who may not see secrets. */
@@ -61,6 +61,22 @@ describeOnEngines("secrets", (engine) => {
       expect(outputs.join("\n")).not.toContain("hush");
       expect(outputs.join("\n")).not.toContain(emulator.token);
       await check(SECRET);
+    });
+  });
+
+  it("stay secret in what is kept of a creation that was cut off, and where it goes on with other ones", async () => {
+    const source = program(SECRET, 'customTimeouts: { create: "1500ms" }');
+    const behaviour = { operationMs: 600_000 };
+    await withStack(engine, { program: source, behaviour }, async ({ stack, emulator, write }) => {
+      expect((await stack.run("up")).output).toMatch(/operation op-[0-9a-f]+ is not over after/);
+      expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\//);
+      emulator.finishOperations();
+      emulator.behaviour.operationMs = 100;
+      write(program("other-hush-flavor"));
+      expectOk(await stack.run("up"));
+      expect([...emulator.instances.values()].map(({ fields }) => fields.flavor)).toEqual([
+        "other-hush-flavor",
+      ]);
     });
   });
 
