@@ -8,7 +8,8 @@ const PIECE = 12;
 
 /** A value that must not get out, and the spellings in which it could. */
 export class Canary {
-  private readonly forms: ReadonlyMap<string, string>;
+  /** How each form is called; of several names for one, the first. */
+  private readonly forms = new Map<string, string>();
 
   /**
    * @param name how a leak calls it
@@ -21,8 +22,8 @@ export class Canary {
   ) {
     if (value.length < SHORTEST) throw new TypeError(`${name} is too short to be told from other words`);
     const whole = [...spellings(value)];
-    const forms = random ? whole.flatMap(([how, form]) => piecesOf(how, form)) : whole;
-    this.forms = new Map(forms.reverse().map(([how, form]) => [form, how])); // of several names for a form, the first
+    const pieces = random ? whole.flatMap(([how, form]) => piecesOf(how, form)) : [];
+    for (const [how, form] of [...whole, ...pieces]) if (!this.forms.has(form)) this.forms.set(form, how);
   }
 
   /** How the value stands in the text, and where it begins; undefined where it does not. */
@@ -71,9 +72,9 @@ function inBase64(value: string, before: number): string {
   return text.slice(mixedWithPrevious, text.length - mixedWithNext);
 }
 
-/** The form and pieces of it; a part of the form that is half as long again as a piece holds one of them whole. */
+/** Pieces of a form: a part of it that is half as long again as a piece holds one of them whole. */
 function piecesOf(how: string, form: string): [how: string, piece: string][] {
-  const pieces: [string, string][] = [[how, form]];
+  const pieces: [string, string][] = [];
   for (let at = 0; at + PIECE <= form.length; at += PIECE / 2)
     pieces.push([`${how}, in part`, form.slice(at, at + PIECE)]);
   return pieces;
