@@ -85,6 +85,15 @@ it("a token is found in a file's content and name; a secret input only where any
   ]);
 });
 
+it("a secret input is known from the program's source too", () => {
+  const leaks = new Leaks();
+  leaks.program(
+    'new Instance("web", { flavor: pulumi.secret("hush-hush"), labels: { a: pulumi.secret(`short`) } })',
+  );
+  leaks.said("an error", "flavor hush-hush is unknown; short");
+  expect(leaks.leaks()).toEqual([expect.stringMatching(/^the secret input 1, as it is, in an error/)]);
+});
+
 describe("a state", () => {
   const settings = (token: unknown): StateResource =>
     resource({ type: "pulumi:providers:pulumi-nodejs", inputs: { "cloudinfra:token": token } });

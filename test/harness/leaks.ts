@@ -41,6 +41,11 @@ export class Leaks {
     return text;
   }
 
+  /** The secrets that a program's source spells out: the service may refuse them before any state has them. */
+  program(source: string): void {
+    for (const [, text = ""] of source.matchAll(/pulumi\.secret\(["'`](.*?)["'`]/gs)) this.learn(text);
+  }
+
   /** Something was printed, thrown, logged or sent elsewhere: neither a token nor a secret input may be in it. */
   said(where: string, what: unknown, readers: Readers = "anybody"): void {
     const text = typeof what === "string" ? what : asText(what);
@@ -100,8 +105,11 @@ export class Leaks {
 
   private learnFrom({ type, inputs = {} }: StateResource): void {
     if (type.startsWith("pulumi:providers:")) return;
-    for (const secret of Object.values(inputs).flatMap(secretsIn))
-      if (secret.length >= SHORTEST && !this.secrets.has(secret)) this.secret(secret);
+    for (const text of Object.values(inputs).flatMap(secretsIn)) this.learn(text);
+  }
+
+  private learn(text: string): void {
+    if (text.length >= SHORTEST && !this.secrets.has(text)) this.secret(text);
   }
 }
 

@@ -43,6 +43,11 @@ export async function withStack(
   const folder = programFolder(options.program, { name: options.project ?? "scenario" });
   const temporary = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-scenario-"));
   const leaks = new Leaks();
+  leaks.program(options.program);
+  const write = (program: string): void => {
+    leaks.program(program);
+    folder.write(program);
+  };
   const lookAtDisk = (): void => {
     leaks.files("the program's folder,", folder.dir);
     leaks.files("the folder for temporary files,", temporary, "anybody");
@@ -56,7 +61,7 @@ export async function withStack(
     try {
       const { stack, look } = await openStack(engine, folder, { emulator, leaks, temporary }, options);
       try {
-        await body({ stack, emulator, leaks, dir: folder.dir, write: folder.write });
+        await body({ stack, emulator, leaks, dir: folder.dir, write });
         lookAtDisk();
         await look();
         leaks.expectNone();
