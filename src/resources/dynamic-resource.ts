@@ -34,9 +34,19 @@ export function resourceInputs(
     ...outputs,
     ...args,
     __provider: providerText(resource.provider),
-    __urn: pulumi.createUrn(name, resource.type, options.parent),
+    __urn: withoutDependencies(pulumi.createUrn(name, resource.type, options.parent)),
     ...(options.id === undefined ? managedInputs(name, args, options) : {}),
   };
+}
+
+/**
+ * The value alone. As an output, the URN would make a resource wait for its parent component, and so for all that is inside it:
+ * siblings that wait for this very resource, too.
+ */
+function withoutDependencies(output: pulumi.Output<string>): Promise<string> {
+  return new Promise((resolve) => {
+    output.apply(resolve);
+  });
 }
 
 /** What only a resource that is created and updated needs, not one that is looked up with `get`. */
