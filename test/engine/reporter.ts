@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Diagnostic, EngineEvent, Step as ReportedStep, RunResult } from "../harness/engine";
+import type { Diagnostic, EngineEvent, Step as ReportedStep, RunResult, Shown } from "../harness/engine";
 import { Display } from "./display";
 import { isProviderType, parseUrn } from "./state/urn";
 import { RefreshStep } from "./steps/refresh";
 import type { Step } from "./steps/step";
-import type { Values } from "./values/values";
+import { encodeMap, forEvents, type Values } from "./values/values";
 
 export interface ReporterOptions {
   readonly command: "preview" | "up" | "refresh" | "destroy";
@@ -46,7 +46,7 @@ export class Reporter {
     this.#display.done(step);
     const described = { ...describe(step), op };
     this.steps[this.#begun.get(step) ?? this.steps.length] = described;
-    this.options.onEvent({ kind: "step-done", ...described });
+    this.options.onEvent({ kind: "step-done", ...described, shown: shownOf(step) });
   }
 
   failed(step: Step, error: unknown): void {
@@ -87,6 +87,11 @@ export class Reporter {
 /** The default provider comes and goes without anybody hearing of it. */
 function isInternal(step: Step): boolean {
   return isProviderType(step.resource.type) || (step instanceof RefreshStep && step.internal);
+}
+
+function shownOf({ current }: Step): Shown {
+  const { inputs = {}, outputs = {} } = current ?? {};
+  return { inputs: encodeMap(inputs, forEvents), outputs: encodeMap(outputs, forEvents) };
 }
 
 function describe(step: Step): ReportedStep {

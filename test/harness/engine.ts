@@ -80,6 +80,15 @@ export interface Step {
   detailed?: Readonly<Record<string, "add" | "delete" | "update">>;
 }
 
+/** What a step makes of a resource, as the engine shows it: a secret hidden (`hidesSecret`), an unknown spelt `UNKNOWN`. */
+export interface Shown {
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+/** How an unknown value is spelt. */
+export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
 export interface Diagnostic {
   severity: "debug" | "info" | "info#err" | "warning" | "error";
   message: string;
@@ -89,7 +98,7 @@ export interface Diagnostic {
 
 export type EngineEvent =
   | ({ kind: "step-started" } & Step)
-  | ({ kind: "step-done"; initErrors?: readonly string[] } & Step)
+  | ({ kind: "step-done"; initErrors?: readonly string[]; shown?: Shown } & Step)
   | ({ kind: "step-failed" } & Step)
   | ({ kind: "diagnostic" } & Diagnostic);
 

@@ -74,7 +74,8 @@ export function collectEvents(onEvent: (event: EngineEvent) => void = () => {}):
     const refreshed = collected.steps.findIndex(({ urn, op }) => urn === step.urn && op === "refresh");
     if (refreshed >= 0) collected.steps[refreshed] = step;
     const initErrors = metadata.new?.initErrors;
-    onEvent({ kind: "step-done", ...step, ...(initErrors?.length ? { initErrors } : {}) });
+    const shown = { inputs: { ...metadata.new?.inputs }, outputs: { ...metadata.new?.outputs } };
+    onEvent({ kind: "step-done", ...step, shown, ...(initErrors?.length ? { initErrors } : {}) });
   };
   const said = (event: automation.DiagnosticEvent): void => {
     const diagnostic = toDiagnostic(event);

@@ -1,3 +1,5 @@
+import { UNKNOWN } from "../../harness/engine";
+
 /** Property values as the engine holds them: JSON, and what JSON can't say (secret, unknown, another resource). */
 export type Value =
   | null
@@ -33,7 +35,7 @@ export class Reference {
 export const unknown = new Unknown();
 
 /** How a value that is not known yet is spelt, also where an id is expected. */
-export const unknownText = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+export const unknownText = UNKNOWN;
 
 const signatureKey = "4dabf18193072939515e22adb298388d";
 const secretSignature = "1b47061264138c4ac30d75fd1eb44270";
@@ -105,14 +107,15 @@ export function decodeMap(json: unknown): Values {
 }
 
 export interface Encoding {
-  /** `wrapped` for the program, `clear` for a provider, `plaintext` for a state file. */
-  readonly secrets: "wrapped" | "clear" | "plaintext";
+  /** `hidden` for events, `wrapped` for the program, `clear` for a provider, `plaintext` for a state file. */
+  readonly secrets: "wrapped" | "clear" | "plaintext" | "hidden";
   readonly references: "wrapped" | "id";
 }
 
 export const forProgram: Encoding = { secrets: "wrapped", references: "wrapped" };
 export const forProvider: Encoding = { secrets: "clear", references: "id" };
 export const forConfigure: Encoding = { secrets: "wrapped", references: "id" };
+export const forEvents: Encoding = { secrets: "hidden", references: "wrapped" };
 export const forState: Encoding = { secrets: "plaintext", references: "wrapped" };
 
 export function encode(value: Value, encoding: Encoding): Json {
@@ -127,6 +130,7 @@ export function encode(value: Value, encoding: Encoding): Json {
 function encodeSecret(value: Value, encoding: Encoding): Json {
   const inner = encode(value, encoding);
   if (encoding.secrets === "clear") return inner;
+  if (encoding.secrets === "hidden") return { [signatureKey]: secretSignature };
   if (encoding.secrets === "wrapped") return { [signatureKey]: secretSignature, value: inner };
   return { [signatureKey]: secretSignature, plaintext: JSON.stringify(inner) };
 }

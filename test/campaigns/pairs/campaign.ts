@@ -1,0 +1,42 @@
+import type { Engine } from "../../harness/engine";
+import { Random } from "../random";
+import { pairsInOneStack, type StackReport } from "./stack";
+
+export interface PairsOptions {
+  readonly engine: Engine;
+  readonly pairs: number;
+  readonly seed: number;
+  /** How many pairs share a stack. */
+  readonly together: number;
+  /** Stacks at the same time. @default 1 */
+  readonly jobs?: number;
+  onStack?(report: StackReport): void;
+}
+
+/** Pairs of programs at random, in as many stacks as it takes. */
+export async function pairsCampaign(options: PairsOptions): Promise<StackReport[]> {
+  const { engine, pairs, seed, together, jobs = 1, onStack } = options;
+  const random = new Random(seed);
+  const stacks = Array.from({ length: Math.ceil(pairs / together) }, (_, at) => ({
+    seed: random.seed(),
+    count: Math.min(together, pairs - at * together),
+  }));
+  const reports: StackReport[] = [];
+  const worker = async (): Promise<void> => {
+    for (let next = stacks.shift(); next !== undefined; next = stacks.shift()) {
+      const report = await pairsInOneStack(engine, next.seed, next.count);
+      reports.push(report);
+      onStack?.(report);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, worker));
+  return reports;
+}
+
+/** All that should not have been, each with its stack. */
+export function breachesOf(reports: readonly StackReport[]): string[] {
+  return reports.flatMap(({ seed, untruths, falseDiffs }) => [
+    ...untruths.map((words) => `stack ${seed}: an untruth: ${words}`),
+    ...falseDiffs.map((words) => `stack ${seed}: a false diff: ${words}`),
+  ]);
+}
