@@ -4,7 +4,7 @@ import type { CheckFailure, Properties } from "./host";
 import type { Kind } from "./kind";
 import { madeUpName } from "./names";
 import type { Pending } from "./pending";
-import { hiddenOf } from "./state";
+import { type Hidden, hiddenInputs, hiddenOf } from "./state";
 import { isUnknown } from "./unknowns";
 
 /**
@@ -19,37 +19,26 @@ export function check(
   given: Properties,
   left?: Pick<Pending, "key" | "at">,
 ): { inputs: Properties; failures: CheckFailure[] } {
+  const exists = hiddenOf(olds).__key !== undefined;
   const news = left?.key === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map(inWords);
-  const imported = importOnce(olds, news);
   const failures = [
     ...new Set([
       ...wrong,
       ...misspelt(kind, args),
       ...timeoutFailures(news),
-      ...namelessImport(imported, args),
+      ...(exists ? [] : namelessImport(hiddenOf(news), args)),
     ]),
   ];
   return {
-    inputs: { ...news, ...keptKey(olds, news), ...madeUpName(kind, olds, news), ...imported },
+    inputs: { ...news, ...(exists ? hiddenInputs(olds) : {}), ...madeUpName(kind, olds, news) },
     failures: failures.map((reason) => ({ property: "", reason })),
   };
 }
 
-/** The key of a resource's first creation stays with it: the program passes a fresh one at every run. */
-function keptKey(olds: Properties, news: Properties): Properties {
-  const { __key, __keyAt } = hiddenOf(olds);
-  return __key === undefined ? { __key: news.__key, __keyAt: news.__keyAt } : { __key, __keyAt };
-}
-
-/** The `import` option has no effect once the resource exists. */
-function importOnce(olds: Properties, news: Properties): { __import: string | undefined } {
-  return { __import: Object.keys(olds).length > 0 ? undefined : hiddenOf(news).__import };
-}
-
-function namelessImport({ __import: id }: { __import: string | undefined }, { name }: Properties): string[] {
+function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {
   const text = "name: is required with the `import` option: give the one that the object has";
   return id !== undefined && name === undefined ? [text] : [];
 }

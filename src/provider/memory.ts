@@ -1,4 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Properties } from "./host";
 import type { Pending } from "./pending";
+import { plain } from "./plain";
+import { hiddenOf, type Now } from "./state";
 
 /** What check and diff of this process said of one URN. */
 export interface Seen {
@@ -19,6 +23,9 @@ export class Memory {
   private readonly seen = new Map<string, Seen>();
   /** Ids that this process has named as what a resource now is, with the URN. Ids count, not URNs: there are aliases. */
   private readonly live = new Map<string, string | undefined>();
+
+  /** By key, what the program says of a resource now beside its arguments. */
+  private readonly said = new Map<string, Now>();
 
   /** Ids of objects that this process has deleted. */
   private readonly gone = new Set<string>();
@@ -49,6 +56,20 @@ export class Memory {
   made(urn: string | undefined, id: string): void {
     this.live.set(id, urn);
     if (urn !== undefined) this.seen.set(urn, { id });
+  }
+
+  /** What the program says of a resource with this key beside its arguments; its inputs may keep what it said first. */
+  says(key: string, now: Now): void {
+    this.said.set(key, now);
+  }
+
+  /** Inputs with what the program says now. */
+  withNow(inputs: Properties): Properties {
+    const { __key: key, __urn, __timeouts, __secrets } = hiddenOf(inputs);
+    const now = key === undefined ? undefined : this.said.get(key);
+    const isSaid =
+      now === undefined || isDeepStrictEqual(plain(now), plain({ __urn, __timeouts, __secrets }));
+    return isSaid ? inputs : { ...inputs, __now: now };
   }
 
   deleted(id: string): void {

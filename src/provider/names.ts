@@ -10,14 +10,18 @@ const KEY_DIGITS = 7;
  * from then on. Unknown while the key is, so that a preview never shows a name that `up` will not use.
  */
 export function madeUpName(kind: Kind, olds: Properties, news: Properties): Properties {
-  if (news.name !== undefined) return { __autonamed: undefined };
-  const before = hiddenOf(olds);
-  if (before.__autonamed && typeof olds.name === "string") return { name: olds.name, __autonamed: true };
-  const { __key: fresh, ...hidden } = hiddenOf(news);
-  const key = before.__key ?? fresh;
-  if (key === undefined || isUnknown(key)) return { name: UNKNOWN, __autonamed: true };
-  return {
-    name: `${resourceName({ ...hidden, __key: key }) ?? kind.name}-${key.slice(0, KEY_DIGITS)}`,
-    __autonamed: true,
-  };
+  if (news.name !== undefined) return {};
+  if (isMadeUp(olds)) return { name: olds.name };
+  const hidden = hiddenOf(news);
+  const key = hiddenOf(olds).__key ?? hidden.__key;
+  if (key === undefined || isUnknown(key)) return { name: UNKNOWN };
+  return { name: `${resourceName(hidden) || kind.name}${ending(key)}` };
 }
+
+/** Whether a resource's name was made up, and not given by the program. */
+export function isMadeUp(properties: Properties): boolean {
+  const { __key: key } = hiddenOf(properties);
+  return key !== undefined && typeof properties.name === "string" && properties.name.endsWith(ending(key));
+}
+
+const ending = (key: string): string => `-${key.slice(0, KEY_DIGITS)}`;

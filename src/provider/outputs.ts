@@ -6,7 +6,7 @@ import { instanceFields, labelsOf } from "./fields";
 import type { Properties } from "./host";
 import { projectKind } from "./kind";
 import { plain } from "./plain";
-import { hiddenInputs, hiddenOf } from "./state";
+import { hiddenOutputs } from "./state";
 import { wordsAfter } from "./words";
 
 /** What a resource's outputs are made of. */
@@ -28,7 +28,7 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
   return plain({
     ...own,
     ...known.values,
-    ...hiddenInputs(hiddenOf(known.hidden)),
+    ...hiddenOutputs(known.hidden),
     __endpoint: call.session.client.endpoint,
     __words: Object.keys(known.words).length > 0 ? known.words : undefined,
   });

@@ -4,7 +4,7 @@ import { type Call, valuesOf } from "./call";
 import type { Properties } from "./host";
 import { type Pending, placeholderId } from "./pending";
 import { plain } from "./plain";
-import { hiddenInputs, hiddenOf } from "./state";
+import { hiddenOutputs } from "./state";
 
 /** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
 export class PartialState extends CloudInfraError {
@@ -28,7 +28,7 @@ export function unfinished(
   const known = error.resultId;
   const outs = plain({
     ...valuesOf(call, inputs),
-    ...hiddenInputs(hiddenOf(inputs)),
+    ...hiddenOutputs(inputs),
     __endpoint: call.session.client.endpoint,
     __pending: pending,
   });

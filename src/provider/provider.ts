@@ -68,13 +68,21 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
     check: async (olds, news) => {
       const left = await noticeCheck(kind, sessions, log, { olds, news });
       const { inputs, failures } = check(kind, olds, news, left);
+      const { __key: key } = hiddenOf(inputs);
+      const { __urn, __timeouts, __secrets } = hiddenOf(news);
+      if (key !== undefined) sessions.memory.says(key, { __urn, __timeouts, __secrets });
       return { inputs: plain(inputs), failures };
     },
-    diff: (id, olds, news) => noticeDiff(kind, sessions, log, { id, olds, news }),
+    diff: (id, olds, given) => {
+      const news = sessions.memory.withNow(given);
+      return noticeDiff(kind, sessions, log, { id, olds, news });
+    },
     create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
     read: (id, props) => run("read", props, (call) => read(call, id, props), { id }),
-    update: (id, olds, news) =>
-      run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds }),
+    update: (id, olds, given) => {
+      const news = sessions.memory.withNow(given);
+      return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });
+    },
     delete: (id, props) => run("delete", props, (call) => remove(call, id, props), { id }),
   };
 }

@@ -60,7 +60,7 @@ async function lookAt(
 }
 
 function inputsOf(call: Call, state: Properties): Properties {
-  return plain({ ...hiddenInputs(hiddenOf(state)), ...valuesOf(call, state) });
+  return plain({ ...hiddenInputs(state), ...valuesOf(call, state) });
 }
 
 function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer {
@@ -69,7 +69,7 @@ function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer
   return {
     id: object.id,
     props: outputsOf(call, object, { hidden: state, values: seen.values, words: seen.words, before: state }),
-    inputs: plain({ ...hiddenInputs(hiddenOf(state)), ...seen.values }),
+    inputs: plain({ ...hiddenInputs(state), ...seen.values }),
   };
 }
 
@@ -81,6 +81,6 @@ function lookedUp(call: Call, object: ApiObject, state: Properties): ReadAnswer 
   return {
     id: object.id,
     props: outputsOf(call, object, { hidden: state, values, words: {}, before: {} }),
-    inputs: plain(hiddenInputs(hiddenOf(state))),
+    inputs: plain(hiddenInputs(state)),
   };
 }

@@ -4,6 +4,9 @@ import type { Properties } from "./host";
 const text = v.fallback(v.optional(v.string()), undefined);
 const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined);
 
+const timeouts = v.fallback(v.optional(v.object({ create: text, update: text, delete: text })), undefined);
+const names = v.fallback(v.optional(v.array(v.string())), undefined);
+
 /**
  * The hidden properties. Every state that was ever written must be read: whatever is missing or of another form is
  * taken as absent.
@@ -13,13 +16,16 @@ const hiddenProperties = v.object({
   __key: text,
   /** When the key was made, in milliseconds since 1970: a key may be used for 24 hours (§4.7). */
   __keyAt: v.fallback(v.optional(v.number()), undefined),
-  __timeouts: v.fallback(v.optional(v.object({ create: text, update: text, delete: text })), undefined),
-  __secrets: v.fallback(v.optional(v.array(v.string())), undefined),
+  __timeouts: timeouts,
+  __secrets: names,
   /** Id of the object that the `import` option tells to take over. */
   __import: text,
+  /** Of older states: whether the name was made up. */
   __autonamed: v.fallback(v.optional(v.boolean()), undefined),
   __endpoint: text,
   __words: record,
+  /** Only among outputs: what the program says now, where that is not what the inputs keep. */
+  __now: v.fallback(v.optional(v.object({ __urn: text, __timeouts: timeouts, __secrets: names })), undefined),
   revision: text,
 });
 
@@ -27,13 +33,29 @@ const hiddenProperties = v.object({
 export type Hidden = v.InferOutput<typeof hiddenProperties>;
 
 export function hiddenOf(properties: Properties): Hidden {
-  return v.parse(hiddenProperties, properties);
+  const hidden = v.parse(hiddenProperties, properties);
+  const { __urn, __timeouts, __secrets } = hidden.__now ?? hidden;
+  return { ...hidden, __urn, __timeouts, __secrets };
 }
 
-/** The hidden inputs, as they go into the state and, after a refresh, back among the inputs. */
-export function hiddenInputs(hidden: Hidden): Properties {
-  const { __urn, __key, __timeouts, __secrets, __autonamed } = hidden;
-  return { __urn, __key, __timeouts, __secrets, __autonamed };
+/**
+ * The hidden inputs as the resource was created with. They stay what they were for all its life, because a difference in them
+ * would be shown beside those of the program.
+ */
+export function hiddenInputs(properties: Properties): Properties {
+  const { __urn, __key, __keyAt, __timeouts, __secrets, __autonamed, __import } = v.parse(
+    hiddenProperties,
+    properties,
+  );
+  return { __urn, __key, __keyAt, __timeouts, __secrets, __autonamed, __import };
+}
+
+/** What the program says of a resource beside its arguments, and may say otherwise at the next run. */
+export type Now = NonNullable<Hidden["__now"]>;
+
+/** The hidden outputs that go with the hidden inputs. */
+export function hiddenOutputs(properties: Properties): Properties {
+  return { ...hiddenInputs(properties), __now: v.parse(hiddenProperties, properties).__now };
 }
 
 /** The resource's name in the program: what follows stack, project and type in its URN; it may hold colons too. */

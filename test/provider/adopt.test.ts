@@ -31,7 +31,6 @@ describe("an instance that the `import` option names", () => {
     expect(written(service.emulator)).toEqual([]);
     expect(outs).toMatchObject({ name: "web", flavor: "m1.small", status: "running" });
     expect(outs).not.toHaveProperty("labels");
-    expect(outs).not.toHaveProperty("__import");
   });
 
   test("is changed in place, on condition of its revision, in what can be", async () => {
@@ -94,9 +93,21 @@ describe("the `import` option that is left in", () => {
     const service = await startService();
     const { news } = foreign(service);
     const { id, inputs, outs } = await taken(service, news);
-    const { inputs: next } = await service.instances.check(inputs, news);
-    expect(next).not.toHaveProperty("__import");
-    expect(await service.instances.diff(id, outs, next)).toMatchObject({ changes: false, replaces: [] });
+    for (const __import of [id, "ins-other", undefined]) {
+      const { inputs: next, failures } = await service.instances.check(inputs, { ...news, __import });
+      expect(failures).toEqual([]);
+      expect(next).toEqual(inputs);
+      expect(await service.instances.diff(id, outs, next)).toMatchObject({ changes: false, replaces: [] });
+    }
+    const { inputs: next } = await service.instances.check(inputs, {
+      ...news,
+      __import: "x",
+      flavor: "m1.large",
+    });
+    await service.instances.update(id, outs, next);
+    expect(written(service.emulator).map(({ method, path }) => `${method} ${path}`)).toEqual([
+      `PUT /v1/instances/${id}`,
+    ]);
   });
 
   test("does not keep a replacement from making another, and the old one is deleted", async () => {

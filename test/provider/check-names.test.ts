@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { check } from "../../src/provider/check";
 import type { Properties } from "../../src/provider/host";
 import { instanceKind, projectKind } from "../../src/provider/kind";
+import { isMadeUp } from "../../src/provider/names";
 import { plain } from "../../src/provider/plain";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "./samples";
 
@@ -34,7 +35,7 @@ describe("the idempotency key", () => {
 
 describe("a name that the program does not give", () => {
   test("is the resource's name and seven digits of the key", () => {
-    expect(checked({}, unnamed(KEY))).toMatchObject({ name: "web-3f8a2c1", __autonamed: true });
+    expect(checked({}, unnamed(KEY))).toMatchObject({ name: "web-3f8a2c1" });
     const { inputs } = check(projectKind, {}, { ...projectNews(), name: undefined });
     expect(inputs.name).toBe("shop-3f8a2c1");
   });
@@ -60,7 +61,7 @@ describe("a name that the program does not give", () => {
   });
 
   test("falls back on the kind of object where an older program does not tell the resource's name", () => {
-    expect(checked({}, { ...unnamed(KEY), __urn: UNKNOWN_TEXT }).__autonamed).toBe(true);
+    expect(checked({}, { ...unnamed(KEY), __urn: UNKNOWN_TEXT }).name).toBe("instance-3f8a2c1");
     const { __urn, ...nameless } = unnamed(KEY);
     expect(__urn).toBeTypeOf("string");
     expect(checked({}, nameless).name).toBe("instance-3f8a2c1");
@@ -77,10 +78,10 @@ describe("given, taken back, given again", () => {
     const given = checked({}, instanceNews({ name: "front" }));
     const taken = checked(given, unnamed(OTHER_KEY));
     const again = checked(taken, instanceNews({ name: "front", __key: OTHER_KEY }));
-    expect([given, taken, again].map(({ name, __autonamed }) => [name, __autonamed])).toEqual([
-      ["front", undefined],
+    expect([given, taken, again].map((inputs) => [inputs.name, isMadeUp(inputs)])).toEqual([
+      ["front", false],
       ["web-3f8a2c1", true],
-      ["front", undefined],
+      ["front", false],
     ]);
     expect([given, taken, again].map(({ __key }) => __key)).toEqual([KEY, KEY, KEY]);
   });
@@ -92,6 +93,6 @@ describe("given, taken back, given again", () => {
   test("one that is unknown in a preview counts as given", () => {
     const inputs = checked({}, instanceNews({ name: UNKNOWN_TEXT }));
     expect(inputs.name).toBe(UNKNOWN_TEXT);
-    expect("__autonamed" in inputs).toBe(false);
+    expect(isMadeUp(inputs)).toBe(false);
   });
 });

@@ -177,14 +177,16 @@ test("hidden inputs are kept, empty words are not", () => {
   const hidden = instanceNews({
     __timeouts: { delete: "5m" },
     __secrets: ["labels"],
-    __autonamed: true,
+    __keyAt: 5,
+    __import: "ins-1",
     __later: 1,
   });
   const found = outputs(reply, { hidden });
   expect(found).toMatchObject({
     __timeouts: { delete: "5m" },
     __secrets: ["labels"],
-    __autonamed: true,
+    __keyAt: 5,
+    __import: "ins-1",
     __key: KEY,
   });
   expect("__words" in found).toBe(false);

@@ -51,6 +51,33 @@ describeOnEngines("a preview", (engine) => {
     );
   });
 
+  it("never shows what is hidden among the inputs, whatever of it changes beside an argument", async () => {
+    const source = (name: string, args: string, options: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      const args = { project: project.id, image: "ubuntu", network: "n" };
+      new Instance("${name}", { ...args, ${args} }, { ${options} });
+    `;
+    const program = source("web", 'flavor: "small", name: "given"', "");
+    const hidden = /__\w+/;
+    await withStack(engine, { program }, async ({ stack, emulator, write }) => {
+      expect(expectOk(await stack.run("up")).output).not.toMatch(hidden);
+      const [{ id = "" } = {}] = emulator.instances.values();
+      emulator.edit(id, { network: "theirs" });
+      const refreshed = expectOk(await stack.run("refresh"));
+      expect(refreshed.output).toMatch(/\[diff: ~network\]/);
+      const labels = 'labels: pulumi.secret({ tier: "a secret tier" })';
+      const options = 'customTimeouts: { delete: "5m" }, aliases: [{ name: "web" }]';
+      for (const args of [`flavor: "large", ${labels}`, `image: "debian-13", flavor: "large", ${labels}`]) {
+        write(source("front", args, options));
+        expect(expectOk(await stack.run("preview")).output).toMatch(/\[diff: [^\]]*(?:labels|image)/);
+        for (const command of ["preview", "up"] as const)
+          expect(expectOk(await stack.run(command)).output).not.toMatch(hidden);
+        expect(expectOk(await stack.run("refresh")).output).not.toMatch(hidden);
+      }
+      await expectConverged({ stack, emulator });
+    });
+  });
+
   it("names every wrong argument at once, on its resource, and nothing is made", async () => {
     const wrong = `
       new Instance("web", {

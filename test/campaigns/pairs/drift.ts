@@ -29,7 +29,7 @@ function editInstance(random: Random, emulator: Emulator, id: string): string {
     { network: "theirs" },
     { name: `theirs-${random.integer(1, 1e6)}` },
     { image: "theirs" },
-    { ssh_keys: ["ssh-rsa THEIRS"] },
+    { ssh_keys: [`ssh-rsa THEIRS${random.seed()}`] },
     { ssh_keys: [] },
     { labels: { ...labels, tier: "theirs" } },
     { labels: { ...labels, others: "x" } },

@@ -14,7 +14,9 @@ export function shortDiff(step: Step): string | undefined {
   const kinds = new Map<string, ChangeKind>();
   for (const [place, kind] of Object.entries(places)) {
     const [key, ...deeper] = parsePath(place);
-    if (typeof key === "string" && !key.startsWith("__")) kinds.set(key, deeper.length > 0 ? "update" : kind);
+    // What the engine compared itself is shown whole; only where it did not, the display compares, and leaves out what is hidden.
+    if (typeof key === "string" && (compared || !key.startsWith("__")))
+      kinds.set(key, deeper.length > 0 ? "update" : kind);
   }
   const named = (kind: ChangeKind) =>
     [...kinds]
