@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { shallow } from "./shallow";
 
 /** A reply's body, read but not yet judged. */
 export type Body =
@@ -43,7 +44,7 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
   if (trimmed === "") return { kind: "empty" };
   try {
-    return { kind: "json", value: parseJson(trimmed) };
+    return { kind: "json", value: parseJson(shallow(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
     return { kind: "unreadable", what, excerpt: excerpt(clean(trimmed)) };

@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { shallow } from "../../src/api/shallow";
+import { clientOf, failureOf, inTurn, startService } from "./service";
+
+const DEEP = 20_000;
+const deepLists = "[".repeat(DEEP) + "]".repeat(DEEP);
+const deepMaps = `${'{"a":'.repeat(DEEP)}1${"}".repeat(DEEP)}`;
+
+/** How many maps and lists stand in each other, found without going down by calling itself. */
+function depthOf(value: unknown): number {
+  let level: unknown[] = [value];
+  for (let depth = 0; ; depth++) {
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+    if (level.length === 0) return depth;
+  }
+}
+
+describe("what is nested too deep", () => {
+  it("becomes null, and all beside it stays", () => {
+    const text = `{"id":"ins-1","deep":${deepLists},"more":[${deepMaps},"]}{[\\"",2],"name":"web"}`;
+    const value: unknown = JSON.parse(shallow(text));
+    expect(value).toMatchObject({ id: "ins-1", name: "web", more: [{}, ']}{["', 2] });
+    expect(depthOf(value)).toBeLessThanOrEqual(101);
+  });
+
+  it("is in no JSON that programs write, which stays as it is", () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(shallow(text)).toBe(text);
+      }),
+    );
+  });
+
+  it.each([deepLists, deepMaps])("fails no request by its form, wherever it stands (%#)", async (deep) => {
+    const numbers = "12345678901234567890";
+    const { origin } = await startService(
+      inTurn(
+        { body: `{"id":"ins-1","extra":${deep},"n":${numbers}}` },
+        { status: 409, body: `{"detail":${deep},"errors":${deep}}` },
+        { body: `{"id":"op-1","status":"failed","error":{"detail":"no","more":${deep}}}` },
+      ),
+    );
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.get("ins-1", call)).toMatchObject({ id: "ins-1", fields: { n: numbers } });
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ code: "conflict" });
+    expect(await client.operations.get("op-1", call)).toMatchObject({ error: { detail: "no" } });
+  });
+});
