@@ -9,7 +9,7 @@ import { parseEndpoint } from "./endpoint";
 import { createInstances, type Instances } from "./instances";
 import { createLimits } from "./limits";
 import { readLink } from "./location";
-import { type ApiObject, objectOf } from "./object";
+import { type ApiObject, objectNamed } from "./object";
 import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createProjects, type Projects } from "./projects";
 import { type CallOptions, createSend } from "./request";
@@ -132,7 +132,8 @@ export function createClient(options: ClientOptions): Client {
           resultId: operation.resource,
         });
       }
-      return objectOf(await send({ method: "GET", path: url, needsBody: true }, call), revisionField);
+      const reply = await send({ method: "GET", path: url, needsBody: true }, call);
+      return objectNamed(resultIdOf(operation, endpoint), reply, revisionField);
     },
     close: () => own.close(),
   };

@@ -1,6 +1,6 @@
 import { type Accepted, acceptedOf, settledOf } from "./accepted";
 import { pathOf } from "./endpoint";
-import { type ApiObject, objectOf } from "./object";
+import { type ApiObject, objectNamed } from "./object";
 import type { OperationReader } from "./operations";
 import { followPages } from "./pages";
 import type { CallOptions, Send } from "./request";
@@ -46,7 +46,7 @@ export function createCollection(
     },
     async get(id, options) {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
-      return objectOf(reply, revisionField);
+      return objectNamed(id, reply, revisionField);
     },
     async update(id, body, revision, options) {
       const reply = await send({ method: "PUT", path: pathOf(name, id), body, ifMatch: revision }, options);

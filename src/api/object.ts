@@ -24,6 +24,22 @@ export function objectOf(reply: ApiReply, revisionField: string | undefined): Ap
   return toObject(parsed.output, reply.etag, revisionField);
 }
 
+/**
+ * Reads the reply to a request for the object of this id.
+ *
+ * @param id undefined where only its address is known
+ * @throws CloudInfraError `bad_reply` also where it is another object: nothing that is true of that one may be told of this
+ */
+export function objectNamed(
+  id: string | undefined,
+  reply: ApiReply,
+  revisionField: string | undefined,
+): ApiObject {
+  const object = objectOf(reply, revisionField);
+  if (id === undefined || object.id === id) return object;
+  throw badReply(reply, `the address of ${id} answers with ${object.id}`);
+}
+
 /** An object out of its fields. An item of a list has no ETag of its own. */
 export function toObject(
   fields: Readonly<Record<string, unknown>> & { readonly id: string },
