@@ -17,6 +17,8 @@ export interface Auth {
   token(signal: AbortSignal): Promise<string>;
   /** Another token than the refused one, or undefined. */
   renewed(refused: string, signal: AbortSignal): Promise<string | undefined>;
+  /** The latest tokens used. */
+  readonly used: readonly string[];
   /** Takes every token used so far out of a text. */
   redact(text: string): string;
 }
@@ -51,6 +53,7 @@ export function createAuth(source: TokenSource): Auth {
 
   return {
     origin: source.origin,
+    used,
     token: async (signal) => checked(await within(signal, source.get(signal))),
     async renewed(refused, signal) {
       const renewal = renewals.get(refused) ?? renew(refused).finally(() => renewals.delete(refused));

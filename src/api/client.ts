@@ -64,6 +64,8 @@ interface RequestSeen {
 export interface Client {
   /** Normalised base URL; ends in `/v1`. */
   readonly endpoint: string;
+  /** The latest tokens used, which no words may repeat: replies can hold them. */
+  readonly tokens: readonly string[];
   readonly projects: Projects;
   readonly instances: Instances;
   readonly operations: Operations;
@@ -119,6 +121,7 @@ export function createClient(options: ClientOptions): Client {
   const parts = { send, operations, revisionField };
   return {
     endpoint: endpoint.base,
+    tokens: auth.used,
     projects: createProjects(createCollection("projects", parts)),
     instances: createInstances(createCollection("instances", parts)),
     operations,

@@ -41,15 +41,19 @@ async function find(
   setting: StackSetting,
   list: (client: Client, options: Call) => Promise<ApiObject[]>,
 ): Promise<Properties[]> {
+  let secrets: readonly string[] = [];
   try {
     sessions.configure(setting);
     const session = sessions.open();
+    secrets = session.client.tokens;
     const call = lookup(kind, session);
     const objects = await list(session.client, call);
     return objects.map((object) => shown(call, object));
   } catch (error) {
     const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;
-    throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf }), { cause: error });
+    throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf, secrets }), {
+      cause: error,
+    });
   }
 }
 

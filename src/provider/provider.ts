@@ -40,8 +40,10 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
   ): Promise<T> {
     const hidden = hiddenOf(properties);
     const progress = new Progress(log.row(hidden.__urn), verbs[action], inCi);
+    let tokens: readonly string[] = [];
     try {
       const session = sessions.open();
+      tokens = session.client.tokens;
       const deadline = deadlineOf(session, action, hidden);
       return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
     } catch (error) {
@@ -49,7 +51,7 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
       const words = inWords(error, {
         doing: `${verbs[action]} ${kind.name} "${name}"`,
         propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
-        secrets: secretsOf(properties, olds).texts,
+        secrets: [...secretsOf(properties, olds).texts, ...tokens],
       });
       const left = leftInState(error, id);
       if (left !== undefined) {

@@ -14,6 +14,16 @@ describe("redaction", () => {
     expect(redact(text, [secret])).toBe('[secret]|"[secret]"|[secret]|secret=[secret]');
   });
 
+  it("takes it out where its slashes are escaped", () => {
+    expect(redact('{"path":"a\\/b\\/c"', ["a/b/c"])).toBe('{"path":"[secret]"');
+  });
+
+  it("takes out the beginning of a secret that was cut short, and no other words", () => {
+    expect(redact("sent hunter2-of…", ["hunter2-of-the-backend"])).toBe("sent [secret]…");
+    expect(redact("a hunter2-of… b hunter… hunter", ["hunter2-of-the-backend"])).toBe("a [secret]… b [secret]… hunter");
+    expect(redact("sent hun…", ["hunter2-of-the-backend"])).toBe("sent hun…");
+  });
+
   it("leaves nothing of a secret that contains another one", () => {
     expect(redact("token-long-rest", ["token", "token-long-rest"])).toBe("[secret]");
   });

@@ -40,6 +40,7 @@ export class FakeService {
     const writes = { create: refuse, update: refuse, delete: refuse, pages };
     return {
       endpoint: "https://api.example.com/v1",
+      tokens: [],
       projects: {
         ...writes,
         get: (id) => this.get("projects", id),
