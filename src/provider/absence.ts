@@ -25,8 +25,8 @@ export async function findOrAbsent(call: Call, sought: Sought, first: Look): Pro
 async function requireAccountOf(call: Call, sought: Sought, project: string): Promise<void> {
   const { sightings, client } = call.session;
   const lists = { kind: projectKind, project: undefined };
-  if (sought.kind !== projectKind && (await sightings.all(lists, "recent")).has(project)) return;
-  const projects = await sightings.all(lists, "fresh");
+  if (sought.kind !== projectKind && (await sightings.all(lists, "recent", call)).has(project)) return;
+  const projects = await sightings.all(lists, "fresh", call);
   if (projects.has(project)) return;
   // An instance's project is gone only by two looks, too: one that this token may not see any more answers otherwise.
   if (sought.kind !== projectKind) {

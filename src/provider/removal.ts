@@ -44,7 +44,7 @@ async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | u
 async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
   const { sightings, clock } = call.session;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    const look = await sightings.swept(sought);
+    const look = await sightings.swept(sought, call);
     if ("missing" in look || look.found.fields.status === "deleted") return;
     if (remainingMs(call.deadline, clock) <= pause) {
       throw new CloudInfraError(

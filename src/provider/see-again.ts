@@ -17,7 +17,7 @@ export async function seeAgain(call: Call, sought: Sought): Promise<ApiObject | 
   for (const pause of PAUSES_MS) {
     if (remainingMs(call.deadline, clock) <= pause) throw notSeenYet(sought);
     await clock.sleep(pause, call.signal);
-    const look = await sightings.swept(sought);
+    const look = await sightings.swept(sought, call);
     if ("found" in look) return look.found;
   }
   return undefined;

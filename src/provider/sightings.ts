@@ -3,6 +3,7 @@ import { isCloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../operations/clock";
 import { deadlineIn } from "../operations/deadline";
 import type { Kind } from "./kind";
+import { inOwnTime } from "./own-time";
 import { type Objects, Sweep } from "./sweep";
 
 /** One look at the service for one object; `missing` says how it was looked for. */
@@ -36,17 +37,17 @@ export class Sightings {
   async recent(sought: Sought, options: CallOptions): Promise<Look> {
     const sweep = this.sweep(sought);
     if (!sweep.usable && (await this.alone(sought)) && !sweep.usable) return this.fresh(sought, options);
-    return seenIn(await sweep.recent(), sought);
+    return seenIn(await this.seen(sweep.recent(), sought, options), sought);
   }
 
   /** A look that begins now: GET, or a sweep where GET is not offered. */
   async fresh(sought: Sought, options: CallOptions): Promise<Look> {
-    return (await this.get(sought, options)) ?? this.swept(sought);
+    return (await this.get(sought, options)) ?? this.swept(sought, options);
   }
 
   /** A look in a whole list that begins now. */
-  async swept(sought: Sought): Promise<Look> {
-    return seenIn(await this.sweep(sought).after(), sought);
+  async swept(sought: Sought, options: CallOptions): Promise<Look> {
+    return seenIn(await this.all(sought, "fresh", options), sought);
   }
 
   /**
@@ -59,7 +60,7 @@ export class Sightings {
       const look = await this.get(sought, options);
       if (look !== undefined && ("found" in look || this.gets.get(sought.kind.name) === "works")) return look;
     }
-    const look = await this.swept(sought);
+    const look = await this.swept(sought, options);
     // A GET that finds nothing where the list shows the object is an address that the service does not offer.
     if ("found" in look && !bySweep) this.gets.set(sought.kind.name, "not offered");
     return look;
@@ -72,9 +73,9 @@ export class Sightings {
   }
 
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
-  all(sought: Omit<Sought, "id">, age: "recent" | "fresh"): Promise<Objects> {
+  all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
     const sweep = this.sweep(sought);
-    return age === "recent" ? sweep.recent() : sweep.after();
+    return this.seen(age === "recent" ? sweep.recent() : sweep.after(), sought, options);
   }
 
   /** A GET of this kind answered, whoever made it. */
@@ -85,6 +86,14 @@ export class Sightings {
   /** After anything that this process wrote. */
   forget(): void {
     for (const sweep of this.sweeps.values()) sweep.forget();
+  }
+
+  private seen(
+    sweep: Promise<Objects>,
+    { kind }: Omit<Sought, "id">,
+    options: CallOptions,
+  ): Promise<Objects> {
+    return inOwnTime(sweep, options, this.clock, `the list of ${kind.name}s`);
   }
 
   private sweep({ kind, project }: Omit<Sought, "id">): Sweep {

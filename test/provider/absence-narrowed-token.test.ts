@@ -24,7 +24,7 @@ test("what a sweep does not show is asked for by itself, though no GET was made 
   const { fake, sightings, options } = aRefresh();
   fake.unlisted.add("ins-2"); // a list that lags, or that leaves out what is stopped or was moved
   const sought = { kind: instanceKind, id: "ins-2", project: "prj-1" };
-  const first = await sightings.swept(sought);
+  const first = await sightings.swept(sought, options);
   expect(await sightings.second(sought, first, options)).toMatchObject({ found: { id: "ins-2" } });
 });
 
@@ -33,7 +33,7 @@ test("a project that the token may not see any more is not gone, though another 
   fake.addProject("prj-2");
   fake.unlisted.add("prj-1");
   const sought = { kind: projectKind, id: "prj-1", project: undefined };
-  const first = await sightings.swept(sought);
+  const first = await sightings.swept(sought, options);
   const forbidden = new CloudInfraError("forbidden", "403", { status: 403 });
   fake.whenAsked = (request) => {
     fake.failure = request.startsWith("GET") ? forbidden : undefined;

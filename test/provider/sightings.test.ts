@@ -77,7 +77,7 @@ test("a sweep that this process wrote into is not remembered", async () => {
     fake.addInstance("ins-3", "prj-1"); // too late for this list
     sightings.forget();
   };
-  const look = () => sightings.swept(instance("ins-3")).then(idOf);
+  const look = () => sightings.swept(instance("ins-3"), options).then(idOf);
   expect(await look()).toBeUndefined();
   const both = ["ins-1", "ins-3"].map((id) => sightings.recent(instance(id), options).then(idOf));
   expect(await Promise.all(both)).toEqual(["ins-1", "ins-3"]);
@@ -124,7 +124,7 @@ describe("the second look at what seems to be gone", () => {
     const { fake, sightings, options } = service(2);
     await sightings.fresh(instance("ins-1"), options);
     fake.unlisted.add("ins-2");
-    const first = await sightings.swept(instance("ins-2"));
+    const first = await sightings.swept(instance("ins-2"), options);
     expect(first).toEqual({ missing: "sweep" });
     expect(idOf(await sightings.second(instance("ins-2"), first, options))).toBe("ins-2");
   });
@@ -141,7 +141,7 @@ describe("the second look at what seems to be gone", () => {
     const { fake, sightings, options } = service(1);
     fake.getAnswer = "404 to all";
     fake.unlisted.add("ins-1"); // the list lags
-    const first = await sightings.swept(instance("ins-1"));
+    const first = await sightings.swept(instance("ins-1"), options);
     fake.unlisted.clear();
     expect(idOf(await sightings.second(instance("ins-1"), first, options))).toBe("ins-1");
   });
