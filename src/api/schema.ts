@@ -5,6 +5,7 @@ const text = v.union([
   v.string(),
   v.pipe(
     v.number(),
+    v.finite(),
     v.transform((number) => String(number)),
   ),
 ]);

@@ -31,6 +31,7 @@ const text = v.fallback(
       v.pipe(v.string(), v.minLength(1)),
       v.pipe(
         v.number(),
+        v.finite(),
         v.transform((number) => String(number)),
       ),
     ]),

@@ -113,6 +113,14 @@ describe("pauses", () => {
     expect(clock.sleeps).toEqual([90_000]);
   });
 
+  it("are our own where Retry-After says nothing sensible", async () => {
+    const headers = { "retry-after": "9".repeat(400) };
+    const { origin } = await startService(inTurn({ status: 503, headers }, { body: page }));
+    const { client, call, clock } = clientOf(origin);
+    await client.projects.list(call);
+    expect(clock.sleeps).toEqual([500]);
+  });
+
   it("never reach the deadline: where the next try can't start before it, the call fails now and says why", async () => {
     const wait = { status: 429, headers: { "retry-after": "3600" }, body: { code: "slow_down" } };
     const { origin, seen } = await startService(inTurn(wait));
