@@ -7,10 +7,11 @@ import type { Properties } from "./host";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
 import { creationOf, post } from "./post";
-import { sameNamed, warnOfSameNamed } from "./same-named";
+import { warnOfSameNamed } from "./same-named";
 import { seeAgain } from "./see-again";
 import type { Sought } from "./sightings";
 import { hiddenOf } from "./state";
+import { keyExpired } from "./unclear";
 
 /** How a creation ended, for certain. */
 export type End =
@@ -31,7 +32,7 @@ export async function carryOut(call: Call, inputs: Properties, begun: Pending, a
   try {
     let operation = pending.operation && asOperation(pending.operation);
     if (operation === undefined) {
-      const sent = await send(call, pending, again);
+      const sent = await send(call, inputs, pending, again);
       if ("kind" in sent) return sent;
       operation = sent.operation;
       const { id, url } = operation;
@@ -58,14 +59,19 @@ export function note(
     : session.journal.note(__urn, key, more);
 }
 
-async function send(call: Call, pending: Pending, again: boolean): Promise<End | { operation: Operation }> {
+async function send(
+  call: Call,
+  inputs: Properties,
+  pending: Pending,
+  again: boolean,
+): Promise<End | { operation: Operation }> {
   const creation = creationOf(pending);
   if (creation === undefined || (again && !isKeyKept(pending))) throw await keyExpired(call, pending);
   const posted = await post(call, creation, again);
   if (posted.kind === "unsure") throw posted.error;
   if (posted.kind === "refused") return { kind: "failed", error: posted.error };
   if (posted.kind === "stored failure") {
-    await warnOfSameNamed(call, pending);
+    await warnOfSameNamed(call, inputs, pending);
     return { kind: "key spent", error: posted.error };
   }
   const { accepted } = posted;
@@ -103,7 +109,7 @@ async function failed(call: Call, operation: Operation, sent: Sent): Promise<End
   const error = operationFailed(operation);
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
-  const look = await call.session.sightings.fresh(soughtFor(call, id, sent), call);
+  const look = await call.session.sightings.twice(soughtFor(call, id, sent), call);
   return "found" in look
     ? { kind: "failed", error: withDetails(error, { resultId: id }), object: look.found }
     : { kind: "failed", error };
@@ -132,23 +138,15 @@ async function readBack(call: Call, operation: Operation, sent: Sent): Promise<A
     if (!isCloudInfraError(error)) throw error;
     if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });
   }
-  const object = await seeAgain(call, soughtFor(call, id, sent));
+  const object = await seeAgain(call, soughtFor(call, id, sent)).catch((error: unknown) => {
+    throw isCloudInfraError(error)
+      ? withDetails(error, { resultId: id, operation: asSeen(operation) })
+      : error;
+  });
   if (object !== undefined) return object;
   throw gone;
 }
 
 function soughtFor({ kind }: Call, id: string, { project }: Sent): Sought {
   return { kind, id, project };
-}
-
-/** The service no longer tells by the key whether it made anything (§4.7): a person has to. */
-async function keyExpired(call: Call, pending: Pending): Promise<CloudInfraError> {
-  const same = await sameNamed(call, pending);
-  const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
-  const message = `a creation was cut off more than 23 hours ago, and the service may have carried it out; its list shows ${found}`;
-  return new CloudInfraError("key_expired", message, {
-    hint:
-      "nothing was made or taken. Look at the service, delete there what should not be; then `npx pulumi-cloudinfra recover --forget <urn>`, " +
-      "or `pulumi state delete <urn>` where the state has the resource, and run `pulumi up` again",
-  });
 }

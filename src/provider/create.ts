@@ -39,7 +39,7 @@ export async function create(call: Call, inputs: Properties): Promise<Created> {
 async function resume(call: Call, inputs: Properties, left: Pending): Promise<Created | undefined> {
   const end = await carryOut(call, inputs, left, true);
   if (end.kind === "made") {
-    const outs = await fitted(call, end.object, left.body ?? "{}", inputs);
+    const outs = await fitted(call, end.object, left, inputs);
     return outs && created(call, inputs, left, end.object.id, outs);
   }
   if (end.kind === "failed" && end.object) await removeObject(call, end.object.id, sentFields(left).project);

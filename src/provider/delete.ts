@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
+import { waitUntilShown } from "./being-made";
 import { type Call, requireRecordedEndpoint } from "./call";
 import type { Properties } from "./host";
 import { instanceKind, projectKind } from "./kind";
 import { settle, settleLeftOver } from "./left-over";
-import { isPlaceholder, type Pending, pendingOf } from "./pending";
+import { isPlaceholder, type Pending, pendingOf, sentFields } from "./pending";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 
@@ -24,6 +25,7 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   }
   if (!isToBeCreated) await settleLeftOver(call, id, state, urn);
   if (call.kind === projectKind && !call.session.memory.isLive(id)) await settleInstancesOf(call, id);
+  if (!call.session.memory.isLive(id)) await waitUntilShown(call, id, state);
   await removeObject(call, id, state.project);
 }
 
@@ -37,7 +39,7 @@ async function removePlaceholder(call: Call, state: Properties, pending: Pending
 async function settleInstancesOf(call: Call, project: string): Promise<void> {
   const { journal } = call.session;
   for (const entry of await journal.list()) {
-    const isOurs = entry.urn.includes("cloudinfra:Instance::") && JSON.parse(entry.body).project === project;
+    const isOurs = entry.urn.includes("cloudinfra:Instance::") && sentFields(entry).project === project;
     if (!isOurs || (entry.id !== undefined && call.session.memory.isLive(entry.id))) continue;
     await settle({ ...call, kind: instanceKind }, { __urn: entry.urn, project }, entry);
     await journal.remove(entry.urn, entry.key);

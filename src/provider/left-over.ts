@@ -8,9 +8,10 @@ import type { Properties } from "./host";
 import type { Seen } from "./memory";
 import { outputsOfNew } from "./outputs";
 import { advice, PartialState } from "./partial";
-import { type Pending, pendingOf, sentFields } from "./pending";
+import { fieldsSent, type Pending, pendingOf, sentFields } from "./pending";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
+import { wishUnknown } from "./unclear";
 import { update } from "./update";
 
 /** Whether an entry of the journal is about what the state holds already, and so is no left-over. */
@@ -78,15 +79,17 @@ export async function settle(call: Call, inputs: Properties, pending: Pending): 
  * to be replaced.
  *
  * @returns the outputs, or `undefined` where the object had to go
+ * @throws CloudInfraError `key_expired` where what it was asked for is not known any more: then nothing is taken or deleted
  */
 export async function fitted(
   call: Call,
   object: ApiObject,
-  body: string,
+  { body = "" }: Pending,
   inputs: Properties,
 ): Promise<Properties | undefined> {
   const { fields } = call.kind;
-  const sent: Properties = JSON.parse(body);
+  const sent = fieldsSent(body);
+  if (sent === undefined) throw wishUnknown(call, object);
   const made = Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
   const changed = changedFields(fields, made, inputs);
   if (changed.some(({ change }) => change === "replace")) {

@@ -62,6 +62,8 @@ export async function noticeDiff(
     if (pending?.failed) return anew;
     const plainly = diff(kind.fields, olds, news);
     if (plainly.changes !== false || urn === undefined) return plainly;
+    // A creation that goes on, of which the engine knows nothing any more after a refresh.
+    if (pending?.key !== undefined) return { ...plainly, changes: true };
     const entry = await sessions.journal()?.read(urn);
     const { __key: key } = hiddenOf(olds);
     const isLeft = entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id });

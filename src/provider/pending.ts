@@ -2,6 +2,18 @@ import * as v from "valibot";
 import type { Operation } from "../operations/operation";
 import type { Properties } from "./host";
 
+/** The fields of a body that was sent; undefined where it is none: what a state or a file keeps may be damaged. */
+export function fieldsSent(body: string): Properties | undefined {
+  try {
+    const fields: unknown = JSON.parse(body);
+    return typeof fields === "object" && fields !== null && !Array.isArray(fields)
+      ? { ...fields }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const schema = v.object({
   key: v.fallback(v.optional(v.string()), undefined),
   body: v.fallback(v.optional(v.string()), undefined),
@@ -30,8 +42,7 @@ export interface Sent {
 }
 
 export function sentFields({ body = "{}" }: Pending): Sent {
-  const fields: unknown = JSON.parse(body);
-  const { name, project } = Object(fields);
+  const { name, project } = fieldsSent(body) ?? {};
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   return { name: text(name), project: text(project) };
 }
@@ -54,7 +65,10 @@ export function asOperation({ id, url }: { id: string; url: string }): Operation
 
 const KEY_KEPT_MS = 23 * 3_600_000;
 
-/** Whether the service still answers this key with its first reply: 24 hours (§4.7), less one for clocks that differ. */
+/**
+ * Whether the service still answers this key with its first reply: 24 hours (§4.7), less one for clocks that differ. A time
+ * that is yet to come is no time at all.
+ */
 export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
-  return at !== undefined && now - at < KEY_KEPT_MS;
+  return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;
 }

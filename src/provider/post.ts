@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import { validate } from "uuid";
 import type { Accepted } from "../api/client";
 import { type CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Call } from "./call";
-import type { Pending } from "./pending";
+import { fieldsSent, type Pending } from "./pending";
 
 /** A creation as it is sent, and as it is sent again. */
 export interface Creation {
@@ -76,7 +77,8 @@ export function keyAfter(spent: string | undefined, first: string): string {
   return first;
 }
 
-/** The creation that a state or a journal tells of, where it tells enough to send it again. */
+/** The creation that a state or a journal tells of, where it tells enough to send it again, and is not damaged. */
 export function creationOf({ key, body, at }: Pending): Creation | undefined {
-  return key === undefined || body === undefined || at === undefined ? undefined : { key, body, at };
+  if (key === undefined || body === undefined || at === undefined) return undefined;
+  return validate(key) && fieldsSent(body) !== undefined ? { key, body, at } : undefined;
 }

@@ -1,11 +1,12 @@
 import type { ApiObject } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { isFailure, isSuccess, type Operation } from "../operations/operation";
+import { CloudInfraError } from "../diagnostics/error";
+import { isFailure, isSuccess } from "../operations/operation";
 import { findOrAbsent } from "./absence";
+import { creationAtWork, lookAt } from "./being-made";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
 import type { Properties, ReadAnswer } from "./host";
 import { outputsOf, outputsOfNew } from "./outputs";
-import { asOperation, isPlaceholder, type Pending, pendingOf } from "./pending";
+import { isPlaceholder, pendingOf } from "./pending";
 import { plain } from "./plain";
 import { hiddenInputs, hiddenOf } from "./state";
 import { asValue, compareWords } from "./words";
@@ -17,9 +18,12 @@ import { asValue, compareWords } from "./words";
 export async function read(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
   requireRecordedEndpoint(call, id, state);
   if (isPlaceholder(id)) return readPlaceholder(call, id, state);
+  const making = await creationAtWork(call, state);
   const sought = soughtOf(call.kind, id, state);
   const first = await call.session.sightings.recent(sought, call);
   const object = await findOrAbsent(call, sought, first);
+  if (object === undefined && making !== undefined)
+    return { id, props: state, inputs: inputsOf(call, state) };
   const managed = hiddenOf(state).__key !== undefined;
   if (object === undefined) {
     if (managed) return {};
@@ -44,19 +48,6 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   if (object === undefined) return {};
   const props = outputsOfNew(call, object, state, valuesOf(call, state));
   return { id: real, props, inputs: unchanged.inputs };
-}
-
-/** @returns `undefined` where the service does not know the operation, which says nothing about what it made */
-async function lookAt(
-  call: Call,
-  operation: NonNullable<Pending["operation"]>,
-): Promise<Operation | undefined> {
-  try {
-    return await call.session.client.operations.poll(asOperation(operation), call);
-  } catch (error) {
-    if (isCloudInfraError(error) && error.code === "not_found") return undefined;
-    throw error;
-  }
 }
 
 function inputsOf(call: Call, state: Properties): Properties {
