@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Client, createClient } from "../api/client";
+import { type Client, type ClientOptions, createClient } from "../api/client";
 import { isCloudInfraError } from "../diagnostics/error";
-import { type Journal, openJournal } from "../journal/journal";
+import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
 import { type Clock, systemClock } from "../operations/clock";
 import { Memory } from "./memory";
 import { readSettings, type Settings } from "./settings";
@@ -21,6 +21,11 @@ export interface Session {
   readonly warn: (message: string) => void | Promise<void>;
 }
 
+/** What stands in for the network and the disk of this machine, where something does: in tests. */
+export interface Outside extends Pick<ClientOptions, "dispatcher" | "random"> {
+  readonly disk?: JournalOptions["disk"];
+}
+
 /** Opened by the first call that needs the service: nothing is asked for by check and diff. */
 export class Sessions {
   private stack: (key: string) => string | undefined = () => undefined;
@@ -33,6 +38,7 @@ export class Sessions {
     private readonly environment: NodeJS.ProcessEnv,
     private readonly clock: Clock = systemClock,
     private readonly warn: (message: string) => void | Promise<void> = console.warn,
+    private readonly outside: Outside = {},
   ) {}
 
   /**
@@ -65,7 +71,8 @@ export class Sessions {
   }
 
   private openSession(settings: Settings): Session {
-    const { clock, environment: env, warn } = this;
+    const { clock, environment: env, warn, outside } = this;
+    const { disk, ...network } = outside;
     const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir } = settings;
     const client = createClient({
       endpoint,
@@ -75,9 +82,10 @@ export class Sessions {
       concurrency,
       maxRequestsPerSecond,
       revisionField,
+      ...network,
     });
     const sightings = new Sightings(client, clock, settings.operationTimeoutMs);
-    const journal = openJournal({ endpoint: client.endpoint, dir: journalDir, env, warn });
+    const journal = openJournal({ endpoint: client.endpoint, dir: journalDir, env, warn, disk });
     return { settings, client, sightings, journal, clock, memory: this.memory, warn };
   }
 }

@@ -5,7 +5,7 @@ import type { HostProvider } from "../../src/provider/host";
 import { Interruption, type Signalled } from "../../src/provider/interruption";
 import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
 import { providerOf } from "../../src/provider/provider";
-import { Sessions } from "../../src/provider/session";
+import { type Outside, Sessions } from "../../src/provider/session";
 
 /** What one process of the provider offers to the host. */
 export interface Providers {
@@ -34,17 +34,21 @@ export interface Surroundings {
   readonly warn: (message: string) => void;
   /** @default none that anybody could send */
   readonly signals?: Signals;
+  /** Where progress goes. @default nowhere */
+  readonly log?: EngineLog;
+  /** @default this machine's network and disk */
+  readonly outside?: Outside;
 }
 
 /** A new process of the provider, as it is once the host has configured it; settings without the namespace. */
 export async function openProviders(
   settings: Readonly<Record<string, string>>,
-  { clock, warn, signals = new Signals() }: Surroundings,
+  { clock, warn, signals = new Signals(), log = new EngineLog(undefined), outside }: Surroundings,
 ): Promise<Providers> {
   const get = (key: string): string | undefined => settings[key.replace("cloudinfra:", "")];
   const surroundings = {
-    sessions: new Sessions({}, clock, warn),
-    log: new EngineLog(undefined),
+    sessions: new Sessions({}, clock, warn, outside),
+    log,
     interruption: new Interruption(signals, clock),
     inCi: true,
   };

@@ -1,0 +1,70 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../../src/operations/clock";
+
+interface Event {
+  readonly at: number;
+  readonly ring: () => void;
+}
+
+/** A clock that moves from one event to the next, and only when nothing is left to be done at this moment. */
+export class CaseClock implements Clock {
+  private time = 0;
+  private readonly events = new Set<Event>();
+
+  now(): number {
+    return this.time;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const stop = (): void => {
+        cancel();
+        reject(signal?.reason);
+      };
+      const cancel = this.alarm(ms, () => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      });
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+  }
+
+  alarm(ms: number, ring: () => void): () => void {
+    const event = { at: this.time + Math.max(0, ms), ring };
+    this.events.add(event);
+    return () => this.events.delete(event);
+  }
+
+  /**
+   * Does some work that waits by this clock.
+   *
+   * @param latest when it has to be over, on this clock
+   * @returns whether it was
+   */
+  async during(work: Promise<unknown>, latest: number): Promise<boolean> {
+    let isOver = false;
+    const over = (): void => {
+      isOver = true;
+    };
+    work.then(over, over);
+    for (;;) {
+      for (let round = 0; round < ROUNDS && !isOver; round++) await setImmediate();
+      if (isOver) return true;
+      if (!this.step(latest)) return false;
+    }
+  }
+
+  private step(latest: number): boolean {
+    let next: Event | undefined;
+    for (const event of this.events) if (next === undefined || event.at < next.at) next = event;
+    if (next === undefined || next.at > latest) return false;
+    this.time = Math.max(this.time, next.at);
+    this.events.delete(next);
+    next.ring();
+    return true;
+  }
+}
+
+/** Everything is served in this process: all that can go on without time passing does within so many rounds of the event loop. */
+const ROUNDS = 2;

@@ -1,0 +1,163 @@
+import fc from "fast-check";
+import type { Behaviour } from "../../../src/emulator";
+import type { Properties } from "../../../src/provider/host";
+import { type Damage, damage } from "./damage";
+import { nastyValue, oddText } from "./nasty";
+import { type Planned, spoilings } from "./spoiling";
+
+/** What a program says of its resource at one `up`, and how its provider process fares. */
+export interface Up {
+  readonly do: "up";
+  /** Arguments that differ from the usual ones. */
+  readonly args: Properties;
+  /** Further arguments of any form; such that check refuses them are left out again. */
+  readonly odd: Properties;
+  readonly key: string;
+  readonly timeouts: Properties | undefined;
+  readonly interruptedAfterMs: number | undefined;
+}
+
+export type Step =
+  | Up
+  | { readonly do: "refresh" }
+  | { readonly do: "destroy"; readonly refresh: boolean }
+  | { readonly do: "damage"; readonly damage: Damage }
+  /** Somebody else at the service. */
+  | { readonly do: "edit"; readonly field: string; readonly value: string }
+  | { readonly do: "remove" };
+
+/** One generated case: a program, a service with its faults, and what is done one after the other. */
+export interface Case {
+  readonly kind: "instance" | "project";
+  readonly resource: string;
+  /** What has to stay secret; `secrets` names the arguments that hold `secret`. */
+  readonly token: string;
+  readonly secret: string;
+  readonly secrets: readonly string[];
+  readonly behaviour: Partial<Behaviour>;
+  readonly operationTimeout: string;
+  readonly failure: "none" | "nothing left" | "object left";
+  readonly steps: readonly Step[];
+  readonly plan: readonly Planned[];
+}
+
+const alphanumeric = fc.constantFrom(..."abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789");
+const random = (length: number): fc.Arbitrary<string> =>
+  fc.string({ unit: alphanumeric, minLength: length, maxLength: length });
+/** With the characters that spellings change (RFC 6750). */
+const token = fc.tuple(random(14), random(14)).map(([a, b]) => `${a}+/~${b}=`);
+const secret = fc
+  .tuple(random(14), random(14), fc.constantFrom("", '"', "/", " ", "ü", "\\"))
+  .map(([a, b, c]) => a + c + b);
+
+const duration = fc.constantFrom("3s", "30s", "2m", "40m");
+const behaviour: fc.Arbitrary<Partial<Behaviour>> = fc.record({
+  operationMs: fc.constantFrom(0, 300, 5_000, 100_000),
+  progress: fc.constantFrom("linear", "bursts", "stuck", "absent"),
+  resultLink: fc.constantFrom("absolute", "relative", "early", "missing"),
+  location: fc.constantFrom("absolute", "relative", "missing"),
+  getObject: fc.constantFrom(200, 200, 404, 405),
+  deleteObject: fc.constantFrom(204, 202, 405),
+  revision: fc.constantFrom("both", "header", "body", "weak", "none"),
+  putReply: fc.constantFrom(200, 202, 204),
+  projectPost: fc.constantFrom(200, 201, 202),
+  failedStatus: fc.constantFrom("failed", "error", "canceled", "exploded"),
+  failedHasError: fc.boolean(),
+  finishedAt: fc.boolean(),
+  fractionalDates: fc.boolean(),
+  instanceLimit: fc.constantFrom("accepted", "refused"),
+  pageSize: fc.constantFrom(undefined, 1, 2),
+  ipField: fc.constantFrom("ip_address", "public_address", "public_ip"),
+  instanceVisible: fc.constantFrom("at-once", "when-done"),
+  uniqueNames: fc.boolean(),
+});
+
+const label = fc.dictionary(fc.constantFrom("team", "stage", "a/b", "__proto__", "constructor"), oddText, {
+  maxKeys: 3,
+});
+const usual: fc.Arbitrary<Properties> = fc.record(
+  {
+    name: fc.constantFrom("web", "api", "db"),
+    region: fc.constantFrom("eu-1", "us-1"),
+    image: fc.constantFrom("debian-13", "alpine-3"),
+    flavor: fc.constantFrom("m1.small", "m1.huge"),
+    network: fc.constantFrom("default", "backend"),
+    publicIp: fc.constantFrom("auto", "203.0.113.99"),
+    sshKeys: fc.array(
+      fc.constantFrom("ssh-ed25519 AAAAC3Nza ada@example.org", "ssh-rsa AAAAB3Nza", "odd key"),
+      {
+        maxLength: 2,
+      },
+    ),
+    labels: label,
+  },
+  { requiredKeys: [] },
+);
+const odd: fc.Arbitrary<Properties> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  {
+    weight: 2,
+    arbitrary: fc.dictionary(
+      fc.constantFrom(
+        ...["project", "name", "region", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
+        ...[
+          "flavour",
+          "__proto__",
+          "constructor",
+          "__timeouts",
+          "__secrets",
+          "__import",
+          "__autonamed",
+          "__keyAt",
+          "__words",
+        ],
+      ),
+      fc.oneof(nastyValue, fc.constant("04da6b54-80e4-46f7-96ec-b56ff0331ba9")),
+      { minKeys: 1, maxKeys: 3 },
+    ),
+  },
+);
+
+const up: fc.Arbitrary<Up> = fc.record({
+  do: fc.constant("up"),
+  args: usual,
+  odd,
+  key: fc.uuid({ version: 4 }),
+  timeouts: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.dictionary(fc.constantFrom("create", "update", "delete"), duration) },
+  ),
+  interruptedAfterMs: fc.oneof(
+    { weight: 9, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.nat({ max: 4_000 }) },
+  ),
+});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: up },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("refresh") }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("destroy"), refresh: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("damage"), damage }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("edit"),
+      field: fc.constantFrom("name", "flavor", "owner"),
+      value: oddText,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("remove") }) },
+);
+
+export const cases: fc.Arbitrary<Case> = fc.record({
+  kind: fc.constantFrom("instance", "instance", "project"),
+  resource: fc.constantFrom("web", "a::b", "x y", "ü"),
+  // Shrunk to the same letter they would be one.
+  token: fc.noShrink(token),
+  secret: fc.noShrink(secret),
+  secrets: fc.subarray(["name", "network", "sshKeys", "labels", "region"]),
+  behaviour,
+  operationTimeout: duration,
+  failure: fc.constantFrom("none", "none", "none", "nothing left", "object left"),
+  steps: fc.tuple(up, fc.array(step, { maxLength: 4 })).map(([first, more]) => [first, ...more]),
+  plan: spoilings,
+});

@@ -1,0 +1,92 @@
+import { InitialisationError, type Properties, type ReadAnswer } from "../../../src/provider/host";
+import { isPlaceholder, pendingOf } from "../../../src/provider/pending";
+import type { Scene } from "./scene";
+import type { Exchange } from "./served";
+
+/** What calls claim of the service, compared with what it said, and, where it said nothing but the truth, with what it holds. */
+export interface Claims {
+  created(id: string, inputs: Properties): void;
+  /** @param before what the service had when the call began  @param from number of its first exchange */
+  notCreated(error: unknown, before: ReadonlySet<string>, from: number): void;
+  read(id: string, answer: ReadAnswer, from: number): void;
+  updated(id: string, olds: Properties, news: Properties, outs: Properties): void;
+  /** At the end of `destroy`. */
+  destroyed(id: string, from: number): void;
+}
+
+const isGood = ({ status }: Exchange): boolean => status >= 200 && status < 300;
+
+export function claimsOf(scene: Scene): Claims {
+  const { one, served } = scene;
+  const list = `/v1/${one.kind}s`;
+  const isThere = (id: string): boolean => scene.objects().has(id);
+
+  /** A list was seen that does not show it, or shows it as deleted. */
+  function wasSeenAbsent(id: string, from: number): boolean {
+    return served.exchanges
+      .slice(from)
+      .some(
+        (seen) =>
+          isGood(seen) &&
+          seen.method === "GET" &&
+          seen.path === list &&
+          (!seen.text.includes(id) || seen.text.includes("deleted")),
+      );
+  }
+
+  return {
+    created(id, inputs) {
+      if (scene.isTruthful && !isThere(id)) scene.broke(`created ${id}, which is not there`);
+      if (scene.isDamaged || "__import" in inputs || !/^[\w-]+$/.test(id)) return;
+      const names = ({ method, path }: Exchange): boolean =>
+        method === "POST" || path.includes("/operations/");
+      if (!served.exchanges.some((seen) => isGood(seen) && names(seen) && seen.text.includes(id)))
+        scene.broke(`created ${id}, which no answer to its creation named`);
+    },
+    notCreated(error, before, from) {
+      if (error instanceof InitialisationError) {
+        const { operation, key, body, at } = pendingOf(error.properties) ?? {};
+        const isKept =
+          operation !== undefined || (key !== undefined && body !== undefined && at !== undefined);
+        if (error.id === "" || (isPlaceholder(error.id) && !isKept && !scene.isDamaged))
+          scene.broke(`left ${error.id} without the memory of its creation: ${error.message}`);
+        return;
+      }
+      const keys = new Set(served.exchanges.slice(from).flatMap(({ key }) => key ?? []));
+      // A stored failure that comes back asks for another key, and says what it may have left.
+      if (!scene.isTruthful || keys.size > 1) return;
+      // A failure that says nothing of the object it has left.
+      if (one.failure === "object left" && one.behaviour.resultLink === "missing") return;
+      const lost = [...scene.objects()].filter((id) => !before.has(id));
+      if (lost.length > 0)
+        scene.broke(`lost ${lost.join(", ")}: ${String(error instanceof Error && error.message)}`);
+    },
+    read(id, answer, from) {
+      if ("id" in answer) {
+        if (!isPlaceholder(id) && answer.id !== id) scene.broke(`read ${answer.id} for ${id}`);
+        return;
+      }
+      if (scene.isTruthful && !isPlaceholder(id) && isThere(id))
+        scene.broke(`read ${id} as gone, which is there`);
+      if (!isPlaceholder(id) && !wasSeenAbsent(id, from))
+        scene.broke(`read ${id} as gone, which nothing showed`);
+    },
+    updated(id, olds, news, outs) {
+      const object = scene.service.state.instances.byId.get(id);
+      if (!scene.isTruthful || one.kind === "project") return;
+      if (object === undefined) return scene.broke(`updated ${id}, which is not there`);
+      for (const name of ["name", "flavor", "network"]) {
+        if (outs[name] !== news[name])
+          scene.broke(`updated ${id}, but its ${name} is another in the outputs`);
+        const isChanged = olds[name] !== news[name];
+        if (isChanged && object.fields[name] !== news[name])
+          scene.broke(`updated ${id}, but its ${name} is another at the service`);
+      }
+    },
+    destroyed(id, from) {
+      if (isPlaceholder(id)) return;
+      if (scene.isTruthful && isThere(id)) scene.broke(`deleted ${id}, which is there`);
+      if (!wasSeenAbsent(id, from)) scene.broke(`deleted ${id}, and saw it gone nowhere`);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { isDeepStrictEqual } from "node:util";
+import { isCloudInfraError } from "../../../src/diagnostics/error";
+import { HostError, InitialisationError } from "../../../src/provider/host";
+import type { Scene } from "./scene";
+import { countOne, type Verb } from "./tally";
+
+/** Only errors of ours come out, in words for people, and none at all of check and diff. */
+export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
+  if (!(error instanceof HostError) || verb === "check" || verb === "diff") {
+    scene.broke(`${verb} threw ${error instanceof Error ? error.stack : String(error)}`);
+    return;
+  }
+  const { message, cause } = error;
+  if (!isCloudInfraError(cause)) {
+    scene.broke(`${verb} crashed: ${message}`);
+    return;
+  }
+  countOne(scene.tally.codes, cause.code);
+  scene.heard(`the words of ${verb}`, message);
+  scene.heard(`the printed error of ${verb}`, `${error} ${error.stack}`);
+  if (/\b(undefined|NaN|Infinity)\b|\[object /.test(message)) scene.broke(`${verb} says: ${message}`);
+  if (!(error instanceof InitialisationError)) return;
+  if (!isPlain(error.properties)) scene.broke(`${verb} leaves what the host can't bear`);
+  for (const reason of error.reasons) scene.heard(`the reasons of ${verb}`, reason);
+}
+
+/** Whether the host can pass it on as it is. */
+export function isPlain(value: object): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value);
+}

@@ -1,0 +1,173 @@
+import { EngineLog, type RowLog } from "../../../src/provider/engine-log";
+import { HostError, type HostProvider, type Properties } from "../../../src/provider/host";
+import { EngineRow } from "../../provider/engine-row";
+import { openProviders, Signals } from "../../provider/providers";
+import { overTheWire } from "../host/wire";
+import type { Case, Step, Up } from "./case";
+import { claimsOf } from "./claims";
+import { damaged, damagedText } from "./damage";
+import { ENDPOINT, Scene, secretsOf } from "./scene";
+import { countOne, type Tally } from "./tally";
+import { watched } from "./watched";
+
+/** Leads one case to its end, or to the first promise that is broken. */
+export async function live(one: Case, tally: Tally): Promise<Pick<Scene, "breaches" | "story">> {
+  const scene = new Scene(one, tally);
+  scene.service.state.projects.add(project("prj-000000x"));
+  const row = new Row(scene);
+  for (const step of one.steps) {
+    await row.take(step);
+    if (scene.breaches.length > 0) break;
+  }
+  scene.count();
+  return scene;
+}
+
+function project(id: string) {
+  return { id, createdAt: 0, fields: { name: "others", region: "eu-1" } };
+}
+
+/** Longer than any call may take. */
+const TOO_LONG_MS = 10 * 3_600_000;
+
+/** The case's resource in the stack's state. Each step is a command, with a process of its own. */
+class Row extends EngineRow {
+  constructor(private readonly scene: Scene) {
+    super();
+  }
+
+  async take(step: Step): Promise<void> {
+    const { state } = this.scene.service;
+    switch (step.do) {
+      case "up":
+        return this.command((provider) => this.up(provider, step), step.interruptedAfterMs);
+      case "refresh":
+        return this.saved === undefined ? undefined : this.command((provider) => this.read(provider));
+      case "destroy":
+        return this.command((provider) => this.destroy(provider, step.refresh));
+      case "damage": {
+        this.scene.isDamaged = true;
+        if ("properties" in step.damage && "__secrets" in step.damage.properties)
+          this.scene.secretIsTold = true;
+        countOne(this.scene.tally.damages, step.damage.of);
+        if (step.damage.of === "journal") {
+          const { files } = this.scene.disk;
+          for (const [file, text] of files) files.set(file, damagedText(text, step.damage));
+        } else if (this.saved !== undefined) this.saved = damaged(this.saved, step.damage);
+        return;
+      }
+      case "edit":
+        for (const instance of state.instances.byId.values()) {
+          instance.fields[step.field] = step.value;
+          state.changed(instance, state.now());
+        }
+        return;
+      case "remove":
+        for (const id of [...state.instances.byId.keys()]) state.instances.remove(id);
+    }
+  }
+
+  private async up(provider: HostProvider, step: Up): Promise<void> {
+    const { odd } = step;
+    if ("__secrets" in odd) this.scene.secretIsTold = true;
+    const olds = this.saved?.inputs ?? {};
+    const { failures } = await provider.check(olds, { ...this.news(step), ...odd });
+    const isOdd = Object.values(odd).some((value) => JSON.stringify(value)?.includes("04da6b54"));
+    const news = failures.length > 0 || isOdd ? this.news(step) : { ...this.news(step), ...odd };
+    if (isOdd && this.saved !== undefined) {
+      const { inputs } = await provider.check(olds, { ...this.news(step), ...odd });
+      await provider.diff(this.saved.id, this.saved.state, inputs);
+    }
+    await this.brought(provider, news, {});
+    await this.swept(provider);
+  }
+
+  private async destroy(provider: HostProvider, refresh: boolean): Promise<void> {
+    const from = this.scene.served.exchanges.length;
+    const id = this.isDeleted ? undefined : this.saved?.id;
+    await this.deleted(provider, refresh);
+    if (id !== undefined) claimsOf(this.scene).destroyed(id, from);
+  }
+
+  /** The inputs as the program registers them. */
+  private news({ args, key, timeouts }: Up): Properties {
+    const { kind, resource, secret } = this.scene.one;
+    const secrets = secretsOf(this.scene.one);
+    const type = kind === "project" ? "Project" : "Instance";
+    const usual: Properties =
+      kind === "project"
+        ? { region: "eu-1" }
+        : { project: "prj-000000x", image: "debian-13", flavor: "m1.small", network: "default" };
+    const known =
+      kind === "project"
+        ? ["name", "region"]
+        : [...Object.keys(usual), "name", "publicIp", "sshKeys", "labels"];
+    const given = Object.entries({ ...args, ...secretArguments(secrets, secret) }).filter(([name]) =>
+      known.includes(name),
+    );
+    return {
+      ...usual,
+      ...Object.fromEntries(given),
+      __provider: `exports.handler=()=>require("pulumi-cloudinfra/provider").${kind}`,
+      __urn: `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${resource}`,
+      __key: key,
+      __keyAt: Date.now(),
+      __secrets: secrets,
+      ...(timeouts && { __timeouts: timeouts }),
+    };
+  }
+
+  private async command(
+    work: (provider: HostProvider) => Promise<void>,
+    interruptedAfterMs?: number,
+  ): Promise<void> {
+    const { clock, one, disk, served } = this.scene;
+    const signals = new Signals();
+    const heard = (where: string) => (message: string) => this.scene.heard(where, message);
+    const providers = await openProviders(
+      {
+        endpoint: ENDPOINT,
+        token: one.token,
+        operationTimeout: one.operationTimeout,
+        journalDir: "/journal",
+      },
+      {
+        clock,
+        signals,
+        warn: heard("a warning"),
+        log: new HeardLog(heard("a row")),
+        outside: { dispatcher: served, disk: disk.asDisk(), random: () => 0.5 },
+      },
+    );
+    const provider = one.kind === "project" ? providers.projects : providers.instances;
+    if (interruptedAfterMs !== undefined)
+      clock.alarm(interruptedAfterMs, () => signals.emit("SIGTERM", "SIGTERM"));
+    const done = work(overTheWire(watched(provider, this.scene))).catch((error: unknown) => {
+      const isExpected =
+        error instanceof HostError || (error instanceof Error && error.constructor === Error);
+      if (!isExpected)
+        this.scene.broke(`the campaign itself: ${error instanceof Error ? error.stack : String(error)}`);
+    });
+    if (!(await clock.during(done, clock.now() + TOO_LONG_MS)))
+      this.scene.broke("it hangs: nothing is left to happen");
+  }
+}
+
+function secretArguments(names: readonly string[], secret: string): Properties {
+  const values: Properties = { sshKeys: [secret], labels: { owner: secret } };
+  return Object.fromEntries(names.map((name) => [name, values[name] ?? secret]));
+}
+
+class HeardLog extends EngineLog {
+  constructor(private readonly heard: (message: string) => void) {
+    super(undefined);
+  }
+
+  override row(): RowLog {
+    return { write: async (message) => this.heard(message) };
+  }
+
+  override async warn(message: string): Promise<void> {
+    this.heard(message);
+  }
+}

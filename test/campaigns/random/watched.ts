@@ -1,0 +1,113 @@
+import { parseDuration } from "../../../src/provider/durations";
+import { type HostProvider, InitialisationError, type Properties } from "../../../src/provider/host";
+import { hiddenOf } from "../../../src/provider/state";
+import { claimsOf } from "./claims";
+import { isPlain, judgeFailure } from "./failures";
+import type { Scene } from "./scene";
+import type { Exchange } from "./served";
+import type { Verb } from "./tally";
+
+/** By how much a call may outlast what it was given: the moment in which reads wait for company, and an answer on its way. */
+const SLACK_MS = 100;
+const HOUR_MS = 3_600_000;
+
+/** The provider of a case, each call held to what is promised of all calls. */
+export function watched(provider: HostProvider, scene: Scene): HostProvider {
+  const claims = claimsOf(scene);
+
+  async function call<T>(
+    verb: Verb,
+    properties: Properties,
+    work: () => Promise<T>,
+    judge: (answer: T) => void,
+    judgeLoss: (error: unknown) => void = () => {},
+  ): Promise<T> {
+    const began = scene.clock.now();
+    const from = scene.served.exchanges.length;
+    let how: "succeeded" | "refused" | "kept" = "succeeded";
+    try {
+      const answer = await work();
+      if (verb !== "diff" && typeof answer === "object" && answer !== null && !isPlain(answer))
+        scene.broke(`${verb} answers what the host can't bear`);
+      judge(answer);
+      return answer;
+    } catch (error) {
+      how = error instanceof InitialisationError ? "kept" : "refused";
+      judgeFailure(scene, verb, error);
+      judgeLoss(error);
+      throw error;
+    } finally {
+      const ms = scene.clock.now() - began;
+      const requests = scene.served.exchanges.slice(from).map(shown);
+      scene.story.push(`${verb} ${how} after ${Math.round(ms)} ms`, ...requests);
+      scene.tally.ended(verb, how, ms);
+      const allowed = allowedMs(verb, properties, scene.one.operationTimeout) + SLACK_MS;
+      if (ms > allowed) scene.broke(`${verb} took ${ms} ms of ${allowed}`);
+    }
+  }
+
+  return {
+    configure: (request) => provider.configure(request),
+    check: (olds, news) =>
+      call(
+        "check",
+        news,
+        () => provider.check(olds, news),
+        ({ failures }) => {
+          for (const { property, reason } of failures)
+            scene.heard("a failure of check", `${property}${reason}`);
+        },
+      ),
+    diff: (id, olds, news) =>
+      call(
+        "diff",
+        news,
+        () => provider.diff(id, olds, news),
+        () => {},
+      ),
+    create: (inputs) => {
+      const before = scene.objects();
+      const from = scene.served.exchanges.length;
+      return call(
+        "create",
+        inputs,
+        () => provider.create(inputs),
+        ({ id }) => claims.created(id, inputs),
+        (error) => claims.notCreated(error, before, from),
+      );
+    },
+    read: (id, props) => {
+      const from = scene.served.exchanges.length;
+      return call(
+        "read",
+        props,
+        () => provider.read(id, props),
+        (answer) => claims.read(id, answer, from),
+      );
+    },
+    update: (id, olds, news) =>
+      call(
+        "update",
+        news,
+        () => provider.update(id, olds, news),
+        ({ outs }) => claims.updated(id, olds, news, outs),
+      ),
+    delete: (id, props) =>
+      call(
+        "delete",
+        props,
+        () => provider.delete(id, props),
+        () => {},
+      ),
+  };
+}
+
+function allowedMs(verb: Verb, properties: Properties, operationTimeout: string): number {
+  if (verb === "check" || verb === "diff") return 0;
+  const own = verb === "read" ? undefined : hiddenOf(properties).__timeouts?.[verb];
+  return (own === undefined ? undefined : parseDuration(own)) ?? parseDuration(operationTimeout) ?? HOUR_MS;
+}
+
+function shown({ method, path, status, spoiling, text }: Exchange): string {
+  return `  ${method} ${path} ${status}${spoiling === undefined ? "" : ` (${spoiling})`} ${text.slice(0, 300)}`;
+}
