@@ -47,7 +47,10 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
     return { kind: "json", value: parseJson(shallow(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
-    return { kind: "unreadable", what, excerpt: excerpt(clean(trimmed)) };
+    const start = excerpt(clean(trimmed));
+    // JSON that breaks off may do so in the middle of a secret, which is known by its beginning only where it is seen to be cut.
+    const isCut = what === "broken JSON" && start !== "" && !start.endsWith("…");
+    return { kind: "unreadable", what, excerpt: isCut ? `${start}…` : start };
   }
 }
 

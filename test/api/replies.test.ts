@@ -70,7 +70,8 @@ describe("a reply that can't be used", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: expect.stringContaining("no complete JSON"),
+      // Marked as cut, so that the beginning of a secret at its end is known for one.
+      summary: 'the reply is no complete JSON (200): {"items":[{"id":"pr…',
     });
   });
 
