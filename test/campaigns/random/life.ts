@@ -34,6 +34,7 @@ const TOO_LONG_MS = 10 * 3_600_000;
 class Row extends EngineRow {
   constructor(private readonly scene: Scene) {
     super();
+    scene.saved = () => (this.saved === undefined ? this.replaced : [this.saved, ...this.replaced]);
   }
 
   async take(step: Step): Promise<void> {

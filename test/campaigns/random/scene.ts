@@ -1,4 +1,6 @@
+import { pendingOf } from "../../../src/provider/pending";
 import { Canary } from "../../harness/canary";
+import type { Saved } from "../../provider/service";
 import type { Case } from "./case";
 import { CaseClock } from "./case-clock";
 import { MemoryDisk } from "./memory-disk";
@@ -17,6 +19,8 @@ export class Scene {
   readonly service: PlainService;
   readonly served: Served;
   readonly breaches: string[] = [];
+  /** All that the stack's state has of the resource. */
+  saved: () => readonly Saved[] = () => [];
   /** Calls and their requests, in the order in which they were made. */
   readonly story: string[] = [];
   /** Something of the memory of earlier runs is not as they left it. */
@@ -41,6 +45,13 @@ export class Scene {
 
   broke(promise: string): void {
     this.breaches.push(promise);
+  }
+
+  /** Whether the next run knows of the creation with this key. */
+  remembers(key: string): boolean {
+    const { saved, disk } = this;
+    const isInState = saved().some(({ state }) => pendingOf(state)?.key === key);
+    return isInState || [...disk.files.values()].some((text) => text.includes(key));
   }
 
   /** Something that people read. */
