@@ -73,7 +73,10 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const { object, unmade } = outcome;
   const { __words: remembered = {}, revision } = hiddenOf(olds);
   const made = change.fields.filter((field) => !unmade.includes(field));
-  const values = { ...valuesOf(call, news), ...only(unmade, olds) };
+  const values = {
+    ...valuesOf(call, news),
+    ...Object.fromEntries(unmade.map(({ name }) => [name, olds[name]])),
+  };
   const words = {
     ...only(
       call.kind.fields.filter((field) => !made.includes(field)),

@@ -43,3 +43,18 @@ test("an update without a change of its own takes over nobody else's, nor the ri
   await failureOf(service.instances.update(saved.id, outs, changed(saved, { flavor: "m1.large" })));
   expect(service.emulator.instances.get(saved.id)?.fields.network).toBe("backend");
 });
+
+test("an argument that is set for the first time and not made is not in the state: the next update sends it again", async () => {
+  const service = await startService({ behaviour: { extraFields: { public_ip: null } } });
+  const saved = await madeInstance(service);
+  service.emulator.ignoreUpdatesOf("public_ip");
+  let { state } = saved;
+  for (const _ of ["first", "again"]) {
+    const error = await failureOf(
+      service.instances.update(saved.id, state, changed(saved, { publicIp: "auto" })),
+    );
+    expect(error.message).toContain("did not change publicIp");
+    state = { ...Object(Object(error).properties) };
+    expect("publicIp" in state).toBe(false);
+  }
+});
