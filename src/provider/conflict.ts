@@ -88,15 +88,16 @@ export type Verdict = "made" | "again" | { readonly conflict: readonly Side[] };
 
 /**
  * @param unsure the sides before a request that may have been carried out, where there was one
- * @param countsNew whether what the program sets for the first time counts, too: nobody knows what it was before
+ * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
  */
 export function judge(
   sides: readonly Side[],
-  { unsure, countsNew }: { unsure?: readonly Side[] | undefined; countsNew: boolean },
+  { unsure, countsNew }: { unsure?: readonly Side[] | undefined; countsNew: (field: Field) => boolean },
 ): Verdict {
   const isOwn = unsure !== undefined && isOwnWork(unsure, sides);
   const conflict = sides.filter(
-    (side) => isMoved(side) && !(isOwn && isToChange(side)) && (countsNew || side.inState !== undefined),
+    (side) =>
+      isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
   return isOwn || sides.filter(isToChange).every(isThere) ? "made" : "again";

@@ -6,7 +6,8 @@ import { instanceFields, labelsOf } from "./fields";
 import type { Properties } from "./host";
 import { projectKind } from "./kind";
 import { plain } from "./plain";
-import { hiddenOutputs } from "./state";
+import { hiddenOf, hiddenOutputs } from "./state";
+import { unmanagedIn } from "./unmanaged";
 import { wordsAfter } from "./words";
 
 /** What a resource's outputs are made of. */
@@ -31,6 +32,12 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     ...hiddenOutputs(known.hidden),
     __endpoint: call.session.client.endpoint,
     __words: Object.keys(known.words).length > 0 ? known.words : undefined,
+    __unmanaged: unmanagedIn(
+      call.kind.fields,
+      known.values,
+      object.fields,
+      hiddenOf(known.before).__unmanaged,
+    ),
   });
 }
 

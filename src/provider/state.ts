@@ -26,6 +26,8 @@ const hiddenProperties = v.object({
   __words: record,
   /** Only among outputs: what the program says now, where that is not what the inputs keep. */
   __now: v.fallback(v.optional(v.object({ __urn: text, __timeouts: timeouts, __secrets: names })), undefined),
+  /** Digests of what the object had in fields that the program does not set, when it was last seen. */
+  __unmanaged: record,
   revision: text,
 });
 

@@ -10,6 +10,7 @@ import type { Properties } from "./host";
 import { LAG_PAUSES_MS, present } from "./present";
 import { secretsOf } from "./secrets";
 import { hiddenOf } from "./state";
+import { unmanagedIn } from "./unmanaged";
 
 /** An update of one object: what the state has, what the program asks for, and the fields in which they differ. */
 export interface Change {
@@ -43,8 +44,7 @@ export async function write(call: Call, change: Change, current: ApiObject): Pro
   let before = current;
   let revision = hiddenOf(change.olds).revision;
   if (revision === undefined) {
-    if (verdict(call, change, before, { countsNew: false }) === "made")
-      return { kind: "there", object: before };
+    if (verdict(call, change, before, {}) === "made") return { kind: "there", object: before };
     revision = revisionOf(call, before);
   }
   let unsure: readonly Side[] | undefined;
@@ -53,7 +53,7 @@ export async function write(call: Call, change: Change, current: ApiObject): Pro
     if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before, revision };
     if (answer.sent) unsure = sides(call, change, before);
     before = await lookAfterwards(call, change, revision);
-    if (verdict(call, change, before, { countsNew: true, unsure, refusal: answer }) === "made")
+    if (verdict(call, change, before, { unsure, refusal: answer }) === "made")
       return { kind: "there", object: before };
     if (tries === MOST_TRIES || before.revision === revision) throw restless(call, before, answer, tries);
     revision = revisionOf(call, before, answer);
@@ -95,7 +95,6 @@ function sides({ kind }: Call, { olds, news }: Change, { fields }: ApiObject): S
 }
 
 interface Circumstances {
-  readonly countsNew: boolean;
   readonly unsure?: readonly Side[] | undefined;
   readonly refusal?: CloudInfraError;
 }
@@ -108,7 +107,10 @@ function verdict(
   { refusal, ...circumstances }: Circumstances,
 ): "made" | "again" {
   const all = sides(call, change, object);
-  const judged = judge(all, circumstances);
+  const { __unmanaged: seen = {} } = hiddenOf(change.olds);
+  const now = unmanagedIn(call.kind.fields, change.olds, object.fields) ?? {};
+  const countsNew = ({ name }: Field): boolean => now[name] !== seen[name];
+  const judged = judge(all, { ...circumstances, countsNew });
   if (typeof judged === "string") return judged;
   const secrets = secretsOf(change.olds, change.news);
   const names = namesOf(judged.conflict, secrets);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { rowsOf, startRaced } from "./raced-service";
+import { rowsOf } from "./conflict-rows";
+import { startRaced } from "./raced-service";
 import { failureOf, madeInstance } from "./service";
 
 const ARGS = { labels: { team: "web" } };

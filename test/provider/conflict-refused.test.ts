@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../src/provider/host";
-import { rowsOf, startRaced } from "./raced-service";
+import { rowsOf } from "./conflict-rows";
+import { startRaced } from "./raced-service";
 import { SSH_KEY } from "./samples";
 import { failureOf, madeInstance } from "./service";
 

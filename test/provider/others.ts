@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { LoggedRequest } from "../../src/emulator";
 import type { Properties } from "../../src/provider/host";
-import { rowsOf } from "./raced-service";
+import { rowsOf } from "./conflict-rows";
 import type { Saved, Service } from "./service";
 
 /** What the state has, and what the program may ask for next. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../src/provider/host";
-import { rowsOf, startRaced } from "./raced-service";
+import { rowsOf } from "./conflict-rows";
+import { startRaced } from "./raced-service";
 import { failureOf, madeInstance } from "./service";
 
 /** What the table shows of a value. */
