@@ -32,7 +32,12 @@ export interface Others {
 export function addOthers(emulator: Emulator): Others {
   const project = emulator.addProject({ name: "somebody-else" });
   const instance = emulator.addInstance({ project: project.id, name: "web0" });
-  const ids = new Set([project.id, instance.id]);
+  return othersOf(emulator, [project.id, instance.id]);
+}
+
+/** These objects are somebody else's from now on, as they are. */
+export function othersOf(emulator: Emulator, all: Iterable<string>): Others {
+  const ids = new Set(all);
   return { ids, asTheyWere: describe(emulator, ids) };
 }
 

@@ -13,7 +13,7 @@ export interface DeclaredInstance {
   readonly name?: string;
   readonly image: string;
   readonly flavor: string;
-  readonly publicIp?: "auto";
+  readonly publicIp?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** Secrets of the program. */
   readonly sshKeys?: readonly string[];

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type Behaviour, type Emulator, startEmulator } from "../../src/emulator";
+import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
 import type { ConfigValue, Engine, Stack } from "./engine";
 import { Leaks } from "./leaks";
 import { type ProgramFolder, programFolder } from "./program";
@@ -11,6 +11,8 @@ export interface ScenarioOptions {
   /** The program, without the names of `PRELUDE`. */
   program: string;
   behaviour?: Partial<Behaviour>;
+  /** Told of each request when the service has answered it: the place for what others do in the meantime. */
+  onRequest?: (request: LoggedRequest) => void;
   /** Added to `cloudinfra:endpoint` and `cloudinfra:token` of the emulator; undefined takes one of them out. */
   config?: Readonly<Record<string, ConfigValue | undefined>>;
   env?: Readonly<Record<string, string>>;
@@ -56,7 +58,10 @@ export async function withStack(
     const emulator = await startEmulator({
       token: leaks.token,
       behaviour: { operationMs: 100, ...options.behaviour },
-      onRequest: lookAtDisk, // while a creation goes on, the journal knows of it
+      onRequest: (request) => {
+        lookAtDisk(); // while a creation goes on, the journal knows of it
+        options.onRequest?.(request);
+      },
     });
     try {
       const { stack, look } = await openStack(engine, folder, { emulator, leaks, temporary }, options);

@@ -1,0 +1,50 @@
+import type { Emulator } from "../../../src/emulator";
+import type { Properties } from "../../../src/provider/host";
+import type { Saved } from "../../provider/service";
+import type { EngineResource } from "../host/resource";
+import type { Ledger } from "./ledger";
+import { atService, inProperties, same, targetsOf } from "./targets";
+
+/** What somebody did to a resource, and a refresh does not show. */
+export function notShown(
+  before: Saved,
+  after: Saved | undefined,
+  { instances, projects }: Emulator,
+  ledger: Ledger,
+): string[] {
+  const isThere = instances.has(before.id) || projects.has(before.id);
+  if (after === undefined) return isThere ? [`a refresh has dropped ${before.id}, which is there`] : [];
+  if (!isThere) return [`a refresh has kept ${after.id}, which is gone`];
+  return ledger.entriesOf(before.id).flatMap(({ target, value }) => {
+    if (inProperties(target, before.inputs) === undefined) return [];
+    const shown = [after.inputs, after.state].map((properties) => inProperties(target, properties));
+    return shown.every((one) => same(one, value))
+      ? []
+      : [
+          `a refresh shows ${target} as ${JSON.stringify(shown)}, and somebody made it ${JSON.stringify(value)}`,
+        ];
+  });
+}
+
+/** What is not as the program asks for, after an `up` that succeeded. */
+export function notConverged(
+  args: Properties,
+  { saved, isSettled }: EngineResource,
+  { instances, projects }: Emulator,
+  isOurs: (id: string) => boolean,
+): string[] {
+  const objects = new Map([...projects, ...instances].map(([id, { fields }]) => [id, fields]));
+  if (saved === undefined || !isSettled) return ["the state has no settled resource"];
+  const fields = objects.get(saved.id);
+  if (fields === undefined) return [`${saved.id} is in the state, and not at the service`];
+  const strays = [...objects.keys()].filter((id) => isOurs(id) && id !== saved.id);
+  return [
+    ...strays.map((id) => `${id} is at the service, and in no state`),
+    ...targetsOf(args).flatMap((target) => {
+      const wanted = inProperties(target, args);
+      const isSame =
+        same(atService(target, fields), wanted) && same(inProperties(target, saved.state), wanted);
+      return isSame ? [] : [`${target} is not ${JSON.stringify(wanted)} at the service and in the state`];
+    }),
+  ];
+}

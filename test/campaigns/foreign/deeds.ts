@@ -1,0 +1,62 @@
+import type { Random } from "../random";
+import type { Target } from "./targets";
+
+/** What somebody does to an object of ours. */
+export type Deed =
+  | {
+      readonly kind: "set";
+      readonly target: Target;
+      /** A value of their own; by chance what the program asks for; what the state has; none. */
+      readonly to: "theirs" | "wanted" | "known" | "none";
+    }
+  /** Only the revision moves; deleted; deleted and made again, with another id; being deleted for a while. */
+  | { readonly kind: "touch" | "delete" | "re-create" | "begin to delete" };
+
+/** When: before the command, or right after so many of its requests (of that method) were answered. */
+export type Moment = "before" | { readonly method?: string; readonly nth: number };
+
+export interface Planned {
+  readonly deed: Deed;
+  readonly moment: Moment;
+}
+
+const OF_PROGRAMS = {
+  project: ["name", "region"],
+  instance: ["name", "flavor", "network", "publicIp", "sshKeys", "labels.team", "labels.tier"],
+} as const;
+const OF_OTHERS = {
+  project: ["description"],
+  instance: ["labels.owner", "labels.also", "backup"],
+} as const;
+
+/** One deed to six. */
+export function plan(random: Random, kind: "project" | "instance"): Planned[] {
+  const count = random.pick([1, 1, 1, 2, 2, 3, 6]);
+  return Array.from({ length: count }, () => ({
+    deed: randomDeed(random, kind),
+    moment: randomMoment(random),
+  }));
+}
+
+function randomDeed(random: Random, kind: "project" | "instance"): Deed {
+  const lot = random.fraction();
+  if (lot < 0.08) return { kind: "delete" };
+  if (lot < 0.15) return { kind: "re-create" };
+  if (kind === "instance") {
+    if (lot < 0.18) return { kind: "begin to delete" };
+    if (lot < 0.22) return { kind: "touch" };
+    if (lot < 0.26) return { kind: "set", target: "status", to: "theirs" };
+    if (lot < 0.29) return { kind: "set", target: "image", to: "theirs" };
+  }
+  if (lot < 0.45) return { kind: "set", target: random.pick(OF_OTHERS[kind]), to: "theirs" };
+  const to = random.pick(["theirs", "theirs", "theirs", "theirs", "wanted", "known", "none"] as const);
+  return { kind: "set", target: random.pick(OF_PROGRAMS[kind]), to };
+}
+
+function randomMoment(random: Random): Moment {
+  const lot = random.fraction();
+  if (lot < 0.3) return "before";
+  if (lot < 0.45) return { method: "PUT", nth: random.pick([1, 1, 2]) };
+  if (lot < 0.65) return { method: "GET", nth: random.integer(1, 3) };
+  return { nth: random.integer(1, 6) };
+}

@@ -1,0 +1,263 @@
+import type { LoggedRequest } from "../../../src/emulator";
+import type { HostProvider } from "../../../src/provider/host";
+import { EngineResource, type Machine } from "../host/resource";
+import type { Random } from "../random";
+import { notConverged, notShown } from "./converged";
+import { plan } from "./deeds";
+import { type Kind, Program } from "./program";
+import { type Circumstances, judged, type Refusal, undone } from "./refusal";
+import type { Setting } from "./setting";
+import { type Done, Somebody, type Subject } from "./somebody";
+import type { Fields } from "./targets";
+
+const COMMANDS = ["up, changed", "up", "up --refresh", "refresh", "replace", "delete"] as const;
+export type Command = (typeof COMMANDS)[number];
+
+/** One command of ours, with somebody else at work before, during and after it. */
+export interface Race {
+  readonly kind: Kind;
+  readonly command: Command;
+  readonly done: readonly Done[];
+  /** How it ended. */
+  readonly outcome: "through" | Refusal | "name taken" | "broken";
+  readonly requests: number;
+}
+
+/** One resource in a stack of its own, raced again and again, and brought to what the program wants in between. */
+export class Life {
+  readonly races: Race[] = [];
+  readonly breaches: string[] = [];
+  private readonly kind: Kind;
+  private readonly program: Program;
+  private readonly resource: EngineResource;
+  private readonly somebody: Somebody;
+  private readonly story: string[] = [];
+  /** What the provider was called for last, and about what. */
+  private call: { method: string; olds: Fields; news: Fields } = { method: "", olds: {}, news: {} };
+  private isRefreshing = false;
+  private looks: (Fields | undefined)[] = [];
+
+  constructor(
+    private readonly setting: Setting,
+    private readonly random: Random,
+  ) {
+    this.kind = random.chance(0.15) ? "project" : "instance";
+    this.program = new Program(this.kind, random, setting.home);
+    this.resource = new EngineResource(this.program.urn);
+    this.somebody = new Somebody(setting.emulator, setting.ledger, () => this.subject());
+  }
+
+  /** Races the resource so often; the first promise that is broken is the end. */
+  async lead(races: number): Promise<void> {
+    const { emulator, leaks } = this.setting;
+    const { revision } = emulator.behaviour;
+    // A state that knows of no revision, at a service that tells one by now.
+    if (this.random.chance(0.15)) emulator.behaviour.revision = "none";
+    await this.converge();
+    emulator.behaviour.revision = revision;
+    while (this.races.length < races && this.breaches.length === 0) {
+      await this.race();
+      if (this.races.length === races || this.random.chance(0.6)) await this.converge();
+    }
+    leaks.said("the warnings", this.setting.warnings);
+    for (const leak of leaks.leaks()) this.broken(leak);
+  }
+
+  /** All that is known of it, for whoever looks for what went wrong. */
+  tale(): string {
+    const { behaviour } = this.setting.emulator;
+    return [JSON.stringify(behaviour), ...this.story].join("\n");
+  }
+
+  private async race(): Promise<void> {
+    const { emulator } = this.setting;
+    const command = this.random.pick([...COMMANDS, ...Array<Command>(4).fill("up, changed")]);
+    if (command === "up, changed") this.program.changeInPlace();
+    if (command === "replace") this.program.changeForReplacement();
+    // Nothing tells how an operation of an empty answer is called, where no header does.
+    const empty = emulator.behaviour.location === "missing" ? "truncate" : "empty";
+    const fault = this.random.pick([
+      undefined,
+      undefined,
+      undefined,
+      "lost-reply",
+      "reset",
+      "truncate",
+      empty,
+    ] as const);
+    const method = command === "delete" ? "DELETE" : "PUT";
+    const spoiled = fault && emulator.fail({ method, kind: fault });
+    const { begun } = this;
+    this.tell(
+      `\n${command}${fault ? `, ${method} spoiled by ${fault}` : ""}: ${JSON.stringify(this.program.args)}`,
+    );
+    this.somebody.begin(plan(this.random, this.kind));
+    this.setting.listener = (request) => this.answered(request);
+    const words = await this.attempt(command, false);
+    this.setting.listener = () => {};
+    spoiled?.off();
+    const outcome = words === undefined ? "through" : this.outcomeOf(words);
+    const requests = this.begun - begun;
+    this.somebody.end();
+    const { done } = this.somebody;
+    this.tell(`→ ${outcome}; somebody: ${JSON.stringify(done)}`);
+    this.look(command);
+    this.races.push({ kind: this.kind, command, done, outcome, requests });
+  }
+
+  /** Without anybody else: a refresh shows what they did, an `up` puts it right, and then nothing is left to do. */
+  private async converge(): Promise<void> {
+    if (this.breaches.length > 0) return;
+    const { emulator, ledger } = this.setting;
+    this.tell("\nrefresh and up");
+    emulator.finishOperations();
+    this.somebody.catchUp();
+    const before = this.resource.saved;
+    const looked = this.begun;
+    this.mustSucceed("refresh", await this.attempt("refresh"));
+    // What was deleted for a replacement that has failed is not asked for any more.
+    if (before && this.begun > looked)
+      for (const wrong of notShown(before, this.resource.saved, emulator, ledger)) this.broken(wrong);
+    let words = await this.attempt("up");
+    if (words !== undefined && this.outcomeOf(words) === "name taken") {
+      this.somebody.giveWay();
+      words = await this.attempt("up");
+    }
+    this.mustSucceed("an up after a refresh", words);
+    emulator.finishOperations();
+    this.look("an up after a refresh");
+    if (this.breaches.length > 0) return;
+    const isOurs = (id: string): boolean => !ledger.isForeign(id);
+    for (const wrong of notConverged(this.program.args, this.resource, emulator, isOurs)) this.broken(wrong);
+    const { begun } = this;
+    for (const command of ["refresh", "up"] as const) this.mustSucceed(command, await this.attempt(command));
+    const written = emulator.requests.slice(begun).filter(({ method }) => method !== "GET");
+    if (written.length > 0) this.broken(`one more refresh and up were not idle: ${JSON.stringify(written)}`);
+  }
+
+  private mustSucceed(command: string, words: string | undefined): void {
+    if (words !== undefined) this.broken(`${command} failed, though nobody else is at work`);
+  }
+
+  /** @returns what a person was told, where it failed */
+  private async attempt(command: Command, calmly = true): Promise<string | undefined> {
+    for (const secret of this.program.secretTexts()) this.setting.leaks.secret(secret);
+    const { begun, kind, program, resource, setting } = this;
+    const machine = await setting.process(kind);
+    const watched: Machine = { ...machine, provider: this.watched(machine.provider) };
+    const refreshes = command === "refresh" || command === "up --refresh";
+    this.looks = [];
+    try {
+      if (refreshes) await this.refresh(watched);
+      const read = setting.emulator.requests.slice(begun);
+      if (refreshes && read.some(({ method }) => method !== "GET")) this.broken("a refresh has written");
+      if (command === "delete") await resource.up(watched, undefined);
+      else if (command !== "refresh") await resource.up(watched, program.news(calmly));
+      return undefined;
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      this.tell(words);
+      setting.leaks.said("an error", error instanceof Error ? `${words}\n${error.stack}` : words);
+      return words;
+    } finally {
+      for (const { id } of resource.entries) {
+        if (setting.ledger.isForeign(id)) this.broken(`${id}, which is somebody else's, was taken`);
+        setting.ledger.addOurs(id);
+      }
+      for (const { method, path, status, fault = "", headers, body } of setting.emulator.requests.slice(
+        begun,
+      ))
+        this.tell(`  ${method} ${path} → ${status} ${fault} ${headers["if-match"] ?? ""} ${body}`);
+    }
+  }
+
+  /** Now and then in company: then a list shows the resource. */
+  private async refresh(machine: Machine): Promise<void> {
+    const { saved } = this.resource;
+    this.isRefreshing = true;
+    if (saved) this.setting.ledger.seen(saved.id);
+    const company =
+      saved && this.resource.isSettled && this.random.chance(0.3)
+        ? machine.provider.read(saved.id, structuredClone(saved.state)).catch(() => undefined)
+        : undefined;
+    await this.resource.refresh(machine);
+    await company;
+    this.isRefreshing = false;
+  }
+
+  private watched(provider: HostProvider): HostProvider {
+    const { ledger } = this.setting;
+    return {
+      ...provider,
+      create: (inputs) => {
+        this.call = { method: "create", olds: {}, news: inputs };
+        return provider.create(inputs);
+      },
+      update: (id, olds, news) => {
+        this.call = { method: "update", olds, news };
+        ledger.means(id, { olds, news });
+        return provider.update(id, olds, news);
+      },
+      delete: (id, props) => {
+        this.call = { method: "delete", olds: props, news: {} };
+        ledger.mayDelete(id);
+        return provider.delete(id, props);
+      },
+    };
+  }
+
+  private answered(request: LoggedRequest): void {
+    const { saved } = this.resource;
+    if (this.isRefreshing && saved) this.setting.ledger.seen(saved.id);
+    if (request.method === "PUT") this.looks = [];
+    if (request.method === "GET" && saved)
+      this.looks.push(structuredClone(this.setting.emulator.instances.get(saved.id)?.fields));
+    const acts = this.somebody.done.length;
+    this.somebody.answered(request);
+    for (const { deed } of this.somebody.done.slice(acts)) this.tell(`  (somebody: ${JSON.stringify(deed)})`);
+  }
+
+  private subject(): Subject | undefined {
+    const { saved } = this.resource;
+    return saved && { id: saved.id, known: saved.state, wanted: this.program.args };
+  }
+
+  private outcomeOf(words: string): Race["outcome"] {
+    const { emulator } = this.setting;
+    if (emulator.behaviour.uniqueNames && this.somebody.twins.length > 0 && /name_taken \(409\)/.test(words))
+      return "name taken";
+    const { method, olds, news } = this.call;
+    const { done } = this.somebody;
+    const { saved } = this.resource;
+    const known: Circumstances = {
+      ...{ olds: { ...olds }, news: { ...news }, secrets: this.program.secrets, looks: this.looks },
+      changes: done.filter(({ when }) => when === "between").length,
+      isBeingDeleted: done.some(({ deed }) => deed.kind === "begin to delete"),
+      undone: saved ? undone(done, saved.state, emulator.instances.get(saved.id)?.fields) : [],
+    };
+    const outcome = method === "update" ? judged(words, known) : { wrong: "nothing explains that" };
+    if (typeof outcome === "string") return outcome;
+    this.broken(`${method} failed: ${outcome.wrong}\n${words}`);
+    return "broken";
+  }
+
+  private get begun(): number {
+    return this.setting.emulator.requests.length;
+  }
+
+  /** What the ledger has found. */
+  private look(after: string): void {
+    const { ledger } = this.setting;
+    ledger.check(after);
+    for (const breach of ledger.breaches.splice(0)) this.broken(breach);
+  }
+
+  private tell(line: string): void {
+    this.story.push(line);
+  }
+
+  private broken(what: string): void {
+    this.tell(`BROKEN: ${what}`);
+    this.breaches.push(what);
+  }
+}

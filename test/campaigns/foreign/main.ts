@@ -1,0 +1,62 @@
+import { parseArgs } from "node:util";
+import { engines } from "../../harness/engines";
+import { racesCampaign } from "./races";
+import { type StackReport, stackRounds } from "./stack-rounds";
+import { deedsTable, racesTable, roundsTable } from "./table";
+
+const USAGE = `usage: npm run campaign:foreign -- [options]
+  --races N    commands of ours that somebody else gets in the way of, by the provider's own interface (1000)
+  --seed N     repeats what is done by whom, and when (a new one)
+  --engine all|none|fake|pulumi
+               where somebody gets in the way of a whole stack besides (all there are)
+  --rounds N   how often there (10)
+  --life SEED  one life of the races only, by its own seed, as a breach names it`;
+
+const { values } = parseArgs({
+  options: {
+    races: { type: "string", default: "1000" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    engine: { type: "string", default: "all" },
+    rounds: { type: "string", default: "10" },
+    life: { type: "string" },
+  },
+});
+
+async function main(): Promise<number> {
+  const [races, seed, rounds] = [Number(values.races), Number(values.seed), Number(values.rounds)];
+  const isKnown = ["all", "none", "fake", "pulumi"].includes(values.engine);
+  if (![races, seed, rounds].every(Number.isSafeInteger) || !isKnown) {
+    console.error(USAGE);
+    return 2;
+  }
+  const again = `--races ${races} --seed ${seed} --engine ${values.engine} --rounds ${rounds}`;
+  console.log(`npm run campaign:foreign -- ${again}\n`);
+  const life = values.life === undefined ? undefined : Number(values.life);
+  const report = await racesCampaign({ races, seed, life });
+  console.log(`${racesTable(report)}\n\n${deedsTable(report.races)}\n`);
+  console.log(`${report.races.length} races in ${report.lives} lives, ${(report.ms / 1000).toFixed(0)} s\n`);
+  const stacks: StackReport[] = [];
+  for (const engine of life === undefined ? await engines() : []) {
+    if (values.engine !== "all" && values.engine !== engine.name) continue;
+    stacks.push(await stackRounds(engine, { seed, rounds, instances: 3, endsIdle: true }));
+  }
+  if (stacks.length > 0) console.log(`${roundsTable(stacks)}\n`);
+  const breaches = [...report.breaches, ...stacks.flatMap((stack) => stack.breaches)];
+  for (const breach of breaches) console.error(`BROKEN: ${breach}`);
+  console.log(
+    breaches.length === 0
+      ? "nothing was overwritten, no promise was broken"
+      : `${breaches.length} promises were broken`,
+  );
+  return breaches.length === 0 ? 0 : 1;
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    console.error(error);
+    process.exitCode = 2;
+  },
+);

@@ -1,0 +1,95 @@
+import type { Properties } from "../../../src/provider/host";
+import { rowsOf } from "../../provider/conflict-rows";
+import type { Done } from "./somebody";
+import { atService, type Fields, inProperties, isLabel, same, type Target, targetsOf } from "./targets";
+
+/** What was known when an update was refused. */
+export interface Circumstances {
+  readonly olds: Properties;
+  readonly news: Properties;
+  /** Names of the program's secrets. */
+  readonly secrets: readonly string[];
+  /** The object's fields at each look since the last request that could have changed it; undefined where it was not there. */
+  readonly looks: readonly (Fields | undefined)[];
+  /** How often somebody has changed it while the update was under way. */
+  readonly changes: number;
+  readonly isBeingDeleted: boolean;
+  /** Names of properties of which somebody has put back, after our update, what was there before it. */
+  readonly undone: readonly string[];
+}
+
+export type Refusal = "conflict" | "not there" | "restless" | "unfinished" | "undone" | "being deleted";
+
+/**
+ * What an update was refused for, where there is a reason for it.
+ *
+ * @returns what is wrong, where nothing explains the refusal or its words don't tell all that they have to
+ */
+export function judged(words: string, known: Circumstances): Refusal | { readonly wrong: string } {
+  if (/run `pulumi up` again, on any machine/.test(words)) return "unfinished";
+  if (/is not there any more/.test(words)) {
+    if (!words.includes("`pulumi refresh`")) return { wrong: "does not name `pulumi refresh`" };
+    return known.looks.includes(undefined) ? "not there" : { wrong: "it is there" };
+  }
+  const unmade = /accepted the update, but did not change (.*)$/m.exec(words)?.[1];
+  if (unmade !== undefined)
+    return unmade.split(", ").every((name) => known.undone.includes(name))
+      ? "undone"
+      : { wrong: "nobody has undone it" };
+  if (/\(409\)/.test(words))
+    return known.isBeingDeleted ? "being deleted" : { wrong: "it is not being deleted" };
+  if (/was refused 4 times, though nobody changed/.test(words))
+    return known.changes >= 4 ? "restless" : { wrong: `it was changed ${known.changes} times only` };
+  if (!/somebody else changed/.test(words)) return { wrong: "nothing explains that" };
+  const wrong = known.looks.map((look) => wrongIn(words, known, look ?? {}));
+  const [first = "nobody has looked"] = wrong;
+  return wrong.includes(undefined) ? "conflict" : { wrong: first ?? "" };
+}
+
+/** What a three-way table does not tell of a look at the object. */
+function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fields): string | undefined {
+  if (!/nothing was overwritten\. `pulumi refresh`/.test(words)) return "does not name `pulumi refresh`";
+  const moved = targetsOf(olds, news).filter((target) => isMoved(target, { olds, news, look }));
+  if (moved.length === 0) return `nobody has changed anything: ${JSON.stringify(look)}`;
+  const rows = rowsOf(words);
+  const [headline = ""] = words.split("\n");
+  for (const target of moved) {
+    const isSecret = secrets.includes(target);
+    const show = (value: unknown): string => (isSecret ? "[secret]" : shown(value));
+    const [, known = "", now, desired] = rows.find(([property]) => property === target) ?? [];
+    const isTold =
+      known.startsWith(show(inProperties(target, olds))) &&
+      now === show(atService(target, look)) &&
+      desired === show(inProperties(target, news));
+    // What is set for the first time stands in the table; a conflict it is only where no refresh has seen it.
+    const isNamed = inProperties(target, olds) === undefined || headline.includes(target);
+    if (!isTold || !isNamed) return `does not tell all of ${target}: ${JSON.stringify(look)}`;
+  }
+  return undefined;
+}
+
+function isMoved(
+  target: Target,
+  { olds, news, look }: { olds: Properties; news: Properties; look: Fields },
+): boolean {
+  const now = atService(target, look);
+  // A field that a reply does not carry says nothing; a label that is in no map is not there.
+  if (now === undefined && !isLabel(target)) return false;
+  return !same(now, inProperties(target, news)) && !same(now, inProperties(target, olds));
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return "(not set)";
+  if (!Array.isArray(value)) return String(value);
+  return value.length === 0 ? "(none)" : value.join(", ");
+}
+
+/** Names of properties of which somebody has put back what the state has. */
+export function undone(done: readonly Done[], known: Properties, fields: Fields = {}): string[] {
+  const set = done.flatMap(({ deed, when }) =>
+    deed.kind === "set" && when === "between" ? deed.target : [],
+  );
+  return set.flatMap((target) =>
+    same(atService(target, fields), inProperties(target, known)) ? (target.split(".")[0] ?? []) : [],
+  );
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
+import { Leaks } from "../../harness/leaks";
+import { FakeClock } from "../../operations/fake-clock";
+import { openProviders } from "../../provider/providers";
+import { randomBehaviour } from "../behaviours";
+import type { Machine } from "../host/resource";
+import type { Random } from "../random";
+import { Ledger } from "./ledger";
+import type { Kind } from "./program";
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+
+/** A service of its own, with something of somebody else's, and where the provider runs. Time passes only where somebody waits. */
+export interface Setting {
+  readonly emulator: Emulator;
+  readonly ledger: Ledger;
+  readonly leaks: Leaks;
+  /** A project of somebody else, in which instances of ours are made. */
+  readonly home: string;
+  /** What the provider has warned of. */
+  readonly warnings: readonly string[];
+  /** Told of each request, at once, when the ledger was. */
+  listener: (request: LoggedRequest) => void;
+  /** A new process of the provider, on the one machine. */
+  process(kind: Kind): Promise<Machine>;
+  close(): Promise<void>;
+}
+
+export async function openSetting(random: Random): Promise<Setting> {
+  const clock = new FakeClock({ auto: true });
+  const leaks = new Leaks();
+  const behaviour = foreignBehaviour(random);
+  const emulator = await startEmulator({
+    token: leaks.token,
+    behaviour,
+    now: () => START + clock.now(),
+    onRequest: (request) => {
+      ledger.answered(request);
+      setting.listener(request);
+    },
+  });
+  const ledger = new Ledger(emulator);
+  const home = emulator.addProject({ name: "home" }).id;
+  for (const { id } of [
+    emulator.addInstance({ project: home, name: "web" }),
+    emulator.addProject({ name: "web" }),
+  ])
+    ledger.addForeign(id);
+  ledger.addForeign(home);
+  const journalDir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-foreign-"));
+  const warnings: string[] = [];
+  const { revisionField } = behaviour;
+  const settings = {
+    ...{ endpoint: emulator.endpoint, token: emulator.token, journalDir },
+    ...(revisionField !== undefined && { revisionField }),
+  };
+  const setting: Setting = {
+    ...{ emulator, ledger, leaks, home, warnings },
+    listener: () => {},
+    process: async (kind) => {
+      const surroundings = { clock, warn: (message: string): void => void warnings.push(message) };
+      const { instances, projects } = await openProviders(settings, surroundings);
+      return { provider: kind === "project" ? projects : instances, journalDir };
+    },
+    close: async () => {
+      leaks.files("the journal,", journalDir);
+      await emulator.stop();
+      rmSync(journalDir, { recursive: true, force: true });
+    },
+  };
+  return setting;
+}
+
+/** A service that tells revisions in one of all ways, or, of objects that are new, not at all. */
+function foreignBehaviour(random: Random): Partial<Behaviour> {
+  const usual = randomBehaviour(random);
+  const hasOwnField = random.chance(0.15);
+  return {
+    ...usual,
+    operationMs: random.pick([100, 1_500, 5_000]),
+    ...(hasOwnField && { revision: random.pick(["body", "both"]), revisionField: "generation" }),
+  };
+}

@@ -1,0 +1,262 @@
+import { isDeepStrictEqual } from "node:util";
+import type { LoggedRequest } from "../../../src/emulator";
+import type { Properties } from "../../../src/provider/host";
+import type { Command, RunResult, StateResource } from "../../harness/engine";
+import type { Scenario } from "../../harness/scenario";
+import { inClear, ownStates } from "../../harness/state";
+import type { Saved } from "../../provider/service";
+import { addOthers, compare, type Others, othersOf } from "../compare";
+import { changedInPlace, type DeclaredInstance, NETWORK, type Program, sourceOf } from "../programs";
+import type { Random } from "../random";
+import { notShown } from "./converged";
+import { type Deed, plan } from "./deeds";
+import { Ledger } from "./ledger";
+import { judged, undone } from "./refusal";
+import { type Done, Somebody, type Subject } from "./somebody";
+import { atService, type Fields, isLabel } from "./targets";
+
+/** A command of ours with somebody else at work, and what it took to make all as the program asks for. */
+export interface StackRound {
+  readonly command: Command;
+  readonly done: readonly Done[];
+  /** Resources whose update was refused. */
+  readonly refused: number;
+  readonly requests: number;
+  readonly ms: number;
+}
+
+/** What the state has of an instance of the program. */
+interface Held extends Saved {
+  readonly declared: DeclaredInstance;
+}
+
+/** A stack of which somebody else has the instances in hand, too. */
+export class StackLife {
+  private readonly ledger: Ledger;
+  private readonly somebodies = new Map<string, Somebody>();
+  private readonly looks = new Map<string, (Fields | undefined)[]>();
+  private readonly story: string[] = [];
+  private readonly first: Others;
+  private held: readonly Held[] = [];
+  private command: Command = "up";
+
+  constructor(
+    private readonly scenario: Scenario,
+    private readonly random: Random,
+    private program: Program,
+    private readonly breaches: string[],
+  ) {
+    const { emulator } = scenario;
+    this.first = addOthers(emulator);
+    this.ledger = new Ledger(emulator);
+    for (const id of this.first.ids) this.ledger.addForeign(id);
+    for (const { resource } of program.instances)
+      this.somebodies.set(resource, new Somebody(emulator, this.ledger, () => this.subject(resource)));
+  }
+
+  async begin(): Promise<void> {
+    await this.mustSucceed("up");
+    await this.know();
+  }
+
+  /** Somebody gets in the way of a command; then a refresh and an `up` without them. */
+  async round(): Promise<StackRound> {
+    const { emulator } = this.scenario;
+    const started = performance.now();
+    const before = emulator.requests.length;
+    if (this.random.chance(0.8)) this.change();
+    await this.know();
+    this.looks.clear();
+    if (this.random.chance(0.12)) this.loseProject();
+    for (const somebody of this.somebodies.values())
+      somebody.begin(this.random.chance(0.7) ? plan(this.random, "instance").map(forStacks) : []);
+    const command = this.random.pick(["up", "up", "up", "refresh"] as const);
+    const result = await this.run(command);
+    const refused = this.judgeRefusals(result);
+    for (const somebody of this.somebodies.values()) somebody.end();
+    const done = [...this.somebodies.values()].flatMap((somebody) => somebody.done);
+    this.story.push(`somebody: ${JSON.stringify(done)}`);
+    await this.settle();
+    const ms = performance.now() - started;
+    return { command, done, refused, requests: emulator.requests.length - before, ms };
+  }
+
+  /** When nobody else is at work any more, nothing is left to do. */
+  async end(): Promise<void> {
+    if (this.breaches.length > 0) return;
+    const { emulator } = this.scenario;
+    const before = emulator.requests.length;
+    const { changes } = await this.mustSucceed("up");
+    const { same: _unchanged, ...others } = changes;
+    const asked = emulator.requests.slice(before).map(({ method, path }) => `${method} ${path}`);
+    if (!isDeepStrictEqual(others, {}) || asked.length > 0)
+      this.breaches.push(`another up was not idle: ${JSON.stringify(others)} ${asked.join(", ")}`);
+  }
+
+  answered(request: LoggedRequest): void {
+    this.ledger.answered(request);
+    for (const { id } of this.held) {
+      if (this.command === "refresh") this.ledger.seen(id);
+      if (request.method === "PUT" && request.path.endsWith(`/${id}`)) this.looks.delete(id);
+      const fields = this.scenario.emulator.instances.get(id)?.fields;
+      if (request.method === "GET")
+        this.looks.set(id, [...(this.looks.get(id) ?? []), structuredClone(fields)]);
+    }
+    for (const somebody of this.somebodies.values()) somebody.answered(request);
+  }
+
+  /** All that is known of it, for whoever looks for what went wrong. */
+  tale(): string {
+    const { behaviour, requests } = this.scenario.emulator;
+    const sent = requests.map(
+      ({ method, path, status, headers, body }) =>
+        `  ${method} ${path} → ${status} ${headers["if-match"] ?? ""} ${body}`,
+    );
+    return [JSON.stringify(behaviour), ...this.story, ...sent].join("\n");
+  }
+
+  private change(): void {
+    const at = this.random.integer(0, this.program.instances.length - 1);
+    const instances = this.program.instances.map((one, index) =>
+      index === at ? changedInPlace(this.random, one) : one,
+    );
+    this.program = { ...this.program, instances };
+    this.scenario.write(sourceOf(this.program));
+    this.story.push(`\nthe program is now ${JSON.stringify(this.program)}`);
+  }
+
+  /** Somebody deletes the project with all that is in it. */
+  private loseProject(): void {
+    const { emulator } = this.scenario;
+    const [project] = [...emulator.projects.keys()].filter((id) => !this.ledger.isForeign(id));
+    if (project === undefined) return;
+    for (const [id, { fields }] of emulator.instances) {
+      if (fields.project !== project) continue;
+      if (this.ledger.isForeign(id)) this.ledger.removeForeign(id);
+      else this.ledger.removed(id);
+      emulator.remove(id);
+    }
+    emulator.remove(project);
+    this.story.push("somebody has deleted the project");
+  }
+
+  /** Looks into the state: what a person who runs `up` now has seen. */
+  private async know(): Promise<void> {
+    const states = ownStates(await this.scenario.stack.deployment());
+    this.held = this.program.instances.flatMap((declared) => {
+      const state = states.find(({ urn }) => urn.endsWith(`::${declared.resource}`));
+      return state?.id === undefined ? [] : heldOf(declared, state.id, state);
+    });
+    for (const { id, state, declared } of this.held) {
+      this.ledger.addOurs(id);
+      this.ledger.means(id, { olds: state, news: argsOf(declared) });
+    }
+  }
+
+  private subject(resource: string): Subject | undefined {
+    const found = this.held.find(({ declared }) => declared.resource === resource);
+    return found && { id: found.id, known: found.state, wanted: argsOf(found.declared) };
+  }
+
+  /** @returns how many updates were refused */
+  private judgeRefusals(result: RunResult): number {
+    const errors = result.diagnostics.filter(({ severity }) => severity === "error");
+    let refused = 0;
+    for (const { id, state, declared } of this.held) {
+      const mine = errors.filter(({ urn }) => urn?.endsWith(`::${declared.resource}`));
+      if (mine.length === 0) continue;
+      refused += 1;
+      const done = this.somebodies.get(declared.resource)?.done ?? [];
+      const verdict = judged(mine.map(({ message }) => message).join("\n"), {
+        ...{ olds: state, news: argsOf(declared), secrets: ["sshKeys"], looks: this.looks.get(id) ?? [] },
+        changes: done.filter(({ when }) => when === "between").length,
+        isBeingDeleted: false,
+        undone: undone(done, state, this.scenario.emulator.instances.get(id)?.fields),
+      });
+      if (typeof verdict !== "string")
+        this.breaches.push(`the refusal of ${declared.resource}: ${verdict.wrong}\n${result.output}`);
+    }
+    if (!result.ok && refused === 0) this.breaches.push(`nothing explains this failure:\n${result.output}`);
+    this.look("a raced command");
+    return refused;
+  }
+
+  private async settle(): Promise<void> {
+    const { emulator, stack } = this.scenario;
+    emulator.finishOperations();
+    for (const somebody of this.somebodies.values()) somebody.catchUp();
+    const before = this.held;
+    await this.mustSucceed("refresh");
+    await this.know();
+    for (const one of before) {
+      const after = this.held.find(({ declared }) => declared.resource === one.declared.resource);
+      this.breaches.push(...notShown(one, after, emulator, this.ledger));
+    }
+    await this.mustSucceed("up");
+    emulator.finishOperations();
+    this.look("up after refresh");
+    await this.know();
+    const twins = [...this.somebodies.values()].flatMap((somebody) => somebody.twins);
+    const others = othersOf(emulator, [...this.first.ids, ...twins]);
+    const found = compare(emulator, others, await stack.deployment(), this.withTheirs());
+    this.breaches.push(...found.map(({ words }) => words));
+  }
+
+  /** The program as the service must have it: with what somebody has made that is none of the program's business. */
+  private withTheirs(): Program {
+    const instances = this.program.instances.map((instance) => {
+      const id = this.subject(instance.resource)?.id ?? "";
+      const theirs = new Map(this.ledger.entriesOf(id).map(({ target, value }) => [target, value]));
+      const labels = [...theirs].filter(([target, value]) => isLabel(target) && typeof value === "string");
+      const own = labels.map(([target, value]) => [target.slice("labels.".length), value]);
+      const fields = this.scenario.emulator.instances.get(id)?.fields ?? {};
+      const kept = ["publicIp", "sshKeys"].filter((name) => theirs.has(name));
+      return {
+        ...Object.fromEntries(kept.map((name) => [name, atService(name, fields) ?? undefined])),
+        ...instance,
+        labels: { ...Object.fromEntries(own), ...instance.labels },
+      };
+    });
+    return { ...this.program, instances };
+  }
+
+  private look(after: string): void {
+    this.ledger.check(after);
+    this.breaches.push(...this.ledger.breaches.splice(0));
+  }
+
+  private async mustSucceed(command: Command): Promise<RunResult> {
+    const result = await this.run(command);
+    if (!result.ok) this.breaches.push(`${command} failed, though nobody else is at work:\n${result.output}`);
+    return result;
+  }
+
+  private async run(command: Command): Promise<RunResult> {
+    this.command = command;
+    const result = await this.scenario.stack.run(command);
+    this.story.push(`$ ${command}\n${result.output}`);
+    return result;
+  }
+}
+
+function heldOf(declared: DeclaredInstance, id: string, { inputs, outputs }: StateResource): Held {
+  return { declared, id, inputs: clear(inputs), state: clear(outputs) };
+}
+
+function clear(properties: unknown): Properties {
+  return { ...Object(inClear(properties ?? {})) };
+}
+
+function argsOf({ resource: _resource, ...args }: DeclaredInstance): Properties {
+  return { ...args, network: NETWORK };
+}
+
+/** Deeds after which a stack can be compared: nothing is replaced, and every instance runs. */
+function forStacks(planned: ReturnType<typeof plan>[number]): typeof planned {
+  const { deed } = planned;
+  const isOther =
+    deed.kind === "begin to delete" ||
+    (deed.kind === "set" && ["image", "status", "name"].includes(deed.target));
+  const instead: Deed = { kind: "set", target: "flavor", to: "theirs" };
+  return isOther ? { ...planned, deed: instead } : planned;
+}

@@ -1,0 +1,49 @@
+import type { LoggedRequest } from "../../../src/emulator";
+import type { Engine } from "../../harness/engine";
+import { withStack } from "../../harness/scenario";
+import { randomBehaviour } from "../behaviours";
+import { randomInstance, randomProgram, sourceOf } from "../programs";
+import { Random } from "../random";
+import { StackLife, type StackRound } from "./stack-life";
+
+export interface StackOptions {
+  readonly seed: number;
+  readonly rounds: number;
+  readonly instances: number;
+  /** Whether one more `up` in the end must have nothing to do. */
+  readonly endsIdle: boolean;
+}
+
+export interface StackReport {
+  readonly engine: string;
+  readonly rounds: readonly StackRound[];
+  readonly breaches: readonly string[];
+}
+
+/**
+ * A small stack of which somebody else changes, deletes and makes again the instances, between our commands and during them:
+ * up, refresh, up, and then service, state and program are compared.
+ */
+export async function stackRounds(engine: Engine, options: StackOptions): Promise<StackReport> {
+  const random = new Random(options.seed);
+  const instances = Array.from({ length: options.instances }, (_, at) => randomInstance(random, `web${at}`));
+  const program = { ...randomProgram(random), instances };
+  const behaviour = { ...randomBehaviour(random), operationMs: 200, pageSize: undefined, uniqueNames: false };
+  const rounds: StackRound[] = [];
+  const breaches: string[] = [];
+  let listener: (request: LoggedRequest) => void = () => {};
+  const onRequest = (request: LoggedRequest): void => listener(request);
+  const played = withStack(engine, { program: sourceOf(program), behaviour, onRequest }, async (scenario) => {
+    const life = new StackLife(scenario, random, program, breaches);
+    listener = (request) => life.answered(request);
+    await life.begin();
+    while (rounds.length < options.rounds && breaches.length === 0) rounds.push(await life.round());
+    if (options.endsIdle) await life.end();
+    if (breaches.length > 0) breaches.push(life.tale());
+  });
+  // In the end all that was said and kept is searched for the token and for secret inputs.
+  await played.catch(
+    (error: unknown) => void breaches.push(error instanceof Error ? `${error.stack}` : String(error)),
+  );
+  return { engine: engine.name, rounds, breaches };
+}
