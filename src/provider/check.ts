@@ -4,6 +4,7 @@ import type { CheckFailure, Properties } from "./host";
 import type { Kind } from "./kind";
 import { madeUpName } from "./names";
 import type { Pending } from "./pending";
+import { secretsOf } from "./secrets";
 import { type Hidden, hiddenInputs, hiddenOf } from "./state";
 import { isUnknown } from "./unknowns";
 
@@ -23,7 +24,7 @@ export function check(
   const news = left?.key === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
-  const wrong = parsed.success ? [] : parsed.issues.map(inWords);
+  const wrong = parsed.success ? [] : parsed.issues.map((issue) => inWords(issue, secretsOf(news).names));
   const failures = [
     ...new Set([
       ...wrong,
@@ -43,9 +44,12 @@ function namelessImport({ __import: id }: Hidden, { name }: Properties): string[
   return id !== undefined && name === undefined ? [text] : [];
 }
 
-function inWords(issue: v.BaseIssue<unknown>): string {
-  const keys = (issue.path ?? []).map((item) => item.key);
-  const path = keys.map((key, i) => (i === 0 ? `${key}` : pathStep(key))).join("");
+/** Of secret labels not even the keys are told. */
+function inWords(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>): string {
+  const [name, ...rest] = (issue.path ?? []).map((item) => item.key);
+  const isSecret = secrets.has(String(name));
+  const steps = rest.map((key) => (isSecret && typeof key === "string" ? "[secret]" : pathStep(key)));
+  const path = `${name}${steps.join("")}`;
   return issue.input === undefined ? `${path}: is required` : `${path}: ${issue.message}`;
 }
 

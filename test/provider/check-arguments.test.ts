@@ -125,6 +125,15 @@ describe("label keys", () => {
   });
 });
 
+test("the keys of secret labels are not told", () => {
+  const news = instanceNews({ labels: { "hunter 2": "x", ok: 5 }, __secrets: ["labels"] });
+  const reasons = check(instanceKind, {}, news).failures.map(({ reason }) => reason);
+  expect(reasons).toEqual([
+    "labels[secret]: a label's key must not be empty or hold white space",
+    "labels[secret]: must be a text, but is a number",
+  ]);
+});
+
 describe("customTimeouts", () => {
   test.each(["90s", "10m", "1h30m", "1.5h", "500ms"])("%s is fine", (create) => {
     expect(withArgument("__timeouts", { create })).toEqual([]);
