@@ -20,25 +20,28 @@ export interface InstanceFilter {
 type StackSetting = (key: string) => string | undefined;
 
 /** One a program: all functions share one client. */
-const sessions = new Sessions(process.env);
+const shared = new Sessions(process.env);
 
 /** Every instance that matches, from all pages, under the program's names. */
-export async function findInstances(setting: StackSetting, filter: InstanceFilter) {
-  const objects = await find(instanceKind, setting, (client, options) =>
+export async function findInstances(setting: StackSetting, filter: InstanceFilter, sessions = shared) {
+  const objects = await find(instanceKind, setting, sessions, (client, options) =>
     client.instances.list(filter, options),
   );
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
 /** Every project, from all pages. */
-export async function findProjects(setting: StackSetting) {
-  const objects = await find(projectKind, setting, (client, options) => client.projects.list(options));
+export async function findProjects(setting: StackSetting, sessions = shared) {
+  const objects = await find(projectKind, setting, sessions, (client, options) =>
+    client.projects.list(options),
+  );
   return objects.map((object) => v.parse(foundProject, object));
 }
 
 async function find(
   kind: Kind,
   setting: StackSetting,
+  sessions: Sessions,
   list: (client: Client, options: Call) => Promise<ApiObject[]>,
 ): Promise<Properties[]> {
   let secrets: readonly string[] = [];

@@ -3,7 +3,8 @@ import type { Behaviour } from "../../../src/emulator";
 import type { Properties } from "../../../src/provider/host";
 import { type Damage, damage } from "./damage";
 import { nastyValue, oddText } from "./nasty";
-import { type Planned, spoilings } from "./spoiling";
+import type { Planned } from "./spoiling";
+import { spoilings } from "./spoilings";
 
 /** What a program says of its resource at one `up`, and how its provider process fares. */
 export interface Up {
@@ -14,12 +15,16 @@ export interface Up {
   readonly odd: Properties;
   readonly key: string;
   readonly timeouts: Properties | undefined;
+  /** Whether it has the `import` option. */
+  readonly imports: boolean;
   readonly interruptedAfterMs: number | undefined;
 }
 
 export type Step =
   | Up
   | { readonly do: "refresh" }
+  /** A function of the program that lists. */
+  | { readonly do: "list" }
   | { readonly do: "destroy"; readonly refresh: boolean }
   | { readonly do: "damage"; readonly damage: Damage }
   /** Somebody else at the service. */
@@ -127,6 +132,7 @@ const up: fc.Arbitrary<Up> = fc.record({
     { weight: 3, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.dictionary(fc.constantFrom("create", "update", "delete"), duration) },
   ),
+  imports: fc.constantFrom(false, false, false, false, false, true),
   interruptedAfterMs: fc.oneof(
     { weight: 9, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.nat({ max: 4_000 }) },
@@ -135,6 +141,7 @@ const up: fc.Arbitrary<Up> = fc.record({
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: up },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("refresh") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("list") }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("destroy"), refresh: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("damage"), damage }) },
   {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
 import { HostError, InitialisationError } from "../../../src/provider/host";
 import type { Scene } from "./scene";
@@ -24,7 +23,11 @@ export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
   for (const reason of error.reasons) scene.heard(`the reasons of ${verb}`, reason);
 }
 
-/** Whether the host can pass it on as it is. */
-export function isPlain(value: object): boolean {
-  return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value);
+/** Whether the host can pass it on as it is: JSON, and nothing that is left out of it. */
+export function isPlain(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
+  if (value === null) return true;
+  const isMap = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  return isMap && Object.values(value).every(isPlain);
 }

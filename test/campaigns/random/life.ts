@@ -1,3 +1,4 @@
+import type { StoredInstance } from "../../../src/emulator/state";
 import { EngineLog, type RowLog } from "../../../src/provider/engine-log";
 import { HostError, type HostProvider, type Properties } from "../../../src/provider/host";
 import { EngineRow } from "../../provider/engine-row";
@@ -6,6 +7,7 @@ import { overTheWire } from "../host/wire";
 import type { Case, Step, Up } from "./case";
 import { claimsOf } from "./claims";
 import { damaged, damagedText } from "./damage";
+import { listing } from "./listing";
 import { ENDPOINT, Scene, secretsOf } from "./scene";
 import { countOne, type Tally } from "./tally";
 import { watched } from "./watched";
@@ -14,6 +16,7 @@ import { watched } from "./watched";
 export async function live(one: Case, tally: Tally): Promise<Pick<Scene, "breaches" | "story">> {
   const scene = new Scene(one, tally);
   scene.service.state.projects.add(project("prj-000000x"));
+  scene.service.state.instances.add(structuredClone(foreign));
   const row = new Row(scene);
   for (const step of one.steps) {
     await row.take(step);
@@ -26,6 +29,19 @@ export async function live(one: Case, tally: Tally): Promise<Pick<Scene, "breach
 function project(id: string) {
   return { id, createdAt: 0, fields: { name: "others", region: "eu-1" } };
 }
+
+/** Made by somebody else, and there to be taken over. */
+const foreign: StoredInstance = {
+  id: "ins-foreign",
+  createdAt: 0,
+  updatedAt: 0,
+  status: "running",
+  revision: "r0",
+  fields: {
+    ...{ project: "prj-000000x", name: "old", image: "debian-13", flavor: "m1.small", network: "default" },
+    ...{ ssh_keys: [], labels: {} },
+  },
+};
 
 /** Longer than any call may take. */
 const TOO_LONG_MS = 10 * 3_600_000;
@@ -46,6 +62,8 @@ class Row extends EngineRow {
         return this.saved === undefined ? undefined : this.command((provider) => this.read(provider));
       case "destroy":
         return this.command((provider) => this.destroy(provider, step.refresh));
+      case "list":
+        return listing(this.scene, this.settings);
       case "damage": {
         this.scene.isDamaged = true;
         if ("properties" in step.damage && "__secrets" in step.damage.properties)
@@ -66,6 +84,11 @@ class Row extends EngineRow {
       case "remove":
         for (const id of [...state.instances.byId.keys()]) state.instances.remove(id);
     }
+  }
+
+  private get settings(): Readonly<Record<string, string>> {
+    const { token, operationTimeout } = this.scene.one;
+    return { endpoint: ENDPOINT, token, operationTimeout, journalDir: "/journal" };
   }
 
   private async up(provider: HostProvider, step: Up): Promise<void> {
@@ -91,7 +114,7 @@ class Row extends EngineRow {
   }
 
   /** The inputs as the program registers them. */
-  private news({ args, key, timeouts }: Up): Properties {
+  private news({ args, key, timeouts, imports }: Up): Properties {
     const { kind, resource, secret } = this.scene.one;
     const secrets = secretsOf(this.scene.one);
     const type = kind === "project" ? "Project" : "Instance";
@@ -114,6 +137,7 @@ class Row extends EngineRow {
       __key: key,
       __keyAt: Date.now(),
       __secrets: secrets,
+      ...(imports && kind === "instance" && { __import: foreign.id }),
       ...(timeouts && { __timeouts: timeouts }),
     };
   }
@@ -124,25 +148,22 @@ class Row extends EngineRow {
   ): Promise<void> {
     const { clock, one, disk, served } = this.scene;
     const signals = new Signals();
+    this.scene.interruptedAt = Number.POSITIVE_INFINITY;
     const heard = (where: string) => (message: string) => this.scene.heard(where, message);
-    const providers = await openProviders(
-      {
-        endpoint: ENDPOINT,
-        token: one.token,
-        operationTimeout: one.operationTimeout,
-        journalDir: "/journal",
-      },
-      {
-        clock,
-        signals,
-        warn: heard("a warning"),
-        log: new HeardLog(heard("a row")),
-        outside: { dispatcher: served, disk: disk.asDisk(), random: () => 0.5 },
-      },
-    );
+    const providers = await openProviders(this.settings, {
+      clock,
+      signals,
+      warn: heard("a warning"),
+      log: new HeardLog(heard("a row")),
+      outside: { dispatcher: served, disk: disk.asDisk(), random: () => 0.5 },
+    });
     const provider = one.kind === "project" ? providers.projects : providers.instances;
+    let calledOff = (): unknown => undefined;
     if (interruptedAfterMs !== undefined)
-      clock.alarm(interruptedAfterMs, () => signals.emit("SIGTERM", "SIGTERM"));
+      calledOff = clock.alarm(interruptedAfterMs, () => {
+        this.scene.interruptedAt = clock.now();
+        signals.emit("SIGTERM", "SIGTERM");
+      });
     const done = work(overTheWire(watched(provider, this.scene))).catch((error: unknown) => {
       const isExpected =
         error instanceof HostError || (error instanceof Error && error.constructor === Error);
@@ -151,11 +172,12 @@ class Row extends EngineRow {
     });
     if (!(await clock.during(done, clock.now() + TOO_LONG_MS)))
       this.scene.broke("it hangs: nothing is left to happen");
+    calledOff();
   }
 }
 
 function secretArguments(names: readonly string[], secret: string): Properties {
-  const values: Properties = { sshKeys: [secret], labels: { owner: secret } };
+  const values: Properties = { sshKeys: [secret], labels: { owner: secret, [secret]: "owner" } };
   return Object.fromEntries(names.map((name) => [name, values[name] ?? secret]));
 }
 

@@ -23,6 +23,8 @@ export class Scene {
   saved: () => readonly Saved[] = () => [];
   /** Calls and their requests, in the order in which they were made. */
   readonly story: string[] = [];
+  /** When the process at work was told to end, by the clock. */
+  interruptedAt = Number.POSITIVE_INFINITY;
   /** Something of the memory of earlier runs is not as they left it. */
   isDamaged = false;
   /** Whatever said which arguments are secret is gone: anybody may know them. */
@@ -54,12 +56,20 @@ export class Scene {
     return isInState || [...disk.files.values()].some((text) => text.includes(key));
   }
 
+  /** Something that people read, of which the token is the only secret that its writer knows. */
+  heardToken(where: string, text: string): void {
+    this.look(this.token, where, text);
+  }
+
   /** Something that people read. */
   heard(where: string, text: string): void {
-    for (const canary of this.secretIsTold ? [this.token] : [this.token, this.secret]) {
-      const found = canary.in(text);
-      if (found !== undefined) this.broke(`${canary.name}, ${found.how}, in ${where}: ${text}`);
-    }
+    this.look(this.token, where, text);
+    if (!this.secretIsTold) this.look(this.secret, where, text);
+  }
+
+  private look(canary: Canary, where: string, text: string): void {
+    const found = canary.in(text);
+    if (found !== undefined) this.broke(`${canary.name}, ${found.how}, in ${where}: ${text}`);
   }
 
   /** Whether all that the service has said so far is so. */

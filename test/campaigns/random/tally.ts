@@ -1,6 +1,6 @@
 import type { Spoiling } from "./spoiling";
 
-export type Verb = "check" | "diff" | "create" | "read" | "update" | "delete";
+export type Verb = "check" | "diff" | "create" | "read" | "update" | "delete" | "list";
 
 /** How calls of one kind ended. */
 export interface Ends {

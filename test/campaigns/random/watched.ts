@@ -45,6 +45,9 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
       scene.story.push(`${verb} ${how} after ${Math.round(ms)} ms`, ...requests);
       scene.tally.ended(verb, how, ms);
       const allowed = allowedMs(verb, [properties, said], scene.one.operationTimeout) + SLACK_MS;
+      const untilEnd = Math.max(0, scene.interruptedAt - began) + SLACK_MS;
+      if (ms > untilEnd)
+        scene.broke(`${verb} went on for ${ms - untilEnd + SLACK_MS} ms when it was told to end`);
       if (ms > allowed) scene.broke(`${verb} took ${ms} ms of ${allowed}`);
     }
   }
@@ -108,7 +111,9 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
 /** What a call was given by its own properties, or by what the program has said since: the longer one, for either may count. */
 function allowedMs(verb: Verb, properties: readonly Properties[], operationTimeout: string): number {
   if (verb === "check" || verb === "diff") return 0;
-  const own = properties.map((one) => (verb === "read" ? undefined : hiddenOf(one).__timeouts?.[verb]));
+  const own = properties.map((one) =>
+    verb === "read" || verb === "list" ? undefined : hiddenOf(one).__timeouts?.[verb],
+  );
   return Math.max(
     ...own.map((text) => parseDuration(text ?? "") ?? parseDuration(operationTimeout) ?? HOUR_MS),
   );

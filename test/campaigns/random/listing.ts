@@ -1,0 +1,41 @@
+import { isCloudInfraError } from "../../../src/diagnostics/error";
+import { parseDuration } from "../../../src/provider/durations";
+import { findInstances, findProjects } from "../../../src/provider/lookups";
+import { Sessions } from "../../../src/provider/session";
+import type { Scene } from "./scene";
+import { countOne } from "./tally";
+
+/** What a program's `getInstances` or `getProjects` does, with a session of its own. */
+export async function listing(scene: Scene, settings: Readonly<Record<string, string>>): Promise<void> {
+  const { clock, served, one, tally } = scene;
+  const outside = { dispatcher: served, random: () => 0.5 };
+  const sessions = new Sessions({}, clock, (warning) => scene.heard("a warning", warning), outside);
+  const setting = (key: string): string | undefined => settings[key.replace("cloudinfra:", "")];
+  const began = clock.now();
+  const found =
+    one.kind === "project"
+      ? findProjects(setting, sessions)
+      : findInstances(setting, { project: "prj-000000x" }, sessions);
+  const work = found.then(
+    (objects) => {
+      tally.ended("list", "succeeded", clock.now() - began);
+      if (scene.isTruthful && objects.length === 0 && shown(scene) > 0)
+        scene.broke("a list is empty, which is not");
+    },
+    (error: unknown) => {
+      tally.ended("list", "refused", clock.now() - began);
+      if (!(error instanceof Error && isCloudInfraError(error.cause)))
+        return scene.broke(`list crashed: ${error}`);
+      countOne(tally.codes, error.cause.code);
+      scene.heardToken("the words of list", error.message);
+    },
+  );
+  const latest = began + (parseDuration(one.operationTimeout) ?? 0) + 1;
+  if (!(await clock.during(work, latest))) scene.broke("list did not end in its time");
+}
+
+/** How many objects any list shows. */
+function shown({ one, service }: Scene): number {
+  const { projects, instances } = service.state;
+  return (one.kind === "project" ? projects : instances).byId.size;
+}
