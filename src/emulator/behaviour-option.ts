@@ -26,8 +26,8 @@ const oneCode = (...codes: [number, ...number[]]): Setting => ({
 const yesOrNo: Setting = { allowed: "true|false", schema: flag };
 const anyWord: Setting = { allowed: "<text>", schema: word };
 
-/** Every switch of `Behaviour` as text, for a command line. */
-export const behaviourSettings: Readonly<Record<keyof Behaviour, Setting>> = {
+/** Every switch of `Behaviour` that a text can set, for a command line. */
+export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelling">, Setting>> = {
   operationMs: { allowed: "<milliseconds>", schema: count },
   progress: oneOf("linear", "bursts", "stuck", "absent"),
   retryAfter: { allowed: "<seconds>", schema: count },

@@ -64,6 +64,11 @@ export interface Behaviour {
   cachedReplies: "all" | "successes";
   /** Further fields that every instance carries (§2.2: fields not shown). @default none */
   extraFields: Readonly<Record<string, unknown>>;
+  /**
+   * How an instance is spelt in replies: what is stored, and what else is shown of it, as it goes out; an item of a list may be
+   * spelt in another way than an instance by itself (§2.2 and §4.4 show one example each). @default as it is
+   */
+  spelling?: ((instance: Readonly<Record<string, unknown>>, place: "item" | "object") => object) | undefined;
 }
 
 export const defaultBehaviour: Readonly<Behaviour> = {

@@ -4,13 +4,26 @@ import { revisionFields, revisionHeaders } from "./revisions";
 import type { State, StoredInstance } from "./state";
 
 /** An instance as lists show it (§2.2, §4.4). */
-export function instanceInList(state: State, instance: StoredInstance): Record<string, unknown> {
-  return view(state, instance, (at) => dateInList(state, at));
+export function instanceInList(state: State, instance: StoredInstance): object {
+  return spelt(
+    state,
+    view(state, instance, (at) => dateInList(state, at)),
+    "item",
+  );
 }
 
 /** An instance by itself, with its revision. */
 export function instanceReply(state: State, instance: StoredInstance): Reply {
-  return json(200, view(state, instance, plainDate), revisionHeaders(state.behaviour, instance));
+  const body = spelt(state, view(state, instance, plainDate), "object");
+  return json(200, body, revisionHeaders(state.behaviour, instance));
+}
+
+function spelt(
+  { behaviour }: State,
+  instance: Readonly<Record<string, unknown>>,
+  place: "item" | "object",
+): object {
+  return behaviour.spelling?.(instance, place) ?? instance;
 }
 
 function view(state: State, instance: StoredInstance, date: (at: number) => string): Record<string, unknown> {

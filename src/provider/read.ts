@@ -9,7 +9,7 @@ import { outputsOf, outputsOfNew } from "./outputs";
 import { isPlaceholder, pendingOf } from "./pending";
 import { plain } from "./plain";
 import { hiddenInputs, hiddenOf } from "./state";
-import { asValue, compareWords } from "./words";
+import { asValue, compareWords, type Sighting } from "./words";
 
 /**
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that drift shows and the next
@@ -29,7 +29,9 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
     if (managed) return {};
     throw new CloudInfraError("not_found", `there is no ${call.kind.name} ${id}`);
   }
-  return managed ? refreshed(call, object, state) : lookedUp(call, object, state);
+  if (!managed) return lookedUp(call, object, state);
+  const isItem = "found" in first && first.by === "sweep";
+  return refreshed(call, isItem ? await beyondTheList(call, object, state) : object, state);
 }
 
 /** A creation that was cut off: done, it has its real id; failed, it is gone; else it is as it was. */
@@ -54,9 +56,32 @@ function inputsOf(call: Call, state: Properties): Properties {
   return plain({ ...hiddenInputs(state), ...valuesOf(call, state) });
 }
 
-function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer {
+/**
+ * A list may spell values in another way than an object by itself does, or leave some out: what looks changed there, or is not
+ * shown, is looked at by itself, unless the revision says that nothing has changed.
+ */
+async function beyondTheList(call: Call, item: ApiObject, state: Properties): Promise<ApiObject> {
+  const { drifted, untold } = seenOf(call, item, state);
+  if (drifted.length + untold.length === 0 || isUnchanged(item, state)) return item;
+  const alone = await call.session.sightings.byItself(soughtOf(call.kind, item.id, state), call);
+  if (alone === undefined) return item;
+  return { ...item, fields: { ...item.fields, ...alone.fields }, revision: alone.revision ?? item.revision };
+}
+
+/** Whether the object still has the revision that the state knows: then nobody has changed it (§4.5). */
+function isUnchanged({ revision }: ApiObject, state: Properties): boolean {
+  return revision !== undefined && revision === hiddenOf(state).revision;
+}
+
+function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
   const words = hiddenOf(state).__words ?? {};
-  const seen = compareWords(call.kind.fields, { values: valuesOf(call, state), words }, object.fields);
+  const known = { values: valuesOf(call, state), words };
+  const seen = compareWords(call.kind.fields, known, object.fields);
+  return isUnchanged(object, state) ? { ...seen, ...known } : seen;
+}
+
+function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer {
+  const seen = seenOf(call, object, state);
   return {
     id: object.id,
     props: outputsOf(call, object, { hidden: state, values: seen.values, words: seen.words, before: state }),

@@ -6,8 +6,10 @@ import type { Kind } from "./kind";
 import { inOwnTime } from "./own-time";
 import { type Objects, Sweep } from "./sweep";
 
-/** One look at the service for one object; `missing` says how it was looked for. */
-export type Look = { readonly found: ApiObject } | { readonly missing: "get" | "sweep" };
+type Way = "get" | "sweep";
+
+/** One look at the service for one object, and how it was looked for. */
+export type Look = { readonly found: ApiObject; readonly by: Way } | { readonly missing: Way };
 
 /** Which object is looked for. Of a project there is no project. */
 export interface Sought {
@@ -72,6 +74,12 @@ export class Sightings {
     return "found" in first ? first : this.second(sought, first, options);
   }
 
+  /** The object by itself. @returns `undefined` where GET is not offered, or does not find it */
+  async byItself(sought: Sought, options: CallOptions): Promise<ApiObject | undefined> {
+    const look = await this.get(sought, options);
+    return look !== undefined && "found" in look ? look.found : undefined;
+  }
+
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
   all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
     const sweep = this.sweep(sought);
@@ -127,7 +135,7 @@ export class Sightings {
     try {
       const found = await kind.get(this.client, id, options);
       this.gets.set(kind.name, "works");
-      return { found };
+      return { found, by: "get" };
     } catch (error) {
       if (isCloudInfraError(error) && error.code === "not_found") return { missing: "get" };
       if (!isCloudInfraError(error) || error.code !== "unsupported") throw error;
@@ -139,5 +147,5 @@ export class Sightings {
 
 function seenIn(objects: Objects, { id }: Sought): Look {
   const found = objects.get(id);
-  return found === undefined ? { missing: "sweep" } : { found };
+  return found === undefined ? { missing: "sweep" } : { found, by: "sweep" };
 }

@@ -45,8 +45,9 @@ export interface Sighting {
   /** The program's values; where the service's word moved since the last apply, that word. */
   readonly values: Properties;
   readonly words: Properties;
-  /** Names of the fields that somebody changed. */
+  /** Names of the fields that somebody changed, and of those that the reply does not carry. */
   readonly drifted: readonly string[];
+  readonly untold: readonly string[];
 }
 
 /** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
@@ -58,23 +59,26 @@ export function compareWords(
   const values: Properties = {};
   const words: Properties = {};
   const drifted: string[] = [];
+  const untold: string[] = [];
   for (const field of fields) {
     const value = known.values[field.name];
     if (value === undefined) continue;
     const word = wordOf(field, object, value);
     const isRemembered = Object.hasOwn(known.words, field.name);
+    if (word === undefined) untold.push(field.name);
     if (word === undefined || sameValue(field, word, isRemembered ? known.words[field.name] : value)) {
       values[field.name] = value;
       if (isRemembered) words[field.name] = known.words[field.name];
     } else if (sameValue(field, word, value)) {
-      values[field.name] = value; // spelled anew, in the program's own way
+      values[field.name] = value; // spelled in the program's own way; where it is asked in another way, it may be as before
+      if (isRemembered) words[field.name] = known.words[field.name];
     } else {
       drifted.push(field.name);
       const own = asValue(field, word);
       if (own !== undefined) values[field.name] = own;
     }
   }
-  return { values, words, drifted };
+  return { values, words, drifted, untold };
 }
 
 /** The service's word as a value of the program's type; `undefined` where the service says there is none. */

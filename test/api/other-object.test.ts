@@ -13,12 +13,21 @@ describe("another object than the one that was asked for", () => {
     });
   });
 
-  it.each(["/v1/instances/ins-1", "/v1/servers/x"])("is not taken for an operation's result (%s)", async (resultUrl) => {
-    const { origin } = await startService(inTurn(other));
-    const { client, call } = clientOf(origin);
-    const operation = { id: "op-1", url: `${origin}/v1/operations/op-1`, status: "done", resultUrl, resource: "ins-1" };
-    expect(await failureOf(client.readResult(operation, call))).toMatchObject({ code: "bad_reply" });
-    const result = { ...operation, resultUrl: "/v1/servers/x", resource: undefined };
-    expect(await client.readResult(result, call), "where no id is known").toMatchObject({ id: "ins-2" });
-  });
+  it.each(["/v1/instances/ins-1", "/v1/servers/x"])(
+    "is not taken for an operation's result (%s)",
+    async (resultUrl) => {
+      const { origin } = await startService(inTurn(other));
+      const { client, call } = clientOf(origin);
+      const operation = {
+        id: "op-1",
+        url: `${origin}/v1/operations/op-1`,
+        status: "done",
+        resultUrl,
+        resource: "ins-1",
+      };
+      expect(await failureOf(client.readResult(operation, call))).toMatchObject({ code: "bad_reply" });
+      const result = { ...operation, resultUrl: "/v1/servers/x", resource: undefined };
+      expect(await client.readResult(result, call), "where no id is known").toMatchObject({ id: "ins-2" });
+    },
+  );
 });

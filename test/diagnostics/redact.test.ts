@@ -20,7 +20,9 @@ describe("redaction", () => {
 
   it("takes out the beginning of a secret that was cut short, and no other words", () => {
     expect(redact("sent hunter2-of…", ["hunter2-of-the-backend"])).toBe("sent [secret]…");
-    expect(redact("a hunter2-of… b hunter… hunter", ["hunter2-of-the-backend"])).toBe("a [secret]… b [secret]… hunter");
+    expect(redact("a hunter2-of… b hunter… hunter", ["hunter2-of-the-backend"])).toBe(
+      "a [secret]… b [secret]… hunter",
+    );
     expect(redact("sent hun…", ["hunter2-of-the-backend"])).toBe("sent hun…");
   });
 

@@ -21,30 +21,35 @@ async function cutOff(damage: Properties, isLost: boolean) {
   return { service, web, again };
 }
 
-describe.each([["no JSON", "{"], ["no map", "[]"], ["null", "null"], ["no text", 5]])(
-  "a body that is %s",
-  (_what, body) => {
-    test("is not sent: where only the service knows what it made, a person decides", async () => {
-      const { service, web, again } = await cutOff({ body }, true);
-      const said = await again();
-      expect(said).toContain("what is kept of a creation that was cut off is damaged");
-      expect(said).toContain("pulumi state delete <urn>");
-      expect(web.posts()).toEqual([]);
-      expect(service.emulator.instances.size).toBe(1);
-    });
+describe.each([
+  ["no JSON", "{"],
+  ["no map", "[]"],
+  ["null", "null"],
+  ["no text", 5],
+])("a body that is %s", (_what, body) => {
+  test("is not sent: where only the service knows what it made, a person decides", async () => {
+    const { service, web, again } = await cutOff({ body }, true);
+    const said = await again();
+    expect(said).toContain("what is kept of a creation that was cut off is damaged");
+    expect(said).toContain("pulumi state delete <urn>");
+    expect(web.posts()).toEqual([]);
+    expect(service.emulator.instances.size).toBe(1);
+  });
 
-    test("deletes nothing: whether its object is what is wanted now is not known", async () => {
-      const { service, web, again } = await cutOff({ body }, false);
-      const [id] = service.emulator.instances.keys();
-      const said = await again();
-      expect(said).toContain(`has made instance ${id}, but what is kept of it is damaged`);
-      expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-      expect(web.there().id).toMatch(/^operation\//);
-    });
-  },
-);
+  test("deletes nothing: whether its object is what is wanted now is not known", async () => {
+    const { service, web, again } = await cutOff({ body }, false);
+    const [id] = service.emulator.instances.keys();
+    const said = await again();
+    expect(said).toContain(`has made instance ${id}, but what is kept of it is damaged`);
+    expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    expect(web.there().id).toMatch(/^operation\//);
+  });
+});
 
-test.each([["key", "no UUID\n"], ["at", 1e300]])("a damaged %s is not used", async (name, value) => {
+test.each([
+  ["key", "no UUID\n"],
+  ["at", 1e300],
+])("a damaged %s is not used", async (name, value) => {
   const { web, again } = await cutOff({ [name]: value }, true);
   expect(await again()).toMatch(/a creation (that )?was cut off/);
   expect(web.posts()).toEqual([]);

@@ -18,7 +18,10 @@ function sharedList() {
   const slow = { ...client, instances: { ...client.instances, list: list as typeof client.instances.list } };
   const sightings = new Sightings(slow, clock, 600_000);
   const look = (ms: number, signal?: AbortSignal) =>
-    sightings.swept({ kind: instanceKind, id: "ins-1", project: "prj-1" }, { deadline: deadlineIn(ms, clock), signal });
+    sightings.swept(
+      { kind: instanceKind, id: "ins-1", project: "prj-1" },
+      { deadline: deadlineIn(ms, clock), signal },
+    );
   return { clock, look, come: () => come() };
 }
 

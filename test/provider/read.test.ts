@@ -141,7 +141,7 @@ describe("many at once", () => {
   test("cost one list request for 200 instances, and none of a single one", async () => {
     const service = await startService();
     const first = await madeInstance(service);
-    for (let i = 1; i < 150; i++) service.emulator.addInstance({ name: `more-${i}` });
+    for (let i = 1; i < 150; i++) service.emulator.addInstance({ name: first.state.name });
     service.emulator.clearRequests();
     const reads = [...service.emulator.instances.keys()].map((id) => service.instances.read(id, first.state));
     expect((await Promise.all(reads)).map(({ id }) => id)).toEqual([...service.emulator.instances.keys()]);
@@ -175,5 +175,40 @@ describe("`get` of what the program does not manage", () => {
     service.emulator.addProject();
     const { message } = await failureOf(service.instances.read("ins-0", looked));
     expect(message).toMatch(/^reading instance "web" failed: there is no instance ins-0/);
+  });
+});
+
+describe("a list that spells values in another way than an object by itself, or leaves some out", () => {
+  const spellings = {
+    "spells them": (item: object) => ({ ...item, image: "/images/7" }),
+    "leaves them out": (item: object) => ({ ...item, image: undefined }),
+  };
+
+  test.each(Object.entries(spellings))("%s: what looks changed is looked at by itself", async (_, spelt) => {
+    const spelling = (object: object, place: string): object => (place === "item" ? spelt(object) : object);
+    const service = await startService({ behaviour: { spelling, revision: "header" } });
+    const { id, state } = await madeInstance(service);
+    const other = service.emulator.addInstance({ name: state.name });
+    const both = (): Promise<unknown> =>
+      Promise.all([service.instances.read(id, state), service.instances.read(other.id, state)]);
+    await both();
+    const { inputs } = await service.instances.read(id, state);
+    expect(inputs).toMatchObject({ image: state.image });
+
+    service.emulator.edit(id, { image: "theirs" });
+    const { instances } = await service.anew();
+    const [drifted] = await Promise.all([instances.read(id, state), instances.read(other.id, state)]);
+    expect(drifted.inputs).toMatchObject({ image: "theirs" });
+  });
+
+  test("costs nothing more where the revision says that nothing has changed", async () => {
+    const spelling = (object: object, place: string): object =>
+      place === "item" ? { ...object, image: "/images/7" } : object;
+    const service = await startService({ behaviour: { spelling } });
+    const made = [await madeInstance(service), await madeInstance(service)];
+    service.emulator.clearRequests();
+    const answers = await Promise.all(made.map(({ id, state }) => service.instances.read(id, state)));
+    for (const { inputs } of answers) expect(inputs).toMatchObject({ image: made[0]?.state.image });
+    expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/instances"]);
   });
 });

@@ -58,13 +58,13 @@ describe("drift is measured against the service's own words", () => {
     compareWords(instanceFields, { values: known, words }, object);
 
   test("an unchanged object has none, and keeps the values as the program has them", () => {
-    expect(compare(echo)).toEqual({ values, words: {}, drifted: [] });
+    expect(compare(echo)).toEqual({ values, words: {}, drifted: [], untold: [] });
   });
 
   test("a spelling that has not moved is none", () => {
     const words = { image: "img-7", publicIp: "203.0.113.7" };
     const seen = compare({ ...echo, image: "img-7", public_ip: "203.0.113.7" }, words);
-    expect(seen).toEqual({ values, words, drifted: [] });
+    expect(seen).toEqual({ values, words, drifted: [], untold: [] });
   });
 
   test.each([
@@ -88,8 +88,9 @@ describe("drift is measured against the service's own words", () => {
     expect(seen).toMatchObject({ drifted: ["image"], values: { image: "img-8" }, words: {} });
   });
 
-  test("a spelling that became the program's own is no drift", () => {
-    expect(compare(echo, { image: "img-7" })).toEqual({ values, words: {}, drifted: [] });
+  test("the program's own spelling is none, and the service's, which a list may not use, is still known", () => {
+    const words = { image: "img-7" };
+    expect(compare(echo, words)).toEqual({ values, words, drifted: [], untold: [] });
   });
 
   test("a field that the reply does not carry is unknown, not removed", () => {
@@ -97,6 +98,7 @@ describe("drift is measured against the service's own words", () => {
       values,
       words: { image: "img-7" },
       drifted: [],
+      untold: Object.keys(values),
     });
   });
 
@@ -115,7 +117,7 @@ describe("drift is measured against the service's own words", () => {
       {},
       managed,
     );
-    expect(seen).toEqual({ values: managed, words: {}, drifted: [] });
+    expect(seen).toEqual({ values: managed, words: {}, drifted: [], untold: [] });
   });
 
   test("a word of another type is shown as a text", () => {
