@@ -51,6 +51,14 @@ describe("an instance that is in the state and still being created", () => {
     await web.expectOne();
   });
 
+  test("is waited for also where the service offers no GET of one object, which says nothing about it", async () => {
+    const { service, web } = await slowCreation();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.getObject = 404;
+    expect(await web.up(SHORT)).toBeUndefined();
+    await web.expectOne();
+  });
+
   test("that somebody deleted is an error first, too", async () => {
     const { service, web } = await slowCreation();
     service.emulator.finishOperations();

@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { FaultRule } from "../../src/emulator/faults";
+import { nextKey } from "../../src/provider/post";
 import { oneInstance, URN } from "./one-instance";
 import type { ServiceOptions } from "./service";
 
@@ -125,6 +127,15 @@ describe("a stored failure, which the service repeats for its key", () => {
     expect(await web.up()).toBeUndefined();
     expect(web.keys()).toBe(2);
     await web.expectOne();
+  });
+
+  test("is got past by keys that follow from the first, so that a machine that knows only that one sends no others", async () => {
+    const { web, fail } = await start();
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    const __key = randomUUID();
+    expect(await web.up({ __key })).toBeUndefined();
+    const sent = web.posts().map(({ headers }) => headers["idempotency-key"]);
+    expect([...new Set(sent)]).toEqual([__key, nextKey(__key)]);
   });
 
   test("is reported with what has that name, for it may have been made all the same; and that is never taken", async () => {
