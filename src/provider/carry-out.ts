@@ -76,11 +76,26 @@ async function send(
   }
   const { accepted } = posted;
   if (accepted.kind === "operation") return { operation: accepted.operation };
-  if (accepted.kind === "object") return { kind: "made", object: accepted.object };
+  if (accepted.kind === "object") {
+    const { object } = accepted;
+    return again ? stillThere(call, object, sentFields(pending)) : { kind: "made", object };
+  }
   throw new CloudInfraError(
     "bad_reply",
     "the service accepted the request, but named neither an operation nor an object",
   );
+}
+
+/** A key brings back its first reply also when the object was deleted since (§4.7). */
+async function stillThere(call: Call, object: ApiObject, sent: Sent): Promise<End> {
+  const { memory, sightings } = call.session;
+  const sought = soughtFor(call, object.id, sent);
+  if (!memory.isGone(object.id)) {
+    const look = await sightings.fresh(sought, call);
+    if ("found" in look || (await seeAgain(call, sought)) !== undefined) return { kind: "made", object };
+  }
+  const message = `${call.kind.name} ${object.id}, which a creation that was cut off has made, is not there`;
+  return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
 }
 
 /** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
