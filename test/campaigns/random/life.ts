@@ -48,6 +48,8 @@ const TOO_LONG_MS = 10 * 3_600_000;
 
 /** The case's resource in the stack's state. Each step is a command, with a process of its own. */
 class Row extends EngineRow {
+  private ups = 0;
+
   constructor(private readonly scene: Scene) {
     super();
     scene.saved = () => (this.saved === undefined ? this.replaced : [this.saved, ...this.replaced]);
@@ -93,6 +95,7 @@ class Row extends EngineRow {
 
   private async up(provider: HostProvider, step: Up): Promise<void> {
     const { odd } = step;
+    this.ups += 1;
     if ("__secrets" in odd) this.scene.secretIsTold = true;
     const olds = this.saved?.inputs ?? {};
     const { failures } = await provider.check(olds, { ...this.news(step), ...odd });
@@ -134,7 +137,8 @@ class Row extends EngineRow {
       ...Object.fromEntries(given),
       __provider: `exports.handler=()=>require("pulumi-cloudinfra/provider").${kind}`,
       __urn: `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${resource}`,
-      __key: key,
+      // Of its own at every run, also where shrinking has made all keys the same.
+      __key: `${this.ups.toString(16)}${key.slice(1)}`,
       __keyAt: Date.now(),
       __secrets: secrets,
       ...(imports && kind === "instance" && { __import: foreign.id }),
