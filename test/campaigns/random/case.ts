@@ -55,11 +55,11 @@ const secret = fc
   .tuple(random(14), random(14), fc.constantFrom("", '"', "/", " ", "ü", "\\"))
   .map(([a, b, c]) => a + c + b);
 
-const duration = fc.constantFrom("3s", "30s", "2m", "40m");
+const duration = fc.constantFrom("3s", "30s", "2m", "40m", "40m");
 const behaviour: fc.Arbitrary<Partial<Behaviour>> = fc.record({
-  operationMs: fc.constantFrom(0, 300, 5_000, 100_000),
+  operationMs: fc.constantFrom(0, 300, 300, 1_000, 5_000, 100_000),
   progress: fc.constantFrom("linear", "bursts", "stuck", "absent"),
-  resultLink: fc.constantFrom("absolute", "relative", "early", "missing"),
+  resultLink: fc.constantFrom("absolute", "absolute", "relative", "early", "early", "missing"),
   location: fc.constantFrom("absolute", "relative", "missing"),
   getObject: fc.constantFrom(200, 200, 404, 405),
   deleteObject: fc.constantFrom(204, 202, 405),
@@ -84,7 +84,7 @@ const usual: fc.Arbitrary<Properties> = fc.record(
   {
     name: fc.constantFrom("web", "api", "db"),
     region: fc.constantFrom("eu-1", "us-1"),
-    image: fc.constantFrom("debian-13", "alpine-3"),
+    image: fc.constantFrom("debian-13", "debian-13", "debian-13", "alpine-3"),
     flavor: fc.constantFrom("m1.small", "m1.huge"),
     network: fc.constantFrom("default", "backend"),
     publicIp: fc.constantFrom("auto", "203.0.113.99"),
@@ -139,7 +139,7 @@ const up: fc.Arbitrary<Up> = fc.record({
   ),
 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: up },
+  { weight: 6, arbitrary: up },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("refresh") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("list") }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("destroy"), refresh: fc.boolean() }) },
@@ -164,7 +164,7 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   secrets: fc.subarray(["name", "network", "sshKeys", "labels", "region"]),
   behaviour,
   operationTimeout: duration,
-  failure: fc.constantFrom("none", "none", "none", "nothing left", "object left"),
-  steps: fc.tuple(up, fc.array(step, { maxLength: 4 })).map(([first, more]) => [first, ...more]),
+  failure: fc.constantFrom("none", "none", "none", "none", "none", "none", "nothing left", "object left"),
+  steps: fc.tuple(up, fc.array(step, { maxLength: 5 })).map(([first, more]) => [first, ...more]),
   plan: spoilings,
 });

@@ -52,9 +52,9 @@ export function claimsOf(scene: Scene): Claims {
           scene.broke(`left ${error.id} without the memory of its creation: ${error.message}`);
         return;
       }
-      const keys = new Set(served.exchanges.slice(from).flatMap(({ key }) => key ?? []));
-      // A stored failure that comes back asks for another key, and says what it may have left.
-      if (!scene.isTruthful || keys.size > 1) return;
+      const posts = served.exchanges.slice(from).filter(({ method }) => method === "POST");
+      const keys = new Set(posts.flatMap(({ key }) => key ?? []));
+      if (!scene.isTruthful || keys.size > 1 || isStoredFailure(posts)) return;
       // A failure that says nothing of the object it has left.
       if (one.failure === "object left" && one.behaviour.resultLink === "missing") return;
       // What an earlier run left is still known: to the state, or to the journal.
@@ -91,4 +91,10 @@ export function claimsOf(scene: Scene): Claims {
       if (!wasSeenAbsent(id, from)) scene.broke(`deleted ${id}, and saw it gone nowhere`);
     },
   };
+}
+
+/** The same failure came twice for a key (§4.7): another key is tried then, and what the first may have made is only reported. */
+function isStoredFailure(posts: readonly Exchange[]): boolean {
+  const failures = posts.filter(({ status }) => status >= 500).map(({ text }) => text);
+  return failures.some((text, at) => text.includes("trace_id") && text === failures[at - 1]);
 }
