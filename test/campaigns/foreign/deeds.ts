@@ -56,7 +56,7 @@ function randomDeed(random: Random, kind: "project" | "instance"): Deed {
 function randomMoment(random: Random): Moment {
   const lot = random.fraction();
   if (lot < 0.3) return "before";
-  if (lot < 0.45) return { method: "PUT", nth: random.pick([1, 1, 2]) };
-  if (lot < 0.65) return { method: "GET", nth: random.integer(1, 3) };
+  if (lot < 0.5) return { method: "PUT", nth: random.pick([1, 1, 2]) };
+  if (lot < 0.7) return { method: "GET", nth: random.integer(1, 3) };
   return { nth: random.integer(1, 6) };
 }

@@ -57,7 +57,7 @@ export class Life {
     emulator.behaviour.revision = revision;
     while (this.races.length < races && this.breaches.length === 0) {
       await this.race();
-      if (this.races.length === races || this.random.chance(0.6)) await this.converge();
+      if (this.races.length === races || this.random.chance(0.4)) await this.converge();
     }
     leaks.said("the warnings", this.setting.warnings);
     for (const leak of leaks.leaks()) this.broken(leak);
@@ -177,7 +177,7 @@ export class Life {
     this.isRefreshing = true;
     if (saved) this.setting.ledger.seen(saved.id);
     const company =
-      saved && this.resource.isSettled && this.random.chance(0.3)
+      saved && this.resource.isSettled && this.random.chance(0.5)
         ? machine.provider.read(saved.id, structuredClone(saved.state)).catch(() => undefined)
         : undefined;
     await this.resource.refresh(machine);

@@ -28,7 +28,7 @@ export class Program {
   ) {
     this.urn = `${URN}:${kind === "project" ? "Project" : "Instance"}::web`;
     this.isSecret = random.chance(0.3);
-    this.isHurried = random.chance(0.15);
+    this.isHurried = random.chance(0.25);
     this.isAuto = random.chance(0.5);
     this.args = this.first();
   }

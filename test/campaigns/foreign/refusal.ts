@@ -57,8 +57,9 @@ function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fi
     const isSecret = secrets.includes(target);
     const show = (value: unknown): string => (isSecret ? "[secret]" : shown(value));
     const [, known = "", now, desired] = rows.find(([property]) => property === target) ?? [];
+    const before = [olds, askedBefore(olds)].map((properties) => show(inProperties(target, properties)));
     const isTold =
-      known.startsWith(show(inProperties(target, olds))) &&
+      before.some((value) => known.startsWith(value)) &&
       now === show(atService(target, look)) &&
       desired === show(inProperties(target, news));
     // What is set for the first time stands in the table; a conflict it is only where no refresh has seen it.
@@ -75,7 +76,12 @@ function isMoved(
   const now = atService(target, look);
   // A field that a reply does not carry says nothing; a label that is in no map is not there.
   if (now === undefined && !isLabel(target)) return false;
-  return !same(now, inProperties(target, news)) && !same(now, inProperties(target, olds));
+  return [news, olds, askedBefore(olds)].every((known) => !same(now, inProperties(target, known)));
+}
+
+/** The state as an update that was cut off would have made it. */
+function askedBefore(olds: Properties): Properties {
+  return { ...olds, ...Object(Object(olds.__pending).asked) };
 }
 
 function shown(value: unknown): string {
