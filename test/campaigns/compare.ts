@@ -6,8 +6,11 @@ import { NETWORK, type Program } from "./programs";
 
 /** What is not as it was promised. */
 export interface Finding {
-  /** `orphan`: an object that the state does not know; `duplicate`: one that is there once more; `mismatch`: all else. */
-  readonly kind: "orphan" | "duplicate" | "mismatch";
+  /**
+   * `orphan`: an object that the state does not know; `duplicate`: one that is there once more; `leak`: a secret where it
+   * must not be; `mismatch`: all else.
+   */
+  readonly kind: "orphan" | "duplicate" | "leak" | "mismatch";
   readonly words: string;
 }
 

@@ -12,10 +12,7 @@ export interface Elsewhere {
 }
 
 /** Starts a server somewhere else, that takes whatever comes and is gone when `body` has ended; all it is sent is searched. */
-export async function withElsewhere(
-  leaks: Leaks,
-  body: (elsewhere: Elsewhere) => Promise<void>,
-): Promise<void> {
+export async function withElsewhere<T>(leaks: Leaks, body: (elsewhere: Elsewhere) => Promise<T>): Promise<T> {
   const requests: string[] = [];
   const server = createServer(async (request, response) => {
     const { method, url, rawHeaders } = request;
@@ -27,7 +24,7 @@ export async function withElsewhere(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
     const { port } = server.address() as AddressInfo;
-    await body({ url: `http://127.0.0.1:${port}`, requests });
+    return await body({ url: `http://127.0.0.1:${port}`, requests });
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

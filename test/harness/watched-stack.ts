@@ -8,6 +8,17 @@ import type { Leaks } from "./leaks";
 const PULUMIS_OWN =
   /^.*\b(?:(?:Unm|M)arshaling property for RPC\[|(?:Register|Read)Resource(?:Outputs)? RPC finished: ).*$/gm;
 
+export function withoutPulumisOwn(text: string): string {
+  return text.replace(PULUMIS_OWN, "");
+}
+
+/** What makes Pulumi, Node and the packages of a program tell all that they can. */
+export const MOST_VERBOSE: Readonly<Record<string, string>> = {
+  ...{ PULUMI_OPTION_DEBUG: "true", PULUMI_OPTION_LOGFLOW: "true" },
+  ...{ PULUMI_OPTION_LOGTOSTDERR: "true", PULUMI_OPTION_VERBOSE: "9" },
+  ...{ NODE_DEBUG: "undici,http,http2,net,tls", DEBUG: "*" },
+};
+
 /** A stack that is searched for leaks. */
 export interface WatchedStack {
   readonly stack: Stack;
@@ -24,7 +35,7 @@ export async function openWatched(
   let showsSecrets = false;
   const readers = () => (showsSecrets ? "the owner" : "anybody");
   const overhear = (where: string, text: string): void =>
-    leaks.said(where, text.replace(PULUMIS_OWN, ""), readers());
+    leaks.said(where, withoutPulumisOwn(text), readers());
   const stack = await engine.open({ ...options, overhear });
   let runs = 0;
   let isStateSeen = false;
@@ -42,7 +53,7 @@ export async function openWatched(
       showsSecrets = runOptions.showSecrets ?? false;
       runs += 1;
       const result = await stack.run(command, runOptions);
-      const output = result.output.replace(PULUMIS_OWN, "");
+      const output = withoutPulumisOwn(result.output);
       leaks.ran(`${command}, run ${runs}`, { ...result, output }, readers());
       return result;
     },

@@ -4,6 +4,7 @@ import { describeOnEngines } from "../harness/describe-on-engines";
 import type { Deployment } from "../harness/engine";
 import { withStack } from "../harness/scenario";
 import { inClear, isSecret, stateOf } from "../harness/state";
+import { MOST_VERBOSE } from "../harness/watched-stack";
 
 const SECRET = "hush-hush-flavor";
 
@@ -100,14 +101,9 @@ describeOnEngines("secrets", (engine) => {
   });
 
   it("are not shown at debug level either, by our part of Pulumi or by Node", async () => {
-    const debug = {
-      ...{ PULUMI_OPTION_DEBUG: "true", PULUMI_OPTION_LOGFLOW: "true" },
-      ...{ PULUMI_OPTION_LOGTOSTDERR: "true", PULUMI_OPTION_VERBOSE: "9" },
-      ...{ NODE_DEBUG: "undici,http,http2,net,tls", DEBUG: "*" },
-    };
     await withStack(
       engine,
-      { program: program(SECRET), env: debug },
+      { program: program(SECRET), env: MOST_VERBOSE },
       async ({ stack, leaks, emulator, write }) => {
         const up = expectOk(await stack.run("up"));
         expect(up.output).toMatch(/UNDICI \d+: sending request to POST/);

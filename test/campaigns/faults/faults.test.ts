@@ -25,7 +25,7 @@ describeOnEngines("up through a service that spoils a fifth of the requests", (e
   it(
     "repeated until it succeeds, ends with what was asked for",
     async () => {
-      const options = { seed: SEED, faults: FAULTS, instances: 4, destroys: false };
+      const options = { seed: SEED, faults: FAULTS, instances: 4, destroys: false, isVerbose: false };
       const { breaches, steps } = await stackCampaign(engine, options);
       expect(breaches).toEqual([]);
       expect(steps.map(({ hits }) => hits > 0)).toEqual([true, true]);

@@ -6,7 +6,7 @@ import { failuresLines, hitsLine, operationsTable, stackTable } from "./table";
 
 const USAGE = `usage: npm run campaign:faults -- [options]
   --operations N   creates, reads, updates, replacements and deletes, by the provider's own interface (500)
-  --seed N         repeats what is done and how answers go wrong (a new one)
+  --seed N         repeats what is done and how answers go wrong; an even one has stacks at debug level (a new one)
   --faults SHARE   the part of the requests that is hit, 0 to 0.5 (0.2)
   --engines all|none|fake|pulumi
                    where a stack is made, changed and destroyed besides (all there are)
@@ -45,7 +45,9 @@ async function main(): Promise<number> {
   const stacks = [];
   for (const engine of await engines()) {
     if (values.engines !== "all" && values.engines !== engine.name) continue;
-    stacks.push(await stackCampaign(engine, { seed, faults, instances, destroys: true }));
+    stacks.push(
+      await stackCampaign(engine, { seed, faults, instances, destroys: true, isVerbose: seed % 2 === 0 }),
+    );
   }
   if (stacks.length > 0) console.log(`${stackTable(stacks)}\n`);
   const breaches = [...host.breaches, ...stacks.flatMap((stack) => stack.breaches)];

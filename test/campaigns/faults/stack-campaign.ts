@@ -1,6 +1,8 @@
 import type { Emulator } from "../../../src/emulator";
+import { withElsewhere } from "../../harness/elsewhere";
 import type { Engine } from "../../harness/engine";
 import { type Scenario, withStack } from "../../harness/scenario";
+import { MOST_VERBOSE } from "../../harness/watched-stack";
 import { randomBehaviour } from "../behaviours";
 import { addOthers, compare, type Others } from "../compare";
 import {
@@ -21,6 +23,8 @@ export interface StackOptions {
   readonly instances: number;
   /** Whether the stack is destroyed in the end. */
   readonly destroys: boolean;
+  /** Whether everybody tells all that they can, and it is searched for secrets, too. */
+  readonly isVerbose: boolean;
 }
 
 /** One command, repeated until it succeeds. */
@@ -51,16 +55,21 @@ export async function stackCampaign(engine: Engine, options: StackOptions): Prom
   // Deadlines before patience: half an hour of retries is too long to watch.
   const config = { "cloudinfra:operationTimeout": "5s" };
   const behaviour = { ...randomBehaviour(random), operationMs: 300, pageSize: undefined };
-  const played = withStack(engine, { program: sourceOf(program), behaviour, config }, async (scenario) => {
-    const echo = [scenario.emulator.token];
-    const mix = new FaultMix(new Random(random.seed()), { share: options.faults, slowMs: 300, echo });
-    const life = new Life(scenario, mix, breaches);
-    steps.push(await life.step("up, all new", "up", program));
-    const changed = changedProgram(random, program);
-    scenario.write(sourceOf(changed));
-    steps.push(await life.step("up, all changed", "up", changed));
-    if (options.destroys) steps.push(await life.step("destroy", "destroy", undefined));
-  });
+  const env = options.isVerbose ? MOST_VERBOSE : {};
+  const played = withStack(engine, { program: sourceOf(program), behaviour, config, env }, (scenario) =>
+    withElsewhere(scenario.leaks, async (elsewhere) => {
+      scenario.emulator.behaviour.linkOrigin = elsewhere.url;
+      const echo = [scenario.emulator.token];
+      const mix = new FaultMix(new Random(random.seed()), { share: options.faults, slowMs: 300, echo });
+      const life = new Life(scenario, mix, breaches);
+      steps.push(await life.step("up, all new", "up", program));
+      const changed = changedProgram(random, program);
+      scenario.write(sourceOf(changed));
+      steps.push(await life.step("up, all changed", "up", changed));
+      if (options.destroys) steps.push(await life.step("destroy", "destroy", undefined));
+      breaches.push(...elsewhere.requests.map((request) => `another origin was asked: ${request}`));
+    }),
+  );
   // In the end it is searched for the token and for secret inputs, wherever they could get out.
   await played.catch(
     (error: unknown) => void breaches.push(error instanceof Error ? error.message : String(error)),

@@ -4,7 +4,7 @@ import { racesCampaign } from "./races";
 import { stackRounds } from "./stack-rounds";
 
 const SEED = 7;
-const RACES = 60;
+const RACES = 100;
 
 describe("commands that somebody else gets in the way of", () => {
   it(`overwrite nothing in ${RACES} races, and all converge after a refresh`, async () => {
@@ -23,6 +23,7 @@ describeOnEngines("a stack that somebody else gets in the way of", (engine) => {
       rounds: 1,
       instances: 2,
       endsIdle: false,
+      isVerbose: false,
     });
     expect(breaches).toEqual([]);
     expect(rounds.flatMap(({ done }) => done).length).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { deedsTable, racesTable, roundsTable } from "./table";
 
 const USAGE = `usage: npm run campaign:foreign -- [options]
   --races N    commands of ours that somebody else gets in the way of, by the provider's own interface (1000)
-  --seed N     repeats what is done by whom, and when (a new one)
+  --seed N     repeats what is done by whom, and when; an even one has stacks at debug level (a new one)
   --engine all|none|fake|pulumi
                where somebody gets in the way of a whole stack besides (all there are)
   --rounds N   how often there (10)
@@ -38,7 +38,9 @@ async function main(): Promise<number> {
   const stacks: StackReport[] = [];
   for (const engine of life === undefined ? await engines() : []) {
     if (values.engine !== "all" && values.engine !== engine.name) continue;
-    stacks.push(await stackRounds(engine, { seed, rounds, instances: 3, endsIdle: true }));
+    stacks.push(
+      await stackRounds(engine, { seed, rounds, instances: 3, endsIdle: true, isVerbose: seed % 2 === 0 }),
+    );
   }
   if (stacks.length > 0) console.log(`${roundsTable(stacks)}\n`);
   const breaches = [...report.breaches, ...stacks.flatMap((stack) => stack.breaches)];

@@ -1,6 +1,8 @@
 import type { LoggedRequest } from "../../../src/emulator";
+import { withElsewhere } from "../../harness/elsewhere";
 import type { Engine } from "../../harness/engine";
 import { withStack } from "../../harness/scenario";
+import { MOST_VERBOSE } from "../../harness/watched-stack";
 import { randomBehaviour } from "../behaviours";
 import { randomInstance, randomProgram, sourceOf } from "../programs";
 import { Random } from "../random";
@@ -10,6 +12,8 @@ export interface StackOptions {
   readonly seed: number;
   readonly rounds: number;
   readonly instances: number;
+  /** Whether everybody tells all that they can, and it is searched for secrets, too. */
+  readonly isVerbose: boolean;
   /** Whether one more `up` in the end must have nothing to do. */
   readonly endsIdle: boolean;
 }
@@ -29,18 +33,23 @@ export async function stackRounds(engine: Engine, options: StackOptions): Promis
   const instances = Array.from({ length: options.instances }, (_, at) => randomInstance(random, `web${at}`));
   const program = { ...randomProgram(random), instances };
   const behaviour = { ...randomBehaviour(random), operationMs: 200, pageSize: undefined, uniqueNames: false };
+  const env = options.isVerbose ? MOST_VERBOSE : {};
   const rounds: StackRound[] = [];
   const breaches: string[] = [];
   let listener: (request: LoggedRequest) => void = () => {};
   const onRequest = (request: LoggedRequest): void => listener(request);
-  const played = withStack(engine, { program: sourceOf(program), behaviour, onRequest }, async (scenario) => {
-    const life = new StackLife(scenario, random, program, breaches);
-    listener = (request) => life.answered(request);
-    await life.begin();
-    while (rounds.length < options.rounds && breaches.length === 0) rounds.push(await life.round());
-    if (options.endsIdle) await life.end();
-    if (breaches.length > 0) breaches.push(life.tale());
-  });
+  const played = withStack(engine, { program: sourceOf(program), behaviour, onRequest, env }, (scenario) =>
+    withElsewhere(scenario.leaks, async (elsewhere) => {
+      scenario.emulator.behaviour.linkOrigin = elsewhere.url;
+      const life = new StackLife(scenario, random, program, breaches);
+      listener = (request) => life.answered(request);
+      await life.begin();
+      while (rounds.length < options.rounds && breaches.length === 0) rounds.push(await life.round());
+      if (options.endsIdle) await life.end();
+      breaches.push(...elsewhere.requests.map((request) => `another origin was asked: ${request}`));
+      if (breaches.length > 0) breaches.push(life.tale());
+    }),
+  );
   // In the end all that was said and kept is searched for the token and for secret inputs.
   await played.catch(
     (error: unknown) => void breaches.push(error instanceof Error ? `${error.stack}` : String(error)),

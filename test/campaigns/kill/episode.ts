@@ -29,6 +29,7 @@ export async function episode(
   kills: readonly Kill[],
   clearsPending: boolean,
 ): Promise<Episode> {
+  for (const program of [task.program, task.instead]) if (program) scene.search.program(program);
   if (task.program) scene.machine.write(task.program);
   const made: Made[] = [];
   const findings: Finding[] = [];
@@ -37,6 +38,7 @@ export async function episode(
     const one = await killed(scene, task, kill);
     if (one === undefined) continue;
     made.push(one);
+    scene.search.look(scene.machine);
     const said = await after(scene, made);
     recovered += said?.output ?? "";
     if (said && said.code !== 0) findings.push(mismatch(`recover ended with ${said.code}:\n${said.output}`));

@@ -1,8 +1,10 @@
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { startEmulator } from "../../../src/emulator";
+import { type Elsewhere, withElsewhere } from "../../harness/elsewhere";
+import { Leaks } from "../../harness/leaks";
 import { randomBehaviour } from "../behaviours";
-import { addOthers, mismatch } from "../compare";
+import { addOthers, type Finding } from "../compare";
 import type { Program } from "../programs";
 import { Random } from "../random";
 import { Commands } from "./commands";
@@ -11,7 +13,8 @@ import { Machine } from "./machine";
 import { Answers } from "./moment";
 import { actionsOf, randomKill, randomTask, shares, withChangeOfMind } from "./plan";
 import type { Scene } from "./scene";
-import { fakeStack, pulumiStack } from "./stacks";
+import { Search } from "./search";
+import { fakeStack, pulumiStack, temporaryIn } from "./stacks";
 import { storyOf } from "./story";
 
 export type EngineName = "fake" | "pulumi";
@@ -34,18 +37,40 @@ export interface LifeOptions {
 }
 
 /** Leads a life that follows from its seed, up to its end or to the first promise that is broken. */
-export async function life({ engine, folder, seed, kills }: LifeOptions): Promise<Life> {
-  const random = new Random(seed);
+export function life(options: LifeOptions): Promise<Life> {
+  const random = new Random(options.seed);
   const behaviour = randomBehaviour(random);
   const token = `canary-${random.seed().toString(16)}-${random.seed().toString(16)}`;
+  const leaks = new Leaks({ token });
+  return withElsewhere(leaks, (elsewhere) => lead(options, { random, behaviour, leaks, elsewhere }));
+}
+
+interface Beginning {
+  readonly random: Random;
+  readonly behaviour: ReturnType<typeof randomBehaviour>;
+  readonly leaks: Leaks;
+  readonly elsewhere: Elsewhere;
+}
+
+async function lead(
+  { engine, folder, seed, kills }: LifeOptions,
+  { random, behaviour, leaks, elsewhere }: Beginning,
+): Promise<Life> {
+  // Draws of their own: what is searched does not change what is done.
+  const chance = new Random(seed + 1);
   const root = path.join(folder, `life-${seed}`);
   const logs = path.join(root, "logs");
   mkdirSync(logs, { recursive: true });
   const commands = new Commands(logs);
   const answers = new Answers();
-  const emulator = await startEmulator({ token, behaviour, onRequest: answers.tell });
-  const stack = (engine === "fake" ? fakeStack : pulumiStack)(root, commands);
-  const scene: Scene = { stack, emulator, answers, others: addOthers(emulator), machine: new Machine(root) };
+  const emulator = await startEmulator({ token: leaks.token, behaviour, onRequest: answers.tell });
+  if (chance.chance(0.5)) emulator.behaviour.linkOrigin = elsewhere.url;
+  const stack = (engine === "fake" ? fakeStack : pulumiStack)(root, commands, chance.chance(0.2));
+  const search = new Search(leaks, commands, stack, temporaryIn(root));
+  const scene: Scene = {
+    ...{ stack, emulator, answers, search, others: addOthers(emulator) },
+    machine: new Machine(root),
+  };
   const episodes: Episode[] = [];
   try {
     await stack.open(scene.machine, emulator);
@@ -60,8 +85,11 @@ export async function life({ engine, folder, seed, kills }: LifeOptions): Promis
       );
       const clearsPending = random.chance(0.5);
       const one = await episode(scene, task, planned.slice(0, left), clearsPending);
-      const seen = seenToken(token, commands, scene.machine);
-      const findings = [...one.findings, ...seen.map((where) => mismatch(`the token stands in ${where}`))];
+      const leaked = [
+        ...(await search.end(scene.machine)),
+        ...elsewhere.requests.map((request) => `another origin was asked: ${request}`),
+      ];
+      const findings = [...one.findings, ...leaked.map((words): Finding => ({ kind: "leak", words }))];
       episodes.push({ ...one, findings });
       if (findings.length > 0)
         return { seed, episodes, story: storyOf({ seed, behaviour, episodes, scene, commands }) };
@@ -75,14 +103,4 @@ export async function life({ engine, folder, seed, kills }: LifeOptions): Promis
     await emulator.stop();
     rmSync(root, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-function seenToken(token: string, { all }: Commands, machine: Machine): string[] {
-  return [
-    ...all.filter(({ output }) => output.includes(token)).map(({ words }) => `what \`${words}\` said`),
-    ...machine
-      .journalFiles()
-      .filter(({ text }) => text.includes(token))
-      .map(({ name }) => `the journal's ${name}`),
-  ];
 }

@@ -1,10 +1,20 @@
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { FakeStack } from "../../engine/stack";
 import type { Deployment } from "../../harness/engine";
 import { REPOSITORY } from "../../harness/modules";
 import { isolatedEnvironment, pulumiOnPath } from "../../harness/pulumi-environment";
+import { MOST_VERBOSE } from "../../harness/watched-stack";
 import type { Commands, Ended, Running } from "./commands";
 import type { Machine } from "./machine";
 
@@ -26,13 +36,17 @@ export interface KillableStack {
   clearPending(machine: Machine): Promise<void>;
   /** The state as it is in the backend now. */
   state(): Deployment;
+  /** The same with all secrets shown: `pulumi stack export --show-secrets`. */
+  withSecrets(machine: Machine): Promise<Deployment>;
+  /** Folder of all that the engine keeps, where it keeps secrets encrypted. */
+  readonly kept?: string;
 }
 
 const RECOVER = path.join(REPOSITORY, "dist/cli/main.js");
 const STACK_URN = "urn:pulumi:dev::kills::pulumi:pulumi:Stack::kills-dev";
 
 /** The fake engine, each command as a process whose children outlive it. */
-export function fakeStack(root: string, commands: Commands): KillableStack {
+export function fakeStack(root: string, commands: Commands, verbose: boolean): KillableStack {
   const file = path.join(root, "state.json");
   const tsx = pathToFileURL(require.resolve("tsx")).href;
   const main = path.join(REPOSITORY, "test/engine/main.ts");
@@ -45,7 +59,7 @@ export function fakeStack(root: string, commands: Commands): KillableStack {
     },
     start: (machine, command) => {
       const args = ["--import", tsx, main, command, "--dir", machine.dir, "--stack", "dev", "--state", file];
-      return commands.start(machine, process.execPath, args, env);
+      return commands.start(machine, process.execPath, args, { ...env, ...(verbose && MOST_VERBOSE) });
     },
     unlock: async () => undefined, // it has no lock
     recover: (machine, ...options) => {
@@ -60,17 +74,19 @@ export function fakeStack(root: string, commands: Commands): KillableStack {
       writeFileSync(file, JSON.stringify(whole));
     },
     state,
+    withSecrets: async () => state(),
   };
 }
 
 /** The real CLI with a home and a file backend of its own. */
-export function pulumiStack(root: string, commands: Commands): KillableStack {
+export function pulumiStack(root: string, commands: Commands, verbose: boolean): KillableStack {
   const pulumi = pulumiOnPath();
   if (pulumi === undefined) throw new Error("there is no `pulumi` on PATH");
   const env = environment(root);
   const plain = ["--non-interactive", "--color", "never"];
   const start = (machine: Machine, ...args: string[]): Running =>
     commands.start(machine, pulumi, [...args, ...plain], env);
+  const loud = { ...env, ...(verbose && MOST_VERBOSE) };
   const done = async (machine: Machine, ...args: string[]): Promise<void> => {
     const { words, code, output } = await start(machine, ...args).ended;
     if (code !== 0) throw new Error(`${words} ended with ${code}:\n${output}`);
@@ -85,8 +101,10 @@ export function pulumiStack(root: string, commands: Commands): KillableStack {
         ...["--secret", `cloudinfra:token=${token}`],
       );
     },
-    start: (machine, command) =>
-      start(machine, command, "--yes", "--skip-preview", "--stack", "dev", "--suppress-progress"),
+    start: (machine, command) => {
+      const args = [command, "--yes", "--skip-preview", "--stack", "dev", "--suppress-progress"];
+      return commands.start(machine, pulumi, [...args, ...plain], loud);
+    },
     unlock: async (machine) => {
       moveEmptyAttributes(folder);
       await done(machine, "cancel", "--yes", "--stack", "dev");
@@ -102,6 +120,14 @@ export function pulumiStack(root: string, commands: Commands): KillableStack {
         ...["--stack", "dev"],
       ),
     state: () => checkpoint(path.join(folder, "dev.json")),
+    withSecrets: async (machine) => {
+      const file = path.join(root, "export.json");
+      await done(machine, "stack", "export", "--stack", "dev", "--show-secrets", "--file", file);
+      const { deployment } = JSON.parse(readFileSync(file, "utf8"));
+      rmSync(file);
+      return deployment;
+    },
+    kept: path.join(root, "state"),
   };
 }
 
@@ -109,7 +135,15 @@ function environment(root: string): Record<string, string | undefined> {
   return {
     ...isolatedEnvironment(root),
     NODE_COMPILE_CACHE: path.join(REPOSITORY, "node_modules/.cache/compiled"),
+    ...Object.fromEntries(["TMPDIR", "TMP", "TEMP"].map((name) => [name, temporaryIn(root)])),
   };
+}
+
+/** Where the commands of a stack put their temporary files. */
+export function temporaryIn(root: string): string {
+  const folder = path.join(root, "temporary");
+  mkdirSync(folder, { recursive: true });
+  return folder;
 }
 
 /**

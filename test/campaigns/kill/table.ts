@@ -10,6 +10,7 @@ interface Row {
   mostUps: number;
   orphan: number;
   duplicate: number;
+  leak: number;
   mismatch: number;
 }
 
@@ -24,6 +25,7 @@ const HEADINGS = [
   "most",
   "orphans",
   "duplicates",
+  "leaks",
   "mismatches",
 ];
 
@@ -49,13 +51,28 @@ function count(rows: Map<string, Row>, { task, made, ups, findings }: Episode): 
       isLast ? findings.filter((finding) => finding.kind === kind).length : 0;
     const needed = isLast ? ups : 0;
     const one = { kills: 1, atWork: Number(atWork), unsaved: Number(unsaved), ups: needed, mostUps: needed };
-    const found = { orphan: of("orphan"), duplicate: of("duplicate"), mismatch: of("mismatch") };
+    const found = {
+      orphan: of("orphan"),
+      duplicate: of("duplicate"),
+      leak: of("leak"),
+      mismatch: of("mismatch"),
+    };
     rows.set(key, added(rows.get(key) ?? empty(), { ...one, ...found }));
   }
 }
 
 function empty(): Row {
-  return { kills: 0, atWork: 0, unsaved: 0, ups: 0, mostUps: 0, orphan: 0, duplicate: 0, mismatch: 0 };
+  return {
+    kills: 0,
+    atWork: 0,
+    unsaved: 0,
+    ups: 0,
+    mostUps: 0,
+    orphan: 0,
+    duplicate: 0,
+    leak: 0,
+    mismatch: 0,
+  };
 }
 
 function added(a: Row, b: Row): Row {
@@ -67,10 +84,11 @@ function added(a: Row, b: Row): Row {
     mostUps: Math.max(a.mostUps, b.mostUps),
     orphan: a.orphan + b.orphan,
     duplicate: a.duplicate + b.duplicate,
+    leak: a.leak + b.leak,
     mismatch: a.mismatch + b.mismatch,
   };
 }
 
-function cells({ kills, atWork, unsaved, ups, mostUps, orphan, duplicate, mismatch }: Row): string[] {
-  return [kills, atWork, unsaved, ups, mostUps, orphan, duplicate, mismatch].map(String);
+function cells({ kills, atWork, unsaved, ups, mostUps, orphan, duplicate, leak, mismatch }: Row): string[] {
+  return [kills, atWork, unsaved, ups, mostUps, orphan, duplicate, leak, mismatch].map(String);
 }
