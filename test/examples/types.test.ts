@@ -1,29 +1,8 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { complaints } from "../harness/compiler";
-import { linkModules, REPOSITORY } from "../harness/modules";
-
-const folders: string[] = [];
-
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A copy of an example outside the repository, where it sees the package only as an installed one. */
-function installed(example: string, packageType: "commonjs" | "module"): string {
-  const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-example-"));
-  folders.push(dir);
-  cpSync(path.join(REPOSITORY, "examples", example), dir, { recursive: true });
-  linkModules(dir, ["@pulumi/pulumi", "@pulumi/cloudflare", "@types/node"]);
-  const manifest: unknown = JSON.parse(readFileSync(path.join(dir, "package.json"), "utf8"));
-  writeFileSync(
-    path.join(dir, "package.json"),
-    JSON.stringify(Object.assign({}, manifest, { type: packageType })),
-  );
-  return dir;
-}
+import { installed } from "./installed";
 
 describe.each(["quickstart", "beside-other-clouds"])("the example %s", (example) => {
   it("type-checks under strict as a CommonJS program", async () => {
