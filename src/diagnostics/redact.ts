@@ -45,6 +45,7 @@ function spellings(secret: string): string[] {
     secret,
     escaped,
     escaped.replaceAll("/", "\\/"),
+    secret.replaceAll("~", "~0").replaceAll("/", "~1"), // in a JSON pointer
     encoded,
     lowerCase,
     encoded.replaceAll("%20", "+"),

@@ -27,7 +27,7 @@ const MOST_CAUSES = 3;
 export function inWords(error: unknown, wording: Wording): string {
   const secrets = wording.secrets ?? [];
   if (!isCloudInfraError(error)) return redact(`${wording.doing} failed: ${inspect(error)}`, secrets);
-  const faults = readFaults(error, wording.propertyOf ?? ((field) => field));
+  const faults = readFaults(error, wording.propertyOf ?? ((field) => field), secrets);
   const headline = `${wording.doing} ${ending(error)}`;
   const hint = hintFor(error, faults.properties);
   const below = [
@@ -65,10 +65,17 @@ function saysItself(error: CloudInfraError): boolean {
   );
 }
 
-function readFaults(error: CloudInfraError, propertyOf: (wireField: string) => string) {
+function readFaults(
+  error: CloudInfraError,
+  propertyOf: (wireField: string) => string,
+  secrets: readonly string[],
+) {
   const problem = error.problem;
+  // Before a path is taken apart: a secret in it, such as a label's key, would not be recognised afterwards.
+  const clean = (path: string | undefined) => path && redact(path, secrets);
   const faults = (problem?.errors ?? []).map((fault) => {
-    const property = propertyPath(fault, propertyOf);
+    const path = { pointer: clean(fault.pointer), field: clean(fault.field) };
+    const property = propertyPath(path, propertyOf);
     const words = fault.detail ?? fault.code ?? problem?.detail ?? "is not accepted";
     return { property, line: property === undefined ? words : `${property}: ${words}` };
   });

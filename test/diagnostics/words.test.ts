@@ -15,6 +15,22 @@ function told(
   return inWords(new CloudInfraError(code, summary, details), { doing, propertyOf: camelCase });
 }
 
+describe("a secret in the path of a property", () => {
+  const secret = "tier/of.the-backend";
+  const said = (path: object) => {
+    const problem = parseProblem({ errors: [{ ...path, detail: "no" }] });
+    return inWords(new CloudInfraError("refused", "no", { problem }), { doing, secrets: [secret] });
+  };
+
+  it.each([
+    [{ pointer: `/labels/${secret}` }, '  labels["[secret]"]: no'],
+    [{ pointer: "/labels/tier~1of.the-backend" }, '  labels["[secret]"]: no'],
+    [{ field: `labels.${secret}` }, "  labels.secret: no"],
+  ])("is taken out before the path is taken apart: %j", (path, line) => {
+    expect(said(path).split("\n")[1]).toBe(line);
+  });
+});
+
 describe("a refusal", () => {
   it("says what was refused, which property, the trace id and what to do", () => {
     const problem = parseProblem({
