@@ -61,6 +61,9 @@ export async function noticeDiff(
     }
     if (pending?.failed) return anew;
     const plainly = diff(kind.fields, olds, news);
+    // The host can't mark the properties that make a replacement necessary.
+    if (plainly.replaces.length > 0)
+      await log.row(urn).write(`is replaced: ${plainly.replaces.join(", ")} can't be changed in place`);
     if (plainly.changes !== false || urn === undefined) return plainly;
     // A creation that goes on, of which the engine knows nothing any more after a refresh.
     if (pending?.key !== undefined) return { ...plainly, changes: true };

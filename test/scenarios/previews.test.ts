@@ -69,7 +69,10 @@ describeOnEngines("a preview", (engine) => {
       const options = 'customTimeouts: { delete: "5m" }, aliases: [{ name: "web" }]';
       for (const args of [`flavor: "large", ${labels}`, `image: "debian-13", flavor: "large", ${labels}`]) {
         write(source("front", args, options));
-        expect(expectOk(await stack.run("preview")).output).toMatch(/\[diff: [^\]]*(?:labels|image)/);
+        const { output } = expectOk(await stack.run("preview"));
+        expect(output).toMatch(/\[diff: [^\]]*(?:labels|image)/);
+        if (args.includes("image")) expect(output).toContain("is replaced: image can't be changed in place");
+        else expect(output).not.toContain("is replaced");
         for (const command of ["preview", "up"] as const)
           expect(expectOk(await stack.run(command)).output).not.toMatch(hidden);
         expect(expectOk(await stack.run("refresh")).output).not.toMatch(hidden);
