@@ -111,10 +111,25 @@ export function withChangeOfMind(random: Random, task: Task, old: Program | unde
   const isChanged = random.chance(0.3) && action !== "delete";
   const instead = isReverted ? old : changed;
   if (!isChanged || instead === undefined || task.program === undefined) return task;
-  const needsRefresh = isReverted || action === "update";
+  const isTakenBack = old !== undefined && takesBack(old, task.program, instead);
+  const needsRefresh = isTakenBack || action === "update";
   return action === "update" && dropsLabels(task.program, instead)
     ? task
     : { ...task, instead, needsRefresh };
+}
+
+/** Whether something that `program` replaces is in `instead` as it was in `old`: what was killed may have deleted it. */
+function takesBack(old: Program, program: Program, instead: Program): boolean {
+  const imageIn = ({ instances }: Program, name: string): string | undefined =>
+    instances.find(({ resource }) => resource === name)?.image;
+  const isBack = (before: string | undefined, killed: string | undefined, now: string | undefined): boolean =>
+    before !== killed && before === now;
+  return (
+    isBack(old.project.region, program.project.region, instead.project.region) ||
+    old.instances.some(({ resource, image }) =>
+      isBack(image, imageIn(program, resource), imageIn(instead, resource)),
+    )
+  );
 }
 
 /** The next thing to do; where there is nothing yet, that is a creation. */
