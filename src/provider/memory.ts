@@ -47,7 +47,8 @@ export class Memory {
   diffed(urn: string | undefined, id: string, pending: Pending | undefined, replaces: boolean): void {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key } = this.of(urn);
-    const placeholder = pending?.failed ? undefined : pending;
+    // An update that was cut off is none: no creation goes on with that.
+    const placeholder = pending?.failed || pending?.asked !== undefined ? undefined : pending;
     this.seen.set(urn, { key, id, operation: pending?.operation?.id, placeholder });
     if (checkedWithOlds && !replaces) this.live.set(id, urn);
   }
