@@ -82,9 +82,12 @@ function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
 
 function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer {
   const seen = seenOf(call, object, state);
+  const props = outputsOf(call, object, {
+    ...{ hidden: state, values: seen.values, words: seen.words, before: state },
+  });
   return {
     id: object.id,
-    props: outputsOf(call, object, { hidden: state, values: seen.values, words: seen.words, before: state }),
+    props: isUnchanged(object, state) ? plain({ ...props, __unmanaged: state.__unmanaged }) : props,
     inputs: plain({ ...hiddenInputs(state), ...seen.values }),
   };
 }
