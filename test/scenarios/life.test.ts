@@ -1,13 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { changesOf, expectConverged, expectOk } from "../harness/assertions";
+import type { Engine } from "../harness/engine";
 import { engines } from "../harness/engines";
 import { withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
 import { eachAlone, pairwise, title } from "./variants";
 
-/** `CLOUDINFRA_TEST_LIVES=full`: each variant alone, and every pair of two; else as many as make each one appear. */
+/**
+ * `CLOUDINFRA_TEST_LIVES=full`: each variant alone, and every pair of two; else as many as make each one appear, and with the
+ * CLI, which takes its time, half of them.
+ */
 const full = process.env.CLOUDINFRA_TEST_LIVES === "full";
-const lives = full ? [...eachAlone(), ...pairwise()] : pairwise(6);
+const livesOn = (engine: Engine) =>
+  full ? [...eachAlone(), ...pairwise()] : pairwise(engine.name === "fake" ? 6 : 3);
 
 const program = (web: string, db: string): string => `
   const project = new Project("shop", { region: "eu-1" });
@@ -21,7 +26,7 @@ const program = (web: string, db: string): string => `
 describe("a life: created, changed, replaced, refreshed and destroyed", async () => {
   for (const engine of await engines()) {
     describe(`on ${engine.name}`, () => {
-      it.each(lives.map((behaviour) => ({ behaviour, name: title(behaviour) })))(
+      it.each(livesOn(engine).map((behaviour) => ({ behaviour, name: title(behaviour) })))(
         "$name",
         async ({ behaviour }) => {
           const source = program('flavor: "small"', 'image: "debian"');
