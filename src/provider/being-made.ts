@@ -20,17 +20,20 @@ export async function lookAt(call: Call, operation: Known): Promise<Operation | 
   }
 }
 
-/** The creation that is still at work on a state's object. It need not show before it is made: what is not seen yet is not gone. */
-export async function creationAtWork(call: Call, state: Properties): Promise<Operation | undefined> {
-  const { key, operation, failed } = pendingOf(state) ?? {};
-  if (key === undefined || operation === undefined || failed) return undefined;
+/**
+ * The creation or update that is still at work on a state's object. What is being created need not show before it is made: what
+ * is not seen yet is not gone.
+ */
+export async function workUnderWay(call: Call, state: Properties): Promise<Operation | undefined> {
+  const { operation, failed } = pendingOf(state) ?? {};
+  if (operation === undefined || failed) return undefined;
   const seen = await lookAt(call, operation);
   return seen === undefined || isTerminal(seen) ? undefined : seen;
 }
 
 /** Waits until an object that is being made can be seen, or its creation is over: it could not be deleted before. */
 export async function waitUntilShown(call: Call, id: string, state: Properties): Promise<void> {
-  const operation = await creationAtWork(call, state);
+  const operation = pendingOf(state)?.key === undefined ? undefined : await workUnderWay(call, state);
   if (operation === undefined) return;
   const look = await call.session.sightings.twice(soughtOf(call.kind, id, state), call);
   if ("missing" in look) await waitForEnd(call, operation);

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { changedFields } from "./diff";
 import { parseDuration } from "./durations";
 import type { CheckFailure, Properties } from "./host";
 import type { Kind } from "./kind";
@@ -22,6 +23,7 @@ export function check(
 ): { inputs: Properties; failures: CheckFailure[] } {
   const exists = hiddenOf(olds).__key !== undefined;
   const news = left?.key === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
+  const named = { ...news, ...madeUpName(kind, olds, news) };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map((issue) => inWords(issue, secretsOf(news).names));
@@ -34,9 +36,19 @@ export function check(
     ]),
   ];
   return {
-    inputs: { ...news, ...(exists ? hiddenInputs(olds) : {}), ...madeUpName(kind, olds, news) },
+    inputs: exists ? withHiddenOf(kind, olds, named) : named,
     failures: failures.map((reason) => ({ property: "", reason })),
   };
+}
+
+/**
+ * A resource's key stays the first one. What else is hidden stays as it was where an argument differs, beside which a difference
+ * in it would be shown, and else is what the program says now.
+ */
+function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
+  const { __key, __keyAt, __import, __autonamed, ...others } = hiddenInputs(olds);
+  const isShown = changedFields(fields, olds, news).length > 0;
+  return { ...news, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
 }
 
 function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {

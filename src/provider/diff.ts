@@ -1,6 +1,6 @@
 import { type Field, sameValue } from "./fields";
 import type { Difference, Properties } from "./host";
-import { isMadeUp } from "./names";
+import { hiddenOf } from "./state";
 
 /** Names of the fields in which two sets of properties differ. What is not known yet differs from all that is. */
 export function changedFields(fields: readonly Field[], olds: Properties, news: Properties): Field[] {
@@ -16,6 +16,6 @@ export function diff(fields: readonly Field[], olds: Properties, news: Propertie
   return {
     changes: changed.length > 0 ? undefined : false,
     replaces: changed.filter((field) => field.change === "replace").map((field) => field.name),
-    deleteBeforeReplace: !isMadeUp(news),
+    deleteBeforeReplace: hiddenOf(news).__autonamed !== true,
   };
 }

@@ -66,10 +66,11 @@ export class Memory {
 
   /** Inputs with what the program says now. */
   withNow(inputs: Properties): Properties {
-    const { __key: key, __urn, __timeouts, __secrets } = hiddenOf(inputs);
+    const { __key: key, __urn, __timeouts, __secrets, __autonamed } = hiddenOf(inputs);
     const now = key === undefined ? undefined : this.said.get(key);
     const isSaid =
-      now === undefined || isDeepStrictEqual(plain(now), plain({ __urn, __timeouts, __secrets }));
+      now === undefined ||
+      isDeepStrictEqual(plain(now), plain({ __urn, __timeouts, __secrets, __autonamed }));
     return isSaid ? inputs : { ...inputs, __now: now };
   }
 

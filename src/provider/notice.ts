@@ -48,6 +48,7 @@ export async function noticeDiff(
 ): Promise<Difference> {
   const { __urn: urn } = hiddenOf(news);
   const pending = pendingOf(olds);
+  const { checkedWithOlds = false } = sessions.memory.of(urn); // a refresh asks for differences, too, the other way round
   const answer = await judged();
   sessions.memory.diffed(urn, id, pending, answer.replaces.length > 0);
   return answer;
@@ -62,7 +63,7 @@ export async function noticeDiff(
     if (pending?.failed) return anew;
     const plainly = diff(kind.fields, olds, news);
     // The host can't mark the properties that make a replacement necessary.
-    if (plainly.replaces.length > 0)
+    if (plainly.replaces.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${plainly.replaces.join(", ")} can't be changed in place`);
     if (plainly.changes !== false || urn === undefined) return plainly;
     // A creation that goes on, of which the engine knows nothing any more after a refresh.

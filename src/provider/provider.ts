@@ -16,6 +16,7 @@ import { resumeUpdate } from "./resume-update";
 import { secretsOf } from "./secrets";
 import type { Sessions } from "./session";
 import { hiddenOf, resourceName } from "./state";
+import { isUnknown } from "./unknowns";
 import { NotApplied } from "./update";
 
 const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
@@ -72,7 +73,9 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
       const { inputs, failures } = check(kind, olds, news, left);
       const { __key: key } = hiddenOf(inputs);
       const { __urn, __timeouts, __secrets } = hiddenOf(news);
-      if (key !== undefined) sessions.memory.says(key, { __urn, __timeouts, __secrets });
+      const __autonamed = news.name === undefined || undefined;
+      if (key !== undefined && !isUnknown(key))
+        sessions.memory.says(key, { __urn, __timeouts, __secrets, __autonamed });
       return { inputs: plain(inputs), failures };
     },
     diff: (id, olds, given) => {

@@ -2,7 +2,7 @@ import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { isFailure, isSuccess } from "../operations/operation";
 import { findOrAbsent } from "./absence";
-import { creationAtWork, lookAt } from "./being-made";
+import { lookAt, workUnderWay } from "./being-made";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
 import type { Properties, ReadAnswer } from "./host";
 import { outputsOf, outputsOfNew } from "./outputs";
@@ -18,20 +18,27 @@ import { asValue, compareWords, type Sighting } from "./words";
 export async function read(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
   requireRecordedEndpoint(call, id, state);
   if (isPlaceholder(id)) return readPlaceholder(call, id, state);
-  const making = await creationAtWork(call, state);
+  const atWork = await workUnderWay(call, state);
+  const unchanged = { id, props: state, inputs: inputsOf(call, state) };
+  const { key: creation } = pendingOf(state) ?? {};
+  if (atWork !== undefined && creation !== undefined) return unchanged;
   const sought = soughtOf(call.kind, id, state);
   const first = await call.session.sightings.recent(sought, call);
   const object = await findOrAbsent(call, sought, first);
-  if (object === undefined && making !== undefined)
-    return { id, props: state, inputs: inputsOf(call, state) };
   const managed = hiddenOf(state).__key !== undefined;
   if (object === undefined) {
     if (managed) return {};
     throw new CloudInfraError("not_found", `there is no ${call.kind.name} ${id}`);
   }
   if (!managed) return lookedUp(call, object, state);
+  if (creation !== undefined)
+    return { ...unchanged, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
   const isItem = "found" in first && first.by === "sweep";
-  return refreshed(call, isItem ? await beyondTheList(call, object, state) : object, state);
+  const seen = refreshed(call, isItem ? await beyondTheList(call, object, state) : object, state);
+  if (atWork === undefined) return seen;
+  // The end of an update may come under the revision that is shown already: only the one from before is safe.
+  const { __pending, revision } = state;
+  return { ...seen, props: plain({ ...seen.props, __pending, revision }) };
 }
 
 /** A creation that was cut off: done, it has its real id; failed, it is gone; else it is as it was. */
@@ -57,12 +64,12 @@ function inputsOf(call: Call, state: Properties): Properties {
 }
 
 /**
- * A list may spell values in another way than an object by itself does, or leave some out: what looks changed there, or is not
- * shown, is looked at by itself, unless the revision says that nothing has changed.
+ * A list may spell values in another way than an object by itself does, or leave some out: what looks changed there is looked
+ * at by itself, and what does not show, unless the revision says that nothing has changed.
  */
 async function beyondTheList(call: Call, item: ApiObject, state: Properties): Promise<ApiObject> {
   const { drifted, untold } = seenOf(call, item, state);
-  if (drifted.length + untold.length === 0 || isUnchanged(item, state)) return item;
+  if (drifted.length === 0 && (untold.length === 0 || isUnchanged(item, state))) return item;
   const alone = await call.session.sightings.byItself(soughtOf(call.kind, item.id, state), call);
   if (alone === undefined) return item;
   return { ...item, fields: { ...item.fields, ...alone.fields }, revision: alone.revision ?? item.revision };
@@ -75,12 +82,10 @@ function isUnchanged({ revision }: ApiObject, state: Properties): boolean {
 
 function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
   const words = hiddenOf(state).__words ?? {};
-  const known = { values: valuesOf(call, state), words };
-  const seen = compareWords(call.kind.fields, known, object.fields);
-  return isUnchanged(object, state) ? { ...seen, ...known } : seen;
+  return compareWords(call.kind.fields, { values: valuesOf(call, state), words }, object.fields);
 }
 
-function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer {
+function refreshed(call: Call, object: ApiObject, state: Properties): Found {
   const seen = seenOf(call, object, state);
   const props = outputsOf(call, object, {
     ...{ hidden: state, values: seen.values, words: seen.words, before: state },
@@ -91,6 +96,9 @@ function refreshed(call: Call, object: ApiObject, state: Properties): ReadAnswer
     inputs: plain({ ...hiddenInputs(state), ...seen.values }),
   };
 }
+
+/** What a look has found. */
+type Found = Extract<ReadAnswer, { id: string }>;
 
 /** What the program only looks at shows the service's own words. */
 function lookedUp(call: Call, object: ApiObject, state: Properties): ReadAnswer {

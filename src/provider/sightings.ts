@@ -74,10 +74,12 @@ export class Sightings {
     return "found" in first ? first : this.second(sought, first, options);
   }
 
-  /** The object by itself. @returns `undefined` where GET is not offered, or does not find it */
+  /** An object that a list has just shown, by itself. @returns `undefined` where GET is not offered, or does not find it */
   async byItself(sought: Sought, options: CallOptions): Promise<ApiObject | undefined> {
     const look = await this.get(sought, options);
-    return look !== undefined && "found" in look ? look.found : undefined;
+    if (look === undefined || "found" in look) return look?.found;
+    this.gets.set(sought.kind.name, "not offered"); // a list has just shown it
+    return undefined;
   }
 
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */

@@ -5,6 +5,7 @@ const text = v.fallback(v.optional(v.string()), undefined);
 const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined);
 
 const timeouts = v.fallback(v.optional(v.object({ create: text, update: text, delete: text })), undefined);
+const flag = v.fallback(v.optional(v.boolean()), undefined);
 const names = v.fallback(v.optional(v.array(v.string())), undefined);
 
 /**
@@ -20,12 +21,15 @@ const hiddenProperties = v.object({
   __secrets: names,
   /** Id of the object that the `import` option tells to take over. */
   __import: text,
-  /** Of older states: whether the name was made up. */
-  __autonamed: v.fallback(v.optional(v.boolean()), undefined),
+  /** Whether the name was made up. */
+  __autonamed: flag,
   __endpoint: text,
   __words: record,
   /** Only among outputs: what the program says now, where that is not what the inputs keep. */
-  __now: v.fallback(v.optional(v.object({ __urn: text, __timeouts: timeouts, __secrets: names })), undefined),
+  __now: v.fallback(
+    v.optional(v.object({ __urn: text, __timeouts: timeouts, __secrets: names, __autonamed: flag })),
+    undefined,
+  ),
   /** Digests of what the object had in fields that the program does not set, when it was last seen. */
   __unmanaged: record,
   revision: text,
@@ -36,8 +40,8 @@ export type Hidden = v.InferOutput<typeof hiddenProperties>;
 
 export function hiddenOf(properties: Properties): Hidden {
   const hidden = v.parse(hiddenProperties, properties);
-  const { __urn, __timeouts, __secrets } = hidden.__now ?? hidden;
-  return { ...hidden, __urn, __timeouts, __secrets };
+  const { __urn, __timeouts, __secrets, __autonamed } = hidden.__now ?? hidden;
+  return { ...hidden, __urn, __timeouts, __secrets, __autonamed };
 }
 
 /**

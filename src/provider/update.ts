@@ -7,6 +7,7 @@ import type { Properties } from "./host";
 import { PartialState } from "./partial";
 import type { Pending } from "./pending";
 import { present } from "./present";
+import { hiddenOutputs } from "./state";
 import { outputsAfter, readBack } from "./update-outcome";
 import { type Change, write } from "./update-write";
 
@@ -49,7 +50,7 @@ async function finishOrKeep(call: Call, change: Change, operation: Operation): P
     const asked = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
     const pending: Pending = { operation: { id: operation.id, url: operation.url }, asked };
     const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
-    throw new PartialState(error, id, { ...olds, __pending: pending }, hint);
+    throw new PartialState(error, id, { ...olds, ...hiddenOutputs(news), __pending: pending }, hint);
   } finally {
     call.session.sightings.forget();
   }

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { check } from "../../src/provider/check";
+import { diff } from "../../src/provider/diff";
+import { projectFields } from "../../src/provider/fields";
 import type { Properties } from "../../src/provider/host";
 import { instanceKind, projectKind } from "../../src/provider/kind";
-import { isMadeUp } from "../../src/provider/names";
 import { plain } from "../../src/provider/plain";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "./samples";
+import { startService } from "./service";
 
 /** As the host gets it: without anything undefined. */
 const checked = (olds: Properties, news: Properties): Properties =>
@@ -56,6 +58,17 @@ describe("a name that the program does not give", () => {
     expect(checked(first, renamed).name).toBe("web-3f8a2c1");
   });
 
+  test("is kept also where somebody has changed it since, and a refresh has shown that: nobody asked for another", () => {
+    const { inputs: first } = check(projectKind, {}, { ...projectNews(), name: undefined });
+    const refreshed = { ...plain(first), name: "Production" };
+    const { inputs } = check(projectKind, refreshed, {
+      ...projectNews({ __key: OTHER_KEY }),
+      name: undefined,
+    });
+    expect(inputs.name).toBe("Production");
+    expect(diff(projectFields, refreshed, plain(inputs)).changes).toBe(false);
+  });
+
   test("is a new one for a replacement, so that both can exist for a while", () => {
     expect(checked({}, unnamed(OTHER_KEY)).name).toBe("web-9b1d4c7");
   });
@@ -78,11 +91,7 @@ describe("given, taken back, given again", () => {
     const given = checked({}, instanceNews({ name: "front" }));
     const taken = checked(given, unnamed(OTHER_KEY));
     const again = checked(taken, instanceNews({ name: "front", __key: OTHER_KEY }));
-    expect([given, taken, again].map((inputs) => [inputs.name, isMadeUp(inputs)])).toEqual([
-      ["front", false],
-      ["web-3f8a2c1", true],
-      ["front", false],
-    ]);
+    expect([given, taken, again].map(({ name }) => name)).toEqual(["front", "web-3f8a2c1", "front"]);
     expect([given, taken, again].map(({ __key }) => __key)).toEqual([KEY, KEY, KEY]);
   });
 
@@ -93,6 +102,18 @@ describe("given, taken back, given again", () => {
   test("one that is unknown in a preview counts as given", () => {
     const inputs = checked({}, instanceNews({ name: UNKNOWN_TEXT }));
     expect(inputs.name).toBe(UNKNOWN_TEXT);
-    expect(isMadeUp(inputs)).toBe(false);
+  });
+});
+
+test("a given name that looks like a made-up one is given: its object is deleted before another takes its name", async () => {
+  const service = await startService();
+  const project = service.emulator.addProject().id;
+  const { inputs } = await service.instances.check({}, { ...unnamed(KEY), project });
+  const { id, outs } = await service.instances.create(plain(inputs));
+  const pinned = instanceNews({ project, name: inputs.name, image: "debian-14" });
+  const { inputs: next } = await service.instances.check(plain(inputs), pinned);
+  expect(await service.instances.diff(id, outs, plain(next))).toMatchObject({
+    replaces: ["image"],
+    deleteBeforeReplace: true,
   });
 });

@@ -150,6 +150,6 @@ describe("what comes first in a replacement", () => {
   });
 
   test("the creation, where the name is made up: the new one has another", () => {
-    expect(changeTo({ image: "debian-14", name: `web-${KEY.slice(0, 7)}` }).deleteBeforeReplace).toBe(false);
+    expect(changeTo({ image: "debian-14", __autonamed: true }).deleteBeforeReplace).toBe(false);
   });
 });

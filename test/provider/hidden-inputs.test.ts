@@ -76,3 +76,16 @@ function hiddenIn(properties: object): object {
   const isHidden = ([name]: [string, unknown]): boolean => name.startsWith("__") && name !== "__provider";
   return Object.fromEntries(Object.entries(properties).filter(isHidden));
 }
+
+test("they follow the program where no argument differs, for then nothing is shown", async () => {
+  const { service, inputs, next } = await made();
+  const { labels, project } = inputs;
+  const { inputs: now } = await service.instances.check(inputs, {
+    ...next,
+    labels,
+    project,
+    sshKeys: undefined,
+  });
+  const { __urn, __timeouts, __secrets } = next;
+  expect(plain(now)).toEqual(plain({ ...inputs, __urn, __timeouts, __secrets }));
+});

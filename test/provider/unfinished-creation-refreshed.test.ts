@@ -66,3 +66,24 @@ describe("a refresh of a creation that was cut off", () => {
     expect(web.there()).toMatchObject({ id, state });
   });
 });
+
+test("what is known by its id already is seen for the first time: the service's own spelling is no change", async () => {
+  const spelling = (object: object): object => ({ ...object, image: "img-7" });
+  const { service, web } = await oneInstance({
+    behaviour: { operationMs: 3_600_000, resultLink: "early", spelling },
+  });
+  await web.up({ __timeouts: { create: "5s" } });
+  const [id] = service.emulator.instances.keys();
+  expect(web.there()).toMatchObject({ id, state: { __pending: { operation: expect.anything() } } });
+  await web.refresh();
+  expect(web.there().state).toHaveProperty("__pending"); // the operation is still at work
+  service.emulator.finishOperations();
+  await web.refresh();
+  expect(web.there()).toMatchObject({
+    id,
+    inputs: { image: "debian-13" },
+    state: { __words: { image: "img-7" } },
+  });
+  expect(await web.up()).toBeUndefined();
+  expect(await web.expectOne()).toBe(id);
+});
