@@ -17,7 +17,7 @@ export interface Fixture {
   readonly deployment: Deployment;
 }
 
-export interface Recorded {
+interface Recorded {
   readonly id: string;
   readonly fields: Readonly<Record<string, unknown>>;
   /** Of instances. */

@@ -2,7 +2,7 @@ import type { Random } from "../random";
 import { type Declared, type Given, type Options, Output, Secret, Undefined } from "./declared";
 
 /** What somebody else has at the service, and a program may take over. */
-export interface Foreign {
+interface Foreign {
   readonly id: string;
   readonly project: string;
   readonly name: string;
