@@ -1,10 +1,31 @@
-import { describe } from "vitest";
+import { beforeEach, describe } from "vitest";
 import type { Engine } from "./engine";
 import { engines } from "./engines";
 
-/** A group of scenarios, once for each engine at hand. */
-export function describeOnEngines(title: string, scenarios: (engine: Engine) => void): void {
+/** `CLOUDINFRA_TEST_CLI=all`: every scenario with the CLI, which takes its time; else the first of each group, and each third. */
+const isAll = process.env.CLOUDINFRA_TEST_CLI === "all";
+const EACH = 3;
+
+/**
+ * A group of scenarios, once for each engine at hand.
+ *
+ * @param every whether the CLI plays all of them always
+ */
+export function describeOnEngines(
+  title: string,
+  scenarios: (engine: Engine) => void,
+  { every = false }: { every?: boolean } = {},
+): void {
   describe(title, async () => {
-    for (const engine of await engines()) describe(`on ${engine.name}`, () => scenarios(engine));
+    for (const engine of await engines())
+      describe(`on ${engine.name}`, () => {
+        if (engine.name === "pulumi" && !every && !isAll) skipMost();
+        scenarios(engine);
+      });
   });
+}
+
+function skipMost(): void {
+  let count = 0;
+  beforeEach(({ skip }) => skip(count++ % EACH !== 0, "played with CLOUDINFRA_TEST_CLI=all"));
 }

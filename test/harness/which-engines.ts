@@ -1,11 +1,15 @@
 import { pulumiOnPath } from "./pulumi-environment";
 
+/** How much of them the CLI plays (`describeOnEngines`). */
+const share = (): string =>
+  process.env.CLOUDINFRA_TEST_CLI === "all" ? "" : " (each third; all with CLOUDINFRA_TEST_CLI=all)";
+
 /** Says on which engines the scenarios of this run are played; loudly where the real one is missing. */
 export function sayWhichEngines(say: (line: string) => void = console.warn, searchPath?: string): void {
   const pulumi = pulumiOnPath(searchPath);
   say(
     pulumi
-      ? `Scenarios run on two engines: the fake in test/engine, and ${pulumi}.`
+      ? `Scenarios run on two engines: the fake in test/engine, and ${pulumi}${share()}.`
       : "!!! No `pulumi` on PATH: scenarios run on the fake engine of test/engine ONLY, not on the real CLI. !!!",
   );
 }
