@@ -2,24 +2,16 @@ import { beforeEach, describe } from "vitest";
 import type { Engine } from "./engine";
 import { engines } from "./engines";
 
-/** `CLOUDINFRA_TEST_CLI=all`: every scenario with the CLI, which takes its time; else the first of each group, and each third. */
+/** `CLOUDINFRA_TEST_CLI=all`: every scenario with the CLI, which takes its time; else the first of each group, and each fifth. */
 const isAll = process.env.CLOUDINFRA_TEST_CLI === "all";
-const EACH = 3;
+const EACH = 5;
 
-/**
- * A group of scenarios, once for each engine at hand.
- *
- * @param every whether the CLI plays all of them always
- */
-export function describeOnEngines(
-  title: string,
-  scenarios: (engine: Engine) => void,
-  { every = false }: { every?: boolean } = {},
-): void {
+/** A group of scenarios, once for each engine at hand. */
+export function describeOnEngines(title: string, scenarios: (engine: Engine) => void): void {
   describe(title, async () => {
     for (const engine of await engines())
       describe(`on ${engine.name}`, () => {
-        if (engine.name === "pulumi" && !every && !isAll) skipMost();
+        if (engine.name === "pulumi" && !isAll) skipMost();
         scenarios(engine);
       });
   });
