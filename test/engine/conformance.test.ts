@@ -9,8 +9,8 @@ import { FakeStack } from "./stack";
 /** See README.md for what is not reproduced, and why. */
 const races = new Set(["check fails"]);
 
-/** The further recordings take minutes: a third of them each time, and all with `CLOUDINFRA_TEST_RECORDINGS=all`. */
-const every = process.env.CLOUDINFRA_TEST_RECORDINGS === "all" ? 1 : 3;
+/** The further recordings take minutes: a sixth of them each time, and all with `CLOUDINFRA_TEST_RECORDINGS=all`. */
+const every = process.env.CLOUDINFRA_TEST_RECORDINGS === "all" ? 1 : 6;
 
 describe.concurrent.each([
   { file: "recordings.json", each: 1 },
