@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Properties } from "./host";
 import type { Pending } from "./pending";
 import { plain } from "./plain";
-import { hiddenOf, type Now } from "./state";
+import { hiddenOf, type Now, nowOf } from "./state";
 
 /** What check and diff of this process said of one URN. */
 export interface Seen {
@@ -66,11 +66,9 @@ export class Memory {
 
   /** Inputs with what the program says now. */
   withNow(inputs: Properties): Properties {
-    const { __key: key, __urn, __timeouts, __secrets, __autonamed } = hiddenOf(inputs);
+    const { __key: key } = hiddenOf(inputs);
     const now = key === undefined ? undefined : this.said.get(key);
-    const isSaid =
-      now === undefined ||
-      isDeepStrictEqual(plain(now), plain({ __urn, __timeouts, __secrets, __autonamed }));
+    const isSaid = now === undefined || isDeepStrictEqual(plain(now), plain(nowOf(inputs)));
     return isSaid ? inputs : { ...inputs, __now: now };
   }
 

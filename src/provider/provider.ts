@@ -15,7 +15,7 @@ import { read } from "./read";
 import { resumeUpdate } from "./resume-update";
 import { secretsOf } from "./secrets";
 import type { Sessions } from "./session";
-import { hiddenOf, resourceName } from "./state";
+import { hiddenOf, nowOf, resourceName } from "./state";
 import { isUnknown } from "./unknowns";
 import { NotApplied } from "./update";
 
@@ -72,10 +72,8 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
       const left = await noticeCheck(kind, sessions, log, { olds, news });
       const { inputs, failures } = check(kind, olds, news, left);
       const { __key: key } = hiddenOf(inputs);
-      const { __urn, __timeouts, __secrets } = hiddenOf(news);
       const __autonamed = news.name === undefined || undefined;
-      if (key !== undefined && !isUnknown(key))
-        sessions.memory.says(key, { __urn, __timeouts, __secrets, __autonamed });
+      if (key !== undefined && !isUnknown(key)) sessions.memory.says(key, { ...nowOf(news), __autonamed });
       return { inputs: plain(inputs), failures };
     },
     diff: (id, olds, given) => {

@@ -86,14 +86,12 @@ function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
 }
 
 function refreshed(call: Call, object: ApiObject, state: Properties): Found {
-  const seen = seenOf(call, object, state);
-  const props = outputsOf(call, object, {
-    ...{ hidden: state, values: seen.values, words: seen.words, before: state },
-  });
+  const { values, words } = seenOf(call, object, state);
+  const props = outputsOf(call, object, { hidden: state, values, words, before: state });
   return {
     id: object.id,
     props: isUnchanged(object, state) ? plain({ ...props, __unmanaged: state.__unmanaged }) : props,
-    inputs: plain({ ...hiddenInputs(state), ...seen.values }),
+    inputs: plain({ ...hiddenInputs(state), ...values }),
   };
 }
 

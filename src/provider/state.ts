@@ -40,14 +40,10 @@ export type Hidden = v.InferOutput<typeof hiddenProperties>;
 
 export function hiddenOf(properties: Properties): Hidden {
   const hidden = v.parse(hiddenProperties, properties);
-  const { __urn, __timeouts, __secrets, __autonamed } = hidden.__now ?? hidden;
-  return { ...hidden, __urn, __timeouts, __secrets, __autonamed };
+  return { ...hidden, ...pickNow(hidden.__now ?? hidden) };
 }
 
-/**
- * The hidden inputs as the resource was created with. They stay what they were for all its life, because a difference in them
- * would be shown beside those of the program.
- */
+/** The hidden inputs as the state's inputs have them, which need not be what the program says now. */
 export function hiddenInputs(properties: Properties): Properties {
   const { __urn, __key, __keyAt, __timeouts, __secrets, __autonamed, __import } = v.parse(
     hiddenProperties,
@@ -58,6 +54,14 @@ export function hiddenInputs(properties: Properties): Properties {
 
 /** What the program says of a resource beside its arguments, and may say otherwise at the next run. */
 export type Now = NonNullable<Hidden["__now"]>;
+
+export function nowOf(properties: Properties): Now {
+  return pickNow(hiddenOf(properties));
+}
+
+function pickNow({ __urn, __timeouts, __secrets, __autonamed }: Now): Now {
+  return { __urn, __timeouts, __secrets, __autonamed };
+}
 
 /** The hidden outputs that go with the hidden inputs. */
 export function hiddenOutputs(properties: Properties): Properties {
