@@ -55,6 +55,8 @@ function streak(random: Random): number {
   if (kind < 0.65) return 1;
   return kind < 0.8 ? random.integer(2, 4) : random.integer(8, 12);
 }
+/** Hits that may be missing from the share, lest a short run gets none. */
+const MOST_BEHIND = 2;
 const MEAN_STREAK = 0.65 + 0.15 * 3 + 0.2 * 10;
 
 /** Spoils a part of the requests at random until it is switched off. */
@@ -109,8 +111,9 @@ export class FaultMix {
   /** How many tries are to be hit from this one on. Some streaks are not used up: more are begun until the share is right. */
   private begun(): number {
     const chance = this.share / (MEAN_STREAK * (1 - this.share) + this.share);
-    const isBehind = this.hits < this.share * this.seen;
-    return this.random.chance(isBehind ? 2 * chance : chance / 2) ? streak(this.random) : 0;
+    const behind = this.share * this.seen - this.hits;
+    if (behind > MOST_BEHIND) return streak(this.random);
+    return this.random.chance(behind > 0 ? 2 * chance : chance / 2) ? streak(this.random) : 0;
   }
 
   private pick({ method }: LoggedRequest): Spoiling | undefined {

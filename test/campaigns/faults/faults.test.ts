@@ -28,7 +28,9 @@ describeOnEngines("up through a service that spoils a fifth of the requests", (e
       const options = { seed: SEED, faults: FAULTS, instances: 4, destroys: false, isVerbose: false };
       const { breaches, steps } = await stackCampaign(engine, options);
       expect(breaches).toEqual([]);
-      expect(steps.map(({ hits }) => hits > 0)).toEqual([true, true]);
+      expect(steps.map(({ words }) => words)).toEqual(["up, all new", "up, all changed"]);
+      // How many requests there are, and so which are hit, is up to the engine's order.
+      expect(Math.max(...steps.map(({ hits }) => hits))).toBeGreaterThan(0);
     },
     LIMIT_MS,
   );
