@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { openJournal } from "../src/journal/journal";
-import { median } from "./median";
-import { table } from "./table";
+import { median } from "./statistics";
+import { printTable } from "./table";
 
 const CREATIONS = 200;
 const AT_ONCE = 50;
@@ -36,10 +36,14 @@ export async function journalCost(): Promise<void> {
     const start = performance.now();
     await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => creation(`urn-${index}`)));
     const each = (performance.now() - start) / AT_ONCE;
-    table(`the journal of a creation: begin, operation, id, remove (${CREATIONS} times)`, [
-      ["one at a time, median", `${median(alone).toFixed(1)} ms`, "goal ≤ 5 ms"],
-      [`${AT_ONCE} at once, each`, `${each.toFixed(1)} ms`, ""],
-    ]);
+    printTable(
+      `the journal of a creation: begin, operation, id, remove (${CREATIONS} times)`,
+      ["", "figure", "goal"],
+      [
+        ["one at a time, median", `${median(alone).toFixed(1)} ms`, "≤ 5 ms"],
+        [`${AT_ONCE} at once, each`, `${each.toFixed(1)} ms`, ""],
+      ],
+    );
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
