@@ -1,13 +1,26 @@
-/** One row of a table: its name first, then a figure for each further column. */
+/** One row of a table, a text for each column. */
 export type Row = readonly string[];
 
-/** A table as Markdown has it, aligned, so that it reads well in a terminal and can be taken over into docs as it is. */
+/** Figures, with what usually stands beside them. */
+const FIGURE = /^[\d.,()–×%<≤+-]*( (ms|s|B|kB|MB))?( \([\d.–]*\))?$/;
+
+/**
+ * A table as Markdown has it, aligned, so that it reads well in a terminal and can be taken over into docs as it is. Columns of
+ * figures stand to the right.
+ */
 export function tableOf(head: Row, rows: readonly Row[]): string {
-  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((row) => row[at]?.length ?? 0)));
-  const cell = (text: string, at: number): string =>
-    at === 0 ? text.padEnd(widths[at] ?? 0) : text.padStart(widths[at] ?? 0);
-  const line = (row: Row): string => `| ${head.map((_, at) => cell(row[at] ?? "", at)).join(" | ")} |`;
-  const rule = widths.map((width, at) => (at === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
+  const columns = head.map((title, at) => {
+    const cells = rows.map((row) => row[at] ?? "");
+    const width = Math.max(3, title.length, ...cells.map((cell) => cell.length));
+    const isRight = cells.every((cell) => FIGURE.test(cell));
+    return { isRight, pad: (text = "") => (isRight ? text.padStart(width) : text.padEnd(width)) };
+  });
+  const line = (row: Row): string => `| ${columns.map(({ pad }, at) => pad(row[at])).join(" | ")} |`;
+  const rule = columns.map(({ isRight, pad }) =>
+    pad()
+      .replaceAll(" ", "-")
+      .replace(/-$/, isRight ? ":" : "-"),
+  );
   return [line(head), `| ${rule.join(" | ")} |`, ...rows.map(line)].join("\n");
 }
 

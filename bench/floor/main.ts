@@ -1,0 +1,74 @@
+import { parseArgs } from "node:util";
+import { engines } from "../../test/harness/engines";
+import { type Life, measure, type Size } from "./measure";
+import { requestsTable, secondsTable, stateTable } from "./report";
+import { VARIANTS, type Variant } from "./variants";
+
+const USAGE = `usage: npm run bench:floor -- [options]
+  --engine pulumi|fake|all   (all there are)
+  --instances N[,N...]       sizes of stacks (1,100,500)
+  --parallel N[,N...]        resource operations at the same time (what the engine takes by itself: 4 × the cores)
+  --operation MS             what the service takes for a creation, and the no-op's create sleeps (2000)
+  --runs N                   of each; stacks of 2,000 and more once only (5)
+  --variants A[,B...]        ${VARIANTS.join(", ")} (all)`;
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: "string", default: "all" },
+    instances: { type: "string", default: "1,100,500" },
+    parallel: { type: "string", default: "8" },
+    operation: { type: "string", default: "2000" },
+    runs: { type: "string", default: "5" },
+    variants: { type: "string", default: VARIANTS.join(",") },
+  },
+});
+
+/** From this size on one run has to do. */
+const ONCE = 2000;
+
+async function main(): Promise<number> {
+  const [sizes, parallels] = [values.instances, values.parallel].map((list) => list.split(",").map(Number));
+  const [operationMs, runs] = [Number(values.operation), Number(values.runs)];
+  const variants = VARIANTS.filter((variant) => values.variants.split(",").includes(variant));
+  const numbers = [...(sizes ?? []), ...(parallels ?? []), operationMs, runs];
+  if (!numbers.every((number) => Number.isSafeInteger(number) && number > 0) || variants.length === 0) {
+    console.error(USAGE);
+    return 2;
+  }
+  for (const engine of await engines()) {
+    if (values.engine !== "all" && values.engine !== engine.name) continue;
+    const measured: { size: Size; lives: readonly Life[] }[] = [];
+    for (const instances of sizes ?? [])
+      for (const parallel of parallels ?? []) {
+        const size = { instances, parallel, operationMs };
+        const lives: Life[] = [];
+        // In turn, so that a machine that gets slower is unfair to nobody.
+        for (let run = 0; run < (instances < ONCE ? runs : 1); run++)
+          for (const variant of variants)
+            lives.push(await told(variant, size, measure(engine, variant, size)));
+        measured.push({ size, lives });
+      }
+    const words = `on ${engine.name}, the service takes ${operationMs} ms for a creation`;
+    console.log(`\n## Seconds ${words}\n\n${secondsTable(measured)}`);
+    console.log(`\n## Requests of ours\n\n${requestsTable(measured)}`);
+    console.log(`\n## State, bytes for each instance\n\n${stateTable(measured)}`);
+  }
+  return 0;
+}
+
+async function told(variant: Variant, { instances, parallel }: Size, life: Promise<Life>): Promise<Life> {
+  const { seconds } = await life;
+  const all = Object.entries(seconds).map(([name, value]) => `${name} ${value.toFixed(1)}`);
+  console.error(`${instances} × ${variant}, --parallel ${parallel}: ${all.join("; ")}`);
+  return life;
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    console.error(error);
+    process.exitCode = 1;
+  },
+);
