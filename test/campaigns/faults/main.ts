@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { engines } from "../../harness/engines";
+import { runCommand, tellBroken, UsageError, verdictOf, wholeNumber } from "../command";
 import { hostCampaign } from "./host-campaign";
 import { stackCampaign } from "./stack-campaign";
 import { failuresLines, hitsLine, operationsTable, stackTable } from "./table";
@@ -23,17 +24,10 @@ const { values } = parseArgs({
 });
 
 async function main(): Promise<number> {
-  const [operations, seed] = [Number(values.operations), Number(values.seed)];
-  const [faults, instances] = [Number(values.faults), Number(values.instances)];
+  const [operations, seed] = [wholeNumber(values.operations), wholeNumber(values.seed)];
+  const [faults, instances] = [Number(values.faults), wholeNumber(values.instances)];
   const isKnown = ["all", "none", "fake", "pulumi"].includes(values.engines);
-  if (
-    ![operations, seed, instances].every(Number.isSafeInteger) ||
-    !(faults >= 0 && faults <= 0.5) ||
-    !isKnown
-  ) {
-    console.error(USAGE);
-    return 2;
-  }
+  if (!(faults >= 0 && faults <= 0.5) || !isKnown) throw new UsageError();
   const again = `--operations ${operations} --seed ${seed} --faults ${faults} --engines ${values.engines} --instances ${instances}`;
   console.log(`npm run campaign:faults -- ${again}\n`);
   const host = await hostCampaign({ operations, seed, faults });
@@ -51,17 +45,8 @@ async function main(): Promise<number> {
   }
   if (stacks.length > 0) console.log(`${stackTable(stacks)}\n`);
   const breaches = [...host.breaches, ...stacks.flatMap((stack) => stack.breaches)];
-  for (const breach of breaches) console.error(`BROKEN: ${breach}`);
-  console.log(breaches.length === 0 ? "no promise was broken" : `${breaches.length} promises were broken`);
-  return breaches.length === 0 ? 0 : 1;
+  tellBroken(breaches);
+  return verdictOf(breaches.length);
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error);
-    process.exitCode = 2;
-  },
-);
+runCommand(USAGE, main);

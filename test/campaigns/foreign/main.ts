@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { engines } from "../../harness/engines";
+import { runCommand, tellBroken, UsageError, verdictOf, wholeNumber } from "../command";
 import { racesCampaign } from "./races";
 import { type StackReport, stackRounds } from "./stack-rounds";
 import { deedsTable, racesTable, roundsTable } from "./table";
@@ -23,12 +24,10 @@ const { values } = parseArgs({
 });
 
 async function main(): Promise<number> {
-  const [races, seed, rounds] = [Number(values.races), Number(values.seed), Number(values.rounds)];
+  const [races, seed] = [wholeNumber(values.races), wholeNumber(values.seed)];
+  const rounds = wholeNumber(values.rounds);
   const isKnown = ["all", "none", "fake", "pulumi"].includes(values.engine);
-  if (![races, seed, rounds].every(Number.isSafeInteger) || !isKnown) {
-    console.error(USAGE);
-    return 2;
-  }
+  if (!isKnown) throw new UsageError();
   const again = `--races ${races} --seed ${seed} --engine ${values.engine} --rounds ${rounds}`;
   console.log(`npm run campaign:foreign -- ${again}\n`);
   const life = values.life === undefined ? undefined : Number(values.life);
@@ -44,21 +43,8 @@ async function main(): Promise<number> {
   }
   if (stacks.length > 0) console.log(`${roundsTable(stacks)}\n`);
   const breaches = [...report.breaches, ...stacks.flatMap((stack) => stack.breaches)];
-  for (const breach of breaches) console.error(`BROKEN: ${breach}`);
-  console.log(
-    breaches.length === 0
-      ? "nothing was overwritten, no promise was broken"
-      : `${breaches.length} promises were broken`,
-  );
-  return breaches.length === 0 ? 0 : 1;
+  tellBroken(breaches);
+  return verdictOf(breaches.length, { kept: "nothing was overwritten, no promise was broken" });
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error);
-    process.exitCode = 2;
-  },
-);
+runCommand(USAGE, main);

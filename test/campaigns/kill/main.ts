@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { runCommand, UsageError, verdictOf, wholeNumber } from "../command";
 import { breachesIn, campaign, killsIn } from "./campaign";
 import type { Life } from "./life";
 import { tableOf } from "./table";
@@ -22,11 +23,9 @@ const { values } = parseArgs({
 
 async function main(): Promise<number> {
   const { engine } = values;
-  const [kills, seed, jobs] = [Number(values.kills), Number(values.seed), Number(values.jobs)];
-  if ((engine !== "fake" && engine !== "pulumi") || ![kills, seed, jobs].every(Number.isSafeInteger)) {
-    console.error(USAGE);
-    return 2;
-  }
+  const [kills, seed] = [wholeNumber(values.kills), wholeNumber(values.seed)];
+  const jobs = wholeNumber(values.jobs);
+  if (engine !== "fake" && engine !== "pulumi") throw new UsageError();
   console.log(`kills: ${kills} on ${engine}, seed ${seed}, jobs ${jobs}`);
   const begun = performance.now();
   const told: Life[] = [];
@@ -46,19 +45,11 @@ async function main(): Promise<number> {
   console.log(
     `${killsIn(lives)} kills in ${Math.round((performance.now() - begun) / 1000)} s (${missed} came too late)`,
   );
-  console.log(broken === 0 ? "no promise was broken" : `${broken} lives broke a promise: see above`);
+  const code = verdictOf(broken, { broken: "lives broke a promise: see above" });
   console.log(
     `again: npm run campaign:kill -- --engine ${engine} --kills ${kills} --seed ${seed} --jobs ${jobs}`,
   );
-  return broken === 0 ? 0 : 1;
+  return code;
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error);
-    process.exitCode = 2;
-  },
-);
+runCommand(USAGE, main);

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { engines } from "../../harness/engines";
+import { runCommand, tellBroken, UsageError, verdictOf, wholeNumber } from "../command";
 import { breachesOf, pairsCampaign } from "./campaign";
 import { pairsInOneStack } from "./stack";
 import { tableOf } from "./table";
@@ -24,18 +25,11 @@ const { values } = parseArgs({
 });
 
 async function main(): Promise<number> {
-  const [pairs, together, seed, jobs] = [values.pairs, values.together, values.seed, values.jobs].map(Number);
   const engine = (await engines()).find(({ name }) => name === values.engine);
-  const numbers = [pairs, together, seed, jobs];
-  if (
-    !engine ||
-    !numbers.every((number): number is number => Number.isSafeInteger(number)) ||
-    !pairs ||
-    !together
-  ) {
-    console.error(engine ? USAGE : `there is no ${values.engine} here\n${USAGE}`);
-    return 2;
-  }
+  if (engine === undefined) throw new UsageError(`there is no ${values.engine} here`);
+  const [pairs, together] = [wholeNumber(values.pairs), wholeNumber(values.together)];
+  const [seed, jobs] = [wholeNumber(values.seed), wholeNumber(values.jobs)];
+  if (pairs === 0 || together === 0) throw new UsageError();
   const again = `--engine ${engine.name} --pairs ${pairs} --together ${together} --seed ${seed} --jobs ${jobs}`;
   console.log(`npm run campaign:pairs -- ${again}`);
   const one =
@@ -44,26 +38,16 @@ async function main(): Promise<number> {
   const reports = one
     ? [one]
     : await pairsCampaign({
-        ...{ engine, pairs, together, seed: seed ?? 0, jobs: jobs ?? 1 },
+        ...{ engine, pairs, together, seed, jobs },
         onStack: (report) => {
           done += report.pairs;
           console.log(`${done} pairs; stack ${report.seed}: ${(report.ms / 1000).toFixed(0)} s`);
-          for (const breach of breachesOf([report])) console.error(`BROKEN: ${breach}`);
+          tellBroken(breachesOf([report]));
         },
       });
-  if (one) for (const breach of breachesOf([one])) console.error(`BROKEN: ${breach}`);
+  if (one) tellBroken(breachesOf([one]));
   console.log(`\n${tableOf(engine.name, reports)}`);
-  const broken = breachesOf(reports).length;
-  console.log(broken === 0 ? "no promise was broken" : `${broken} promises were broken`);
-  return broken === 0 ? 0 : 1;
+  return verdictOf(breachesOf(reports).length);
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error);
-    process.exitCode = 2;
-  },
-);
+runCommand(USAGE, main);

@@ -1,4 +1,5 @@
 import { inspect, parseArgs } from "node:util";
+import { runCommand, tellBroken, UsageError, verdictOf, wholeNumber } from "../command";
 import { type Breach, campaign } from "./campaign";
 import { callsTable, countsLine, growthOf, heapLine } from "./table";
 
@@ -19,12 +20,9 @@ const { values } = parseArgs({
 });
 
 async function main(): Promise<number> {
-  const [cases, seed] = [Number(values.cases), Number(values.seed)];
+  const [cases, seed] = [wholeNumber(values.cases), wholeNumber(values.seed)];
   const [, ofCase, path = ""] = /^(-?\d+):([\d:]*)$/.exec(values.case ?? "") ?? [];
-  if (![cases, seed].every(Number.isSafeInteger) || (values.case !== undefined && ofCase === undefined)) {
-    console.error(USAGE);
-    return 2;
-  }
+  if (values.case !== undefined && ofCase === undefined) throw new UsageError();
   const again = ofCase === undefined ? undefined : { seed: Number(ofCase), path };
   console.log(`npm run campaign:random -- --cases ${cases} --seed ${seed}\n`);
   const report = await campaign({ cases, seed, again });
@@ -37,25 +35,15 @@ async function main(): Promise<number> {
   console.log(heapLine(report));
   for (const breach of breaches) tell(breach);
   const grows = heap !== undefined && growthOf(heap) > MOST_GROWTH;
-  if (grows) console.error("BROKEN: the heap grows");
-  const broken = breaches.length + Number(grows);
-  console.log(broken === 0 ? "no promise was broken" : `${broken} promises were broken`);
-  return broken === 0 ? 0 : 1;
+  if (grows) tellBroken(["the heap grows"]);
+  return verdictOf(breaches.length + Number(grows));
 }
 
 function tell({ promises, smallest, story, seed, path }: Breach): void {
-  for (const promise of promises) console.error(`BROKEN: ${promise}`);
+  tellBroken(promises);
   console.error(inspect(smallest, { depth: 10, maxStringLength: 300 }));
   for (const line of story) console.error(line);
   console.error(`again: npm run campaign:random -- --case ${seed}:${path}\n`);
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error);
-    process.exitCode = 2;
-  },
-);
+runCommand(USAGE, main);
