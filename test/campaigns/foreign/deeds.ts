@@ -38,6 +38,20 @@ export function plan(random: Random, kind: "project" | "instance"): Planned[] {
   }));
 }
 
+/** Deeds after which a stack can be compared: nothing is replaced, and every instance runs. */
+export function planForStacks(random: Random): Planned[] {
+  return plan(random, "instance").map(forStacks);
+}
+
+function forStacks(planned: Planned): Planned {
+  const { deed } = planned;
+  const isOther =
+    deed.kind === "begin to delete" ||
+    (deed.kind === "set" && ["image", "status", "name"].includes(deed.target));
+  const instead: Deed = { kind: "set", target: "flavor", to: "theirs" };
+  return isOther ? { ...planned, deed: instead } : planned;
+}
+
 function randomDeed(random: Random, kind: "project" | "instance"): Deed {
   const lot = random.fraction();
   if (lot < 0.08) return { kind: "delete" };

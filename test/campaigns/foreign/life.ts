@@ -1,27 +1,12 @@
-import type { LoggedRequest } from "../../../src/emulator";
-import type { HostProvider } from "../../../src/provider/host";
 import { EngineResource, type Machine } from "../host/resource";
 import type { Random } from "../random";
 import { notConverged, notShown } from "./converged";
 import { plan } from "./deeds";
 import { type Kind, Program } from "./program";
-import { type Circumstances, judged, type Refusal, undone } from "./refusal";
+import { COMMANDS, type Command, type Race } from "./race";
 import type { Setting } from "./setting";
-import { type Done, Somebody, type Subject } from "./somebody";
-import type { Fields } from "./targets";
-
-const COMMANDS = ["up, changed", "up", "up --refresh", "refresh", "replace", "delete"] as const;
-export type Command = (typeof COMMANDS)[number];
-
-/** One command of ours, with somebody else at work before, during and after it. */
-export interface Race {
-  readonly kind: Kind;
-  readonly command: Command;
-  readonly done: readonly Done[];
-  /** How it ended. */
-  readonly outcome: "through" | Refusal | "name taken" | "broken";
-  readonly requests: number;
-}
+import { Somebody, type Subject } from "./somebody";
+import { Watch } from "./watch";
 
 /** One resource in a stack of its own, raced again and again, and brought to what the program wants in between. */
 export class Life {
@@ -31,11 +16,8 @@ export class Life {
   private readonly program: Program;
   private readonly resource: EngineResource;
   private readonly somebody: Somebody;
+  private readonly watch: Watch;
   private readonly story: string[] = [];
-  /** What the provider was called for last, and about what. */
-  private call: { method: string; olds: Fields; news: Fields } = { method: "", olds: {}, news: {} };
-  private isRefreshing = false;
-  private looks: (Fields | undefined)[] = [];
 
   constructor(
     private readonly setting: Setting,
@@ -45,6 +27,7 @@ export class Life {
     this.program = new Program(this.kind, random, setting.home);
     this.resource = new EngineResource(this.program.urn);
     this.somebody = new Somebody(setting.emulator, setting.ledger, () => this.subject());
+    this.watch = new Watch(setting, this.somebody, this.resource);
   }
 
   /** Races the resource so often; the first promise that is broken is the end. */
@@ -92,7 +75,9 @@ export class Life {
       `\n${command}${fault ? `, ${method} spoiled by ${fault}` : ""}: ${JSON.stringify(this.program.args)}`,
     );
     this.somebody.begin(plan(this.random, this.kind));
-    this.setting.listener = (request) => this.answered(request);
+    this.setting.listener = (request) => {
+      for (const { deed } of this.watch.answered(request)) this.tell(`  (somebody: ${JSON.stringify(deed)})`);
+    };
     const words = await this.attempt(command, false);
     this.setting.listener = () => {};
     spoiled?.off();
@@ -144,9 +129,9 @@ export class Life {
     for (const secret of this.program.secretTexts()) this.setting.leaks.secret(secret);
     const { begun, kind, program, resource, setting } = this;
     const machine = await setting.process(kind);
-    const watched: Machine = { ...machine, provider: this.watched(machine.provider) };
+    const watched: Machine = { ...machine, provider: this.watch.provider(machine.provider) };
     const refreshes = command === "refresh" || command === "up --refresh";
-    this.looks = [];
+    this.watch.looks = [];
     try {
       if (refreshes) await this.refresh(watched);
       const read = setting.emulator.requests.slice(begun);
@@ -174,7 +159,7 @@ export class Life {
   /** Now and then in company: then a list shows the resource. */
   private async refresh(machine: Machine): Promise<void> {
     const { saved } = this.resource;
-    this.isRefreshing = true;
+    this.watch.isRefreshing = true;
     if (saved) this.setting.ledger.seen(saved.id);
     const company =
       saved && this.resource.isSettled && this.random.chance(0.5)
@@ -182,39 +167,7 @@ export class Life {
         : undefined;
     await this.resource.refresh(machine);
     await company;
-    this.isRefreshing = false;
-  }
-
-  private watched(provider: HostProvider): HostProvider {
-    const { ledger } = this.setting;
-    return {
-      ...provider,
-      create: (inputs) => {
-        this.call = { method: "create", olds: {}, news: inputs };
-        return provider.create(inputs);
-      },
-      update: (id, olds, news) => {
-        this.call = { method: "update", olds, news };
-        ledger.means(id, { olds, news });
-        return provider.update(id, olds, news);
-      },
-      delete: (id, props) => {
-        this.call = { method: "delete", olds: props, news: {} };
-        ledger.mayDelete(id);
-        return provider.delete(id, props);
-      },
-    };
-  }
-
-  private answered(request: LoggedRequest): void {
-    const { saved } = this.resource;
-    if (this.isRefreshing && saved) this.setting.ledger.seen(saved.id);
-    if (request.method === "PUT") this.looks = [];
-    if (request.method === "GET" && saved)
-      this.looks.push(structuredClone(this.setting.emulator.instances.get(saved.id)?.fields));
-    const acts = this.somebody.done.length;
-    this.somebody.answered(request);
-    for (const { deed } of this.somebody.done.slice(acts)) this.tell(`  (somebody: ${JSON.stringify(deed)})`);
+    this.watch.isRefreshing = false;
   }
 
   private subject(): Subject | undefined {
@@ -223,22 +176,9 @@ export class Life {
   }
 
   private outcomeOf(words: string): Race["outcome"] {
-    const { emulator } = this.setting;
-    if (emulator.behaviour.uniqueNames && this.somebody.twins.length > 0 && /name_taken \(409\)/.test(words))
-      return "name taken";
-    const { method, olds, news } = this.call;
-    const { done } = this.somebody;
-    const { saved } = this.resource;
-    const known: Circumstances = {
-      ...{ olds: { ...olds }, news: { ...news }, secrets: this.program.secrets, looks: this.looks },
-      changes: done.filter(({ when }) => when === "between").length,
-      isBeingDeleted: done.some(({ deed }) => deed.kind === "begin to delete"),
-      undone: saved ? undone(done, saved.state, emulator.instances.get(saved.id)?.fields) : [],
-    };
-    const outcome = method === "update" ? judged(words, known) : { wrong: "nothing explains that" };
-    if (typeof outcome === "string") return outcome;
-    this.broken(`${method} failed: ${outcome.wrong}\n${words}`);
-    return "broken";
+    const { outcome, wrong } = this.watch.outcomeOf(words, this.program.secrets);
+    if (wrong !== undefined) this.broken(wrong);
+    return outcome;
   }
 
   private get begun(): number {

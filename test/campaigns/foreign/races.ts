@@ -1,5 +1,6 @@
 import { Random } from "../random";
-import { Life, type Race } from "./life";
+import { Life } from "./life";
+import type { Race } from "./race";
 import { openSetting } from "./setting";
 
 export interface RacesOptions {

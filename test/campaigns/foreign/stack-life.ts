@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LoggedRequest } from "../../../src/emulator";
-import type { Properties } from "../../../src/provider/host";
-import type { Command, RunResult, StateResource } from "../../harness/engine";
+import type { Command, RunResult } from "../../harness/engine";
 import type { Scenario } from "../../harness/scenario";
-import { inClear, ownStates } from "../../harness/state";
-import type { Saved } from "../../provider/service";
+import { ownStates } from "../../harness/state";
 import { addOthers, compare, type Others, othersOf } from "../compare";
-import { changedInPlace, type DeclaredInstance, NETWORK, type Program, sourceOf } from "../programs";
+import { changedInPlace, type Program, sourceOf } from "../programs";
 import type { Random } from "../random";
 import { notShown } from "./converged";
-import { type Deed, plan } from "./deeds";
+import { planForStacks } from "./deeds";
+import { argsOf, type Held, heldIn } from "./held";
 import { Ledger } from "./ledger";
 import { judged, undone } from "./refusal";
 import { type Done, Somebody, type Subject } from "./somebody";
-import { atService, type Fields, isLabel } from "./targets";
+import type { Fields } from "./targets";
+import { loseProject, withTheirs } from "./theirs";
 
 /** A command of ours with somebody else at work, and what it took to make all as the program asks for. */
 export interface StackRound {
@@ -23,11 +23,6 @@ export interface StackRound {
   readonly refused: number;
   readonly requests: number;
   readonly ms: number;
-}
-
-/** What the state has of an instance of the program. */
-interface Held extends Saved {
-  readonly declared: DeclaredInstance;
 }
 
 /** A stack of which somebody else has the instances in hand, too. */
@@ -67,9 +62,10 @@ export class StackLife {
     if (this.random.chance(0.8)) this.change();
     await this.know();
     this.looks.clear();
-    if (this.random.chance(0.12)) this.loseProject();
+    if (this.random.chance(0.12) && loseProject(emulator, this.ledger))
+      this.story.push("somebody has deleted the project");
     for (const somebody of this.somebodies.values())
-      somebody.begin(this.random.chance(0.7) ? plan(this.random, "instance").map(forStacks) : []);
+      somebody.begin(this.random.chance(0.7) ? planForStacks(this.random) : []);
     const command = this.random.pick(["up", "up", "up", "refresh"] as const);
     const result = await this.run(command);
     const refused = this.judgeRefusals(result);
@@ -125,28 +121,10 @@ export class StackLife {
     this.story.push(`\nthe program is now ${JSON.stringify(this.program)}`);
   }
 
-  /** Somebody deletes the project with all that is in it. */
-  private loseProject(): void {
-    const { emulator } = this.scenario;
-    const [project] = [...emulator.projects.keys()].filter((id) => !this.ledger.isForeign(id));
-    if (project === undefined) return;
-    for (const [id, { fields }] of emulator.instances) {
-      if (fields.project !== project) continue;
-      if (this.ledger.isForeign(id)) this.ledger.removeForeign(id);
-      else this.ledger.removed(id);
-      emulator.remove(id);
-    }
-    emulator.remove(project);
-    this.story.push("somebody has deleted the project");
-  }
-
   /** Looks into the state: what a person who runs `up` now has seen. */
   private async know(): Promise<void> {
     const states = ownStates(await this.scenario.stack.deployment());
-    this.held = this.program.instances.flatMap((declared) => {
-      const state = states.find(({ urn }) => urn.endsWith(`::${declared.resource}`));
-      return state?.id === undefined ? [] : heldOf(declared, state.id, state);
-    });
+    this.held = heldIn(states, this.program.instances);
     for (const { id, state, declared } of this.held) {
       this.ledger.addOurs(id);
       this.ledger.means(id, { olds: state, news: argsOf(declared) });
@@ -198,26 +176,11 @@ export class StackLife {
     await this.know();
     const twins = [...this.somebodies.values()].flatMap((somebody) => somebody.twins);
     const others = othersOf(emulator, [...this.first.ids, ...twins]);
-    const found = compare(emulator, others, await stack.deployment(), this.withTheirs());
+    const instances = this.program.instances.map((one) =>
+      withTheirs(one, this.subject(one.resource)?.id ?? "", { emulator, ledger: this.ledger }),
+    );
+    const found = compare(emulator, others, await stack.deployment(), { ...this.program, instances });
     this.breaches.push(...found.map(({ words }) => words));
-  }
-
-  /** The program as the service must have it: with what somebody has made that is none of the program's business. */
-  private withTheirs(): Program {
-    const instances = this.program.instances.map((instance) => {
-      const id = this.subject(instance.resource)?.id ?? "";
-      const theirs = new Map(this.ledger.entriesOf(id).map(({ target, value }) => [target, value]));
-      const labels = [...theirs].filter(([target, value]) => isLabel(target) && typeof value === "string");
-      const own = labels.map(([target, value]) => [target.slice("labels.".length), value]);
-      const fields = this.scenario.emulator.instances.get(id)?.fields ?? {};
-      const kept = ["publicIp", "sshKeys"].filter((name) => theirs.has(name));
-      return {
-        ...Object.fromEntries(kept.map((name) => [name, atService(name, fields) ?? undefined])),
-        ...instance,
-        labels: { ...Object.fromEntries(own), ...instance.labels },
-      };
-    });
-    return { ...this.program, instances };
   }
 
   private look(after: string): void {
@@ -237,26 +200,4 @@ export class StackLife {
     this.story.push(`$ ${command}\n${result.output}`);
     return result;
   }
-}
-
-function heldOf(declared: DeclaredInstance, id: string, { inputs, outputs }: StateResource): Held {
-  return { declared, id, inputs: clear(inputs), state: clear(outputs) };
-}
-
-function clear(properties: unknown): Properties {
-  return { ...Object(inClear(properties ?? {})) };
-}
-
-function argsOf({ resource: _resource, ...args }: DeclaredInstance): Properties {
-  return { ...args, network: NETWORK };
-}
-
-/** Deeds after which a stack can be compared: nothing is replaced, and every instance runs. */
-function forStacks(planned: ReturnType<typeof plan>[number]): typeof planned {
-  const { deed } = planned;
-  const isOther =
-    deed.kind === "begin to delete" ||
-    (deed.kind === "set" && ["image", "status", "name"].includes(deed.target));
-  const instead: Deed = { kind: "set", target: "flavor", to: "theirs" };
-  return isOther ? { ...planned, deed: instead } : planned;
 }

@@ -1,5 +1,5 @@
 import { aligned } from "../aligned";
-import type { Command, Race } from "./life";
+import type { Command, Race } from "./race";
 import type { RacesReport } from "./races";
 import type { Done } from "./somebody";
 import type { StackReport } from "./stack-rounds";
