@@ -63,8 +63,7 @@ export class Sightings {
       if (look !== undefined && ("found" in look || this.gets.get(sought.kind.name) === "works")) return look;
     }
     const look = await this.swept(sought, options);
-    // A GET that finds nothing where the list shows the object is an address that the service does not offer.
-    if ("found" in look && !bySweep) this.gets.set(sought.kind.name, "not offered");
+    if ("found" in look && !bySweep) this.getFailed(sought.kind);
     return look;
   }
 
@@ -78,7 +77,7 @@ export class Sightings {
   async byItself(sought: Sought, options: CallOptions): Promise<ApiObject | undefined> {
     const look = await this.get(sought, options);
     if (look === undefined || "found" in look) return look?.found;
-    this.gets.set(sought.kind.name, "not offered"); // a list has just shown it
+    this.getFailed(sought.kind);
     return undefined;
   }
 
@@ -91,6 +90,11 @@ export class Sightings {
   /** A GET of this kind answered, whoever made it. */
   getWorks(kind: Kind): void {
     this.gets.set(kind.name, "works");
+  }
+
+  /** A GET that finds nothing where the list shows the object is an address that the service does not offer. */
+  private getFailed({ name }: Kind): void {
+    this.gets.set(name, "not offered");
   }
 
   /** After anything that this process wrote. */
