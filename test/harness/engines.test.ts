@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { changesOf, expectOk } from "./assertions";
 import { describeOnEngines } from "./describe-on-engines";
 import type { Engine, EngineEvent, Stack } from "./engine";
@@ -63,11 +63,10 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
       stack: "dev",
       config: { "a:open": "1", "a:shut": { secret: "hush" } },
     });
-  });
-  afterEach(async () => {
-    if (!stack) return; // not played
-    await stack.dispose();
-    folder.remove();
+    return async () => {
+      await stack.dispose();
+      folder.remove();
+    };
   });
 
   it("tells what preview would do and what up did, resource by resource", async () => {
