@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
 import { cutOff, errorsOf, expectOneEach, postsOf, programOf, urnOf } from "./cut-off";
@@ -8,7 +8,7 @@ import { cutOff, errorsOf, expectOneEach, postsOf, programOf, urnOf } from "./cu
 const kept = { kept: ["", "protect: true"] } as const;
 const retained = (name: string) => ({ [name]: ["", "retainOnDelete: true"] }) as const;
 
-describeOnEngines("a creation that was cut off, of a resource with an option that keeps it", (engine) => {
+describeLongOnEngines("a creation that was cut off, of a resource with an option that keeps it", (engine) => {
   it("protect: it waits for `up --refresh`, and nothing else touches it; retainOnDelete: it stays where it leaves the program", async () => {
     const program = programOf({ ...kept, ...retained("on"), ...retained("out"), ...retained("off") });
     await withStack(engine, { program }, async (scenario) => {

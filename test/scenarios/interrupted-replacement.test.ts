@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { Deployment, Stack } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
@@ -38,7 +38,7 @@ async function handOverKilled({ stack, emulator }: Scenario, name: string): Prom
 
 const run = async (stack: Stack, ...args: Parameters<Stack["run"]>) => expectOk(await stack.run(...args));
 
-describeOnEngines("a replacement that was interrupted", (engine) => {
+describeLongOnEngines("a replacement that was interrupted", (engine) => {
   it("leaves one instance as it is wanted, whatever is asked next, after a kill and after a failure", async () => {
     await withStack(engine, { program: program(old) }, async (scenario) => {
       const { stack, emulator, write } = scenario;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { changesOf, expectConverged, expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { pulumiOnPath } from "../harness/pulumi-environment";
 import { withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
@@ -23,7 +23,7 @@ function spelling(instance: Readonly<Record<string, unknown>>, place: "item" | "
   return spellings[names[at] ?? ""]?.(instance, place) ?? instance;
 }
 
-describeOnEngines(`a service that spells in ${names.length} ways`, (engine) => {
+describeLongOnEngines(`a service that spells in ${names.length} ways`, (engine) => {
   const singles =
     engine.name === "fake" && pulumiOnPath() === undefined
       ? ([200, 404] as const)
