@@ -8,7 +8,7 @@ export default defineConfig({
     pool: "forks",
     // Scenarios mostly wait for processes that they have started: on two cores one of them would leave a core idle.
     maxWorkers: Math.max(2, os.availableParallelism() - 1),
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000,
     // In CI the provider shows progress by quarters only; scenarios wait for what a person would see.
     env: { CI: "" },
