@@ -1,11 +1,16 @@
 import type { Clock } from "../operations/clock";
+import { createPace } from "./pace";
 
-/** How many requests are under way at once, and how often one starts. */
+/** How many requests are under way at once, and how often one starts. First come, first served. */
 export interface Limits {
   /** Waits for a place; what it returns gives the place back. Rejects with the signal's reason. */
   enter(signal: AbortSignal): Promise<() => void>;
-  /** Tells how a request was answered: fewer at once after 429, slowly more again afterwards. */
-  answered(status: number): void;
+  /**
+   * Tells how a request was answered: fewer at once and less often after 429, slowly more again afterwards.
+   *
+   * @param retryAfterMs how long the service wants to be left alone
+   */
+  answered(status: number, retryAfterMs?: number): void;
   /** How many may be under way now. */
   readonly width: number;
 }
@@ -22,21 +27,35 @@ export interface LimitOptions {
 const ONE_BURST_MS = 1_000;
 
 export function createLimits({ concurrency, maxRequestsPerSecond, clock }: LimitOptions): Limits {
-  const spacingMs = maxRequestsPerSecond === undefined ? 0 : 1_000 / maxRequestsPerSecond;
+  const pace = createPace(maxRequestsPerSecond, clock);
   const queue: (() => void)[] = [];
   let width = concurrency;
   let underWay = 0;
-  let nextStart = Number.NEGATIVE_INFINITY;
   let narrowedAt = Number.NEGATIVE_INFINITY;
   let goodSinceWider = 0;
+  let pause: AbortController | undefined;
 
   function admit(): void {
-    while (underWay < width) {
-      const next = queue.shift();
-      if (next === undefined) return;
+    while (pause === undefined && underWay < width && queue.length > 0) {
+      const waitMs = pace.waitMs();
+      if (waitMs > 0) {
+        wakeIn(waitMs);
+        return;
+      }
+      pace.started();
       underWay++;
-      next();
+      queue.shift()?.();
     }
+  }
+
+  function wakeIn(ms: number): void {
+    const own = new AbortController();
+    pause = own;
+    const wake = (): void => {
+      if (pause === own) pause = undefined;
+      admit();
+    };
+    clock.sleep(ms, own.signal).then(wake, wake);
   }
 
   function leave(): void {
@@ -44,47 +63,35 @@ export function createLimits({ concurrency, maxRequestsPerSecond, clock }: Limit
     admit();
   }
 
-  function place(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const giveUp = () => {
-        queue.splice(queue.indexOf(enter), 1);
-        reject(signal.reason);
-      };
-      const enter = () => {
-        signal.removeEventListener("abort", giveUp);
-        resolve();
-      };
-      signal.addEventListener("abort", giveUp, { once: true });
-      queue.push(enter);
-      admit();
-    });
-  }
-
-  async function turn(signal: AbortSignal): Promise<void> {
-    const waitMs = Math.max(0, nextStart - clock.now());
-    nextStart = clock.now() + waitMs + spacingMs;
-    if (waitMs > 0) await clock.sleep(waitMs, signal);
-  }
-
   return {
-    async enter(signal) {
-      await place(signal);
-      try {
-        await turn(signal);
-      } catch (error) {
-        leave();
-        throw error;
-      }
-      return leave;
+    enter(signal) {
+      return new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        const giveUp = () => {
+          queue.splice(queue.indexOf(enter), 1);
+          if (queue.length === 0) pause?.abort(); // nobody is left to be woken
+          reject(signal.reason);
+        };
+        const enter = () => {
+          signal.removeEventListener("abort", giveUp);
+          resolve(leave);
+        };
+        signal.addEventListener("abort", giveUp, { once: true });
+        queue.push(enter);
+        admit();
+      });
     },
-    answered(status) {
+    answered(status, retryAfterMs) {
       if (status === 429) {
+        pace.slowDown(retryAfterMs);
         goodSinceWider = 0;
         if (clock.now() - narrowedAt < ONE_BURST_MS) return;
         narrowedAt = clock.now();
         width = Math.max(1, Math.floor(width / 2));
-      } else if (status < 500 && width < concurrency && ++goodSinceWider >= width) {
+        return;
+      }
+      pace.answered();
+      if (status < 500 && width < concurrency && ++goodSinceWider >= width) {
         goodSinceWider = 0;
         width++;
         admit();

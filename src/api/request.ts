@@ -123,7 +123,7 @@ export function createSend(parts: RequestParts): Send {
       };
       const reply = await within(limit.signal, exchange(parts.dispatcher, wire, auth.redact, limit.signal));
       status = reply.status;
-      limits.answered(status);
+      limits.answered(status, retryAfterMs(reply.header("retry-after"), reply.header("date")));
       return { kind: "reply", reply };
     } catch (error) {
       if (signal.aborted) {

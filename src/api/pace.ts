@@ -1,0 +1,92 @@
+import type { Clock } from "../operations/clock";
+
+/** How often a request may start, for a whole client. */
+export interface Pace {
+  /** Milliseconds until the next one may start. */
+  waitMs(): number;
+  /** One starts now. */
+  started(): void;
+  /** One was answered, but not with 429. */
+  answered(): void;
+  /** The service wants fewer (429): all are slowed down. @param retryAfterMs how long it wants to be left alone */
+  slowDown(retryAfterMs?: number): void;
+}
+
+/** A second of requests that were answered 429 counts as one. */
+const ONE_BURST_MS = 1_000;
+/** After 429 this part of what was answered in the second before may start; with each second more again. */
+const SLOWER = 0.7;
+const FASTER = 1.2;
+/** No slower than this because of 429, in requests a second; and from there on as if nothing had been. */
+const SLOWEST = 2;
+const FORGOTTEN = 1_000;
+/** The longest, in milliseconds, that all wait because one was told to: it may have been meant for that one only. */
+const LONGEST_HOLD_MS = 30_000;
+
+/** @param maxRequestsPerSecond fractions are allowed: 0.5 is one every two seconds */
+export function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pace {
+  const most = maxRequestsPerSecond ?? Number.POSITIVE_INFINITY;
+  const answers = countEachSecond(clock);
+  let rate = most;
+  let changedAt = Number.NEGATIVE_INFINITY;
+  let nextStart = Number.NEGATIVE_INFINITY;
+  let isAwaited = false;
+
+  function recover(): void {
+    while (rate < most && clock.now() - changedAt >= ONE_BURST_MS) {
+      changedAt += ONE_BURST_MS;
+      rate = rate * FASTER > FORGOTTEN ? most : Math.min(most, rate * FASTER);
+    }
+  }
+
+  return {
+    waitMs() {
+      const waitMs = Math.max(0, nextStart - clock.now());
+      isAwaited ||= waitMs > 0;
+      return waitMs;
+    },
+    started() {
+      recover();
+      const spacingMs = 1_000 / rate;
+      // Timers ring late: without making up for it, the pace would be slower than set.
+      const from = isAwaited ? Math.max(nextStart, clock.now() - spacingMs) : clock.now();
+      nextStart = from + spacingMs;
+      isAwaited = false;
+    },
+    answered: () => answers.add(),
+    slowDown(retryAfterMs = 0) {
+      const now = clock.now();
+      const holdMs = Math.min(retryAfterMs, LONGEST_HOLD_MS);
+      nextStart = Math.max(nextStart, now + holdMs);
+      if (now - changedAt < ONE_BURST_MS) return;
+      recover();
+      rate = Math.min(most, Math.max(SLOWEST, SLOWER * Math.min(rate, answers.lastSecond())));
+      changedAt = now + holdMs;
+      nextStart = Math.max(nextStart, now + 1_000 / rate);
+    },
+  };
+}
+
+/** Counts what happens, about as of the last second. */
+function countEachSecond(clock: Clock): { add(): void; lastSecond(): number } {
+  let begun = clock.now();
+  let before = 0;
+  let count = 0;
+  function move(): void {
+    const seconds = Math.floor((clock.now() - begun) / 1_000);
+    if (seconds === 0) return;
+    before = seconds === 1 ? count : 0;
+    count = 0;
+    begun += seconds * 1_000;
+  }
+  return {
+    add() {
+      move();
+      count += 1;
+    },
+    lastSecond() {
+      move();
+      return count + before * (1 - (clock.now() - begun) / 1_000);
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import { createLimits } from "../../src/api/limits";
+import type { Clock } from "../../src/operations/clock";
+import { FakeClock } from "../operations/fake-clock";
+
+const never = new AbortController().signal;
+
+/** A client's limits, of which each request is answered at once. */
+function scene(maxRequestsPerSecond?: number) {
+  const clock = new FakeClock();
+  const limits = createLimits({ concurrency: 1_000, maxRequestsPerSecond, clock });
+  const starts: number[] = [];
+  const start = (signal = never): Promise<void> =>
+    limits.enter(signal).then((leave) => {
+      starts.push(clock.now());
+      leave();
+    });
+  return {
+    clock,
+    limits,
+    starts,
+    start,
+    /** So many are answered within one second that ends now. */
+    async answer(count: number) {
+      await clock.advance(1_000);
+      for (let at = 0; at < count; at++) limits.answered(200);
+    },
+    /** How many of many that wait start within so many milliseconds from now. */
+    async startedWithin(ms: number) {
+      const controller = new AbortController();
+      const before = starts.length;
+      const waiting = Array.from({ length: 500 }, () => start(controller.signal).catch(() => {}));
+      await clock.advance(ms);
+      controller.abort(new Error("enough"));
+      await Promise.all(waiting);
+      return starts.length - before;
+    },
+  };
+}
+
+describe("after 429", () => {
+  it("so many start as were answered in the second before, less a part", async () => {
+    const { limits, answer, startedWithin } = scene();
+    await answer(100);
+    limits.answered(429);
+    expect(await startedWithin(999)).toBe(69);
+  });
+
+  it("of a burst, all are slowed down once", async () => {
+    const { limits, answer, startedWithin } = scene();
+    await answer(100);
+    for (let at = 0; at < 20; at++) limits.answered(429);
+    expect(await startedWithin(999)).toBe(69);
+  });
+
+  it("they are slowed down once more a second later", async () => {
+    const { limits, clock, answer, startedWithin } = scene();
+    await answer(100);
+    limits.answered(429);
+    await clock.advance(1_500);
+    limits.answered(429);
+    expect(await startedWithin(999)).toBe(34); // of 50 that half a second is worth
+  });
+
+  it("two a second start always, however little was answered", async () => {
+    const { limits, startedWithin } = scene();
+    limits.answered(429);
+    expect(await startedWithin(999)).toBe(1);
+  });
+
+  it("it is faster again with each second, and in the end as if nothing had been", async () => {
+    const { limits, clock, answer, startedWithin } = scene();
+    await answer(100);
+    limits.answered(429);
+    await startedWithin(1_000);
+    const next = await startedWithin(1_000);
+    expect(next).toBeGreaterThan(80);
+    expect(next).toBeLessThan(86);
+    await clock.advance(20_000);
+    expect(await startedWithin(0)).toBe(500);
+  });
+
+  it("nobody starts as long as the service wants to be left alone", async () => {
+    const { limits, clock, starts, start } = scene();
+    limits.answered(429, 5_000);
+    void start();
+    await clock.advance(4_999);
+    expect(starts).toEqual([]);
+    await clock.advance(1);
+    expect(starts).toEqual([5_000]);
+  });
+
+  it("others wait for half a minute at most: a longer wish may have been meant for one", async () => {
+    const { limits, clock, starts, start } = scene();
+    limits.answered(429, 3_600_000);
+    void start();
+    await clock.advance(30_000);
+    expect(starts).toEqual([30_000]);
+  });
+
+  it("who waits already waits longer, and the order stays", async () => {
+    const { limits, clock, start, starts } = scene(1);
+    const order: string[] = [];
+    void start();
+    void start().then(() => order.push("second"));
+    void start().then(() => order.push("third"));
+    await clock.advance(500);
+    limits.answered(429, 10_000);
+    await clock.advance(12_000);
+    expect(order).toEqual(["second", "third"]);
+    expect(starts).toEqual([0, 10_500, 11_500]);
+  });
+
+  it("it is never faster than set", async () => {
+    const { limits, clock, answer, startedWithin } = scene(10);
+    await answer(200);
+    limits.answered(429);
+    await clock.advance(60_000);
+    expect(await startedWithin(999)).toBe(10);
+  });
+});
+
+describe("a pace that is set", () => {
+  it("is kept also where timers ring late", async () => {
+    const clock = new FakeClock();
+    const late: Clock = {
+      now: () => clock.now(),
+      alarm: (ms, ring) => clock.alarm(ms, ring),
+      sleep: (ms, signal) => clock.sleep(ms + 3, signal),
+    };
+    const limits = createLimits({ concurrency: 1_000, maxRequestsPerSecond: 100, clock: late });
+    let started = 0;
+    for (let at = 0; at < 500; at++)
+      void limits.enter(never).then((leave) => {
+        started += 1;
+        leave();
+      });
+    await clock.advance(2_000);
+    expect(started).toBeGreaterThan(195);
+    expect(started).toBeLessThanOrEqual(201);
+  });
+
+  it("holds nobody back who gives up, and wakes nobody for nothing", async () => {
+    const { clock, limits, start } = scene(0.1);
+    await start();
+    const controller = new AbortController();
+    const waiting = limits.enter(controller.signal);
+    await clock.advance(0);
+    expect(clock.sleeping).toBe(1);
+    controller.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    expect(clock.sleeping).toBe(0);
+  });
+});
