@@ -19,6 +19,7 @@ import { CONNECT_TIMEOUT_MS } from "./transport";
 export type { Accepted } from "./accepted";
 export type { TokenSource } from "./auth";
 export type { ApiObject } from "./object";
+export type { Page } from "./pages";
 export type { CallOptions } from "./request";
 
 export interface ClientOptions {

@@ -2,7 +2,7 @@ import { type Accepted, acceptedOf, settledOf } from "./accepted";
 import { pathOf } from "./endpoint";
 import { type ApiObject, objectNamed } from "./object";
 import type { OperationReader } from "./operations";
-import { followPages } from "./pages";
+import { followPages, type Page } from "./pages";
 import type { CallOptions, Send } from "./request";
 
 /** Largest page that the API names (§8). */
@@ -18,7 +18,7 @@ export interface Collection {
   pages(
     query: Readonly<Record<string, string | undefined>>,
     options: CallOptions,
-  ): AsyncGenerator<ApiObject[], void, undefined>;
+  ): AsyncGenerator<Page, void, undefined>;
 }
 
 export interface CollectionParts {

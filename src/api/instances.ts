@@ -2,7 +2,7 @@ import { isCloudInfraError } from "../diagnostics/error";
 import type { Accepted } from "./accepted";
 import { type Collection, PAGE_LIMIT } from "./collection";
 import type { ApiObject } from "./object";
-import { collect } from "./pages";
+import { collect, type Page } from "./pages";
 import type { CallOptions } from "./request";
 
 /** Which instances to list; the filters are combined (§4.4). */
@@ -25,7 +25,7 @@ export interface Instances {
   /** Every instance that matches, from all pages. */
   list(filter: InstanceFilter, options: CallOptions): Promise<ApiObject[]>;
   /** One page after the other. */
-  pages(filter: InstanceFilter, options: CallOptions): AsyncIterable<ApiObject[]>;
+  pages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page>;
   /** Not shown by the API (§4.8): throws `not_found` for 404 and 410, `unsupported` for 405 and 501. */
   get(id: string, options: CallOptions): Promise<ApiObject>;
   /**
@@ -43,13 +43,10 @@ export function createInstances(collection: Collection): Instances {
   // §8 states the limit of 200 for projects only: instances that refuse it are listed without, from then on.
   let limit: string | undefined = PAGE_LIMIT;
 
-  async function* pages(
-    filter: InstanceFilter,
-    options: CallOptions,
-  ): AsyncGenerator<ApiObject[], void, undefined> {
+  async function* pages(filter: InstanceFilter, options: CallOptions): AsyncGenerator<Page, void, undefined> {
     let list = collection.pages({ ...queryOf(filter), limit }, options);
     const asked = limit;
-    let first: IteratorResult<ApiObject[], void>;
+    let first: IteratorResult<Page, void>;
     try {
       first = await list.next();
     } catch (error) {

@@ -4,6 +4,13 @@ import { type ApiObject, badReply, toObject } from "./object";
 import type { ApiReply } from "./request";
 import { pageSchema } from "./schema";
 
+/** One page of a list. */
+export interface Page {
+  readonly objects: ApiObject[];
+  /** Whether the list ends with it. */
+  readonly isLast: boolean;
+}
+
 /**
  * Follows a list's cursors (§2.5) to its end.
  *
@@ -14,31 +21,44 @@ import { pageSchema } from "./schema";
 export async function* followPages(
   fetchPage: (cursor: string | undefined) => Promise<ApiReply>,
   revisionField: string | undefined,
-): AsyncGenerator<ApiObject[], void, undefined> {
+): AsyncGenerator<Page, void, undefined> {
   const seen = new Set<string>();
   for (let cursor: string | undefined; ; ) {
     const reply = await fetchPage(cursor);
     const page = v.safeParse(pageSchema, reply.json);
     if (!page.success) throw notAPage(reply);
-    const { items, has_more: hasMore, next_cursor: next } = page.output;
-    yield items.map((fields) => toObject(fields, undefined, revisionField));
-    if (next === undefined || next === null || next === "") {
-      if (hasMore) throw badReply(reply, "the list has more items but no cursor to them");
-      return;
-    }
-    // Services that keep sending a cursor at the end say so with has_more.
-    if (hasMore === false && (seen.has(next) || items.length === 0)) return;
-    if (seen.has(next)) throw badReply(reply, "the list's cursors go round in a circle");
+    const next = cursorAfter(page.output, seen, reply);
+    yield {
+      objects: page.output.items.map((fields) => toObject(fields, undefined, revisionField)),
+      isLast: next === undefined,
+    };
+    if (next === undefined) return;
     seen.add(next);
     cursor = next;
   }
 }
 
+/** @returns `undefined` at the end of the list */
+function cursorAfter(
+  { items, has_more: hasMore, next_cursor: next }: v.InferOutput<typeof pageSchema>,
+  seen: ReadonlySet<string>,
+  reply: ApiReply,
+): string | undefined {
+  if (next === undefined || next === null || next === "") {
+    if (hasMore) throw badReply(reply, "the list has more items but no cursor to them");
+    return undefined;
+  }
+  // Services that keep sending a cursor at the end say so with has_more.
+  if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
+  if (seen.has(next)) throw badReply(reply, "the list's cursors go round in a circle");
+  return next;
+}
+
 /** Everything a list has, each object once: while it changes, the same one can show on two pages. */
-export async function collect(pages: AsyncIterable<ApiObject[]>): Promise<ApiObject[]> {
+export async function collect(pages: AsyncIterable<Page>): Promise<ApiObject[]> {
   const byId = new Map<string, ApiObject>();
-  for await (const page of pages) {
-    for (const object of page) byId.set(object.id, object);
+  for await (const { objects } of pages) {
+    for (const object of objects) byId.set(object.id, object);
   }
   return [...byId.values()];
 }

@@ -1,7 +1,7 @@
 import type { Accepted } from "./accepted";
 import { type Collection, PAGE_LIMIT } from "./collection";
 import type { ApiObject } from "./object";
-import { collect } from "./pages";
+import { collect, type Page } from "./pages";
 import type { CallOptions } from "./request";
 
 /** Projects (§2.1, §4.2, §4.3). */
@@ -16,7 +16,7 @@ export interface Projects {
   /** Every project, from all pages. */
   list(options: CallOptions): Promise<ApiObject[]>;
   /** One page after the other. */
-  pages(options: CallOptions): AsyncIterable<ApiObject[]>;
+  pages(options: CallOptions): AsyncIterable<Page>;
   /** Not shown by the API (§4.8): throws `not_found` for 404 and 410, `unsupported` for 405 and 501. */
   get(id: string, options: CallOptions): Promise<ApiObject>;
   /** Not shown by the API (§4.8), see {@link Projects.get}. */

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { Accepted, ApiObject, CallOptions, Client } from "../api/client";
+import type { Accepted, ApiObject, CallOptions, Client, Page } from "../api/client";
 import { instanceArguments, projectArguments } from "./arguments";
 import { type Field, instanceFields, projectFields } from "./fields";
 
@@ -13,6 +13,8 @@ export interface Kind {
   get(client: Client, id: string, options: CallOptions): Promise<ApiObject>;
   /** Every object of the kind; of instances, those of one project. */
   list(client: Client, project: string | undefined, options: CallOptions): Promise<ApiObject[]>;
+  /** The same list, page by page. */
+  pages(client: Client, project: string | undefined, options: CallOptions): AsyncIterable<Page>;
   delete(client: Client, id: string, options: CallOptions): Promise<Accepted>;
 }
 
@@ -24,6 +26,7 @@ export const projectKind: Kind = {
   create: (client, body, key, options) => client.projects.create(body, key, options),
   get: (client, id, options) => client.projects.get(id, options),
   list: (client, _project, options) => client.projects.list(options),
+  pages: (client, _project, options) => client.projects.pages(options),
   delete: (client, id, options) => client.projects.delete(id, options),
 };
 
@@ -36,5 +39,7 @@ export const instanceKind: Kind = {
   get: (client, id, options) => client.instances.get(id, options),
   list: (client, project, options) =>
     client.instances.list(project === undefined ? {} : { project }, options),
+  pages: (client, project, options) =>
+    client.instances.pages(project === undefined ? {} : { project }, options),
   delete: (client, id, options) => client.instances.delete(id, options),
 };

@@ -1,10 +1,11 @@
-import type { ApiObject, CallOptions, Client } from "../api/client";
+import type { ApiObject, CallOptions, Client, Page } from "../api/client";
 import { isCloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../operations/clock";
 import { deadlineIn } from "../operations/deadline";
 import type { Kind } from "./kind";
+import type { Objects } from "./listing";
 import { inOwnTime } from "./own-time";
-import { type Objects, Sweep } from "./sweep";
+import { Sweep } from "./sweep";
 
 type Way = "get" | "sweep";
 
@@ -24,7 +25,7 @@ const COMPANY_MS = 20;
 /** What this process sees of the service: single objects where that is cheaper and offered, else whole lists (§4.3, §4.4). */
 export class Sightings {
   private readonly sweeps = new Map<string, Sweep>();
-  private readonly windows = new Map<string, { count: number; readonly closed: Promise<void> }>();
+  private readonly windows = new Map<Sweep, Promise<void>>();
   /** Whether GET of one object, which the specification does not show (§4.8), has been seen to work. */
   private readonly gets = new Map<Kind["name"], "works" | "not offered">();
 
@@ -35,11 +36,22 @@ export class Sightings {
     private readonly sweepMs: number,
   ) {}
 
-  /** A look that may be up to 30 s old, for refreshes: many at a time cost one sweep, a lone one a single GET. */
+  /**
+   * A look that may be up to 30 s old, for refreshes: many reads cost one sweep, a lone one a single GET, and a few of a list that is
+   * long as many GETs and some pages.
+   */
   async recent(sought: Sought, options: CallOptions): Promise<Look> {
     const sweep = this.sweep(sought);
-    if (!sweep.usable && (await this.alone(sought)) && !sweep.usable) return this.fresh(sought, options);
-    return seenIn(await this.seen(sweep.recent(), sought, options), sought);
+    sweep.arrive();
+    if (!sweep.usable) await this.company(sweep);
+    if (sweep.usable || sweep.reads > 1) {
+      const isPatient = (): boolean => this.gets.get(sought.kind.name) === "not offered";
+      const seen = await this.inTime(sweep.seek(sought.id, isPatient), sought, options);
+      if (seen === "missing") return { missing: "sweep" };
+      if (seen !== "costly") return { found: seen, by: "sweep" };
+    }
+    const alone = await this.get(sought, options);
+    return alone ?? seenIn(await this.inTime(sweep.recent(), sought, options), sought);
   }
 
   /** A look that begins now: GET, or a sweep where GET is not offered. */
@@ -84,7 +96,7 @@ export class Sightings {
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
   all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
     const sweep = this.sweep(sought);
-    return this.seen(age === "recent" ? sweep.recent() : sweep.after(), sought, options);
+    return this.inTime(age === "recent" ? sweep.recent() : sweep.after(), sought, options);
   }
 
   /** A GET of this kind answered, whoever made it. */
@@ -102,37 +114,29 @@ export class Sightings {
     for (const sweep of this.sweeps.values()) sweep.forget();
   }
 
-  private seen(
-    sweep: Promise<Objects>,
-    { kind }: Omit<Sought, "id">,
-    options: CallOptions,
-  ): Promise<Objects> {
-    return inOwnTime(sweep, options, this.clock, `the list of ${kind.name}s`);
+  private inTime<T>(work: Promise<T>, { kind }: Omit<Sought, "id">, options: CallOptions): Promise<T> {
+    return inOwnTime(work, options, this.clock, `the list of ${kind.name}s`);
   }
 
   private sweep({ kind, project }: Omit<Sought, "id">): Sweep {
     const key = JSON.stringify([kind.name, project]);
     let sweep = this.sweeps.get(key);
     if (sweep === undefined) {
-      const list = (): Promise<ApiObject[]> =>
-        kind.list(this.client, project, { deadline: deadlineIn(this.sweepMs, this.clock) });
-      sweep = new Sweep(list, this.clock);
+      const pages = (): AsyncIterable<Page> =>
+        kind.pages(this.client, project, { deadline: deadlineIn(this.sweepMs, this.clock) });
+      sweep = new Sweep(pages, this.clock);
       this.sweeps.set(key, sweep);
     }
     return sweep;
   }
 
-  /** Whether no other read of the same list arrives within a moment. */
-  private async alone({ kind, project }: Sought): Promise<boolean> {
-    const key = JSON.stringify([kind.name, project]);
-    let window = this.windows.get(key);
-    if (window === undefined) {
-      window = { count: 0, closed: this.clock.sleep(COMPANY_MS).finally(() => this.windows.delete(key)) };
-      this.windows.set(key, window);
-    }
-    window.count += 1;
-    await window.closed;
-    return window.count === 1;
+  /** The moment in which other reads of the same list may arrive. */
+  private company(sweep: Sweep): Promise<void> {
+    const open = this.windows.get(sweep);
+    if (open !== undefined) return open;
+    const window = this.clock.sleep(COMPANY_MS).finally(() => this.windows.delete(sweep));
+    this.windows.set(sweep, window);
+    return window;
   }
 
   /** @returns `undefined` where the service does not offer GET of this kind */

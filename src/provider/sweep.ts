@@ -1,67 +1,102 @@
-import type { ApiObject } from "../api/client";
+import type { ApiObject, Page } from "../api/client";
 import type { Clock } from "../operations/clock";
+import { Listing, type Objects } from "./listing";
 
-/** Every object of a list, by id. */
-export type Objects = ReadonlyMap<string, ApiObject>;
-
-const USABLE_FOR_MS = 30_000;
+/**
+ * One more page is read where so many reads have come for each page. Nobody knows how many are still to come, for the engine keeps
+ * only a few in flight: so pages and single GETs grow together, until there are no more pages.
+ */
+const READS_A_PAGE = 2;
+/** Reads that come so long after each other, in milliseconds, have nothing to do with each other. */
+const APART_MS = 30_000;
 
 /** One list of the service, shared by all who ask for it at about the same time. */
 export class Sweep {
+  private listing: Listing | undefined;
   private running: Promise<Objects> | undefined;
   private queued: Promise<Objects> | undefined;
-  private last: { readonly objects: Objects; readonly at: number } | undefined;
+  private lastArrival = Number.NEGATIVE_INFINITY;
+  private arrived = 0;
 
   constructor(
-    private readonly list: () => Promise<ApiObject[]>,
+    private readonly pages: () => AsyncIterable<Page>,
     private readonly clock: Clock,
   ) {}
 
-  /** Whether {@link recent} would need no new list. */
+  /** Whether something was seen that {@link seek} can look through. */
   get usable(): boolean {
-    return this.running !== undefined || this.fresh !== undefined;
+    return this.current !== undefined;
+  }
+
+  /** Reads that have come one after the other, since nothing was written. */
+  get reads(): number {
+    return this.arrived;
+  }
+
+  /** One more read wants an object of this list. */
+  arrive(): void {
+    const now = this.clock.now();
+    this.arrived = now - this.lastArrival > APART_MS ? 1 : this.arrived + 1;
+    this.lastArrival = now;
+  }
+
+  /**
+   * Looks for an object in what was seen of the list in the last 30 s and before nothing was written, and on further pages.
+   *
+   * @param isPatient whether to look through all pages, whatever they cost
+   * @returns `costly` where so few reads have come that further pages would cost more than asking for each object by itself
+   */
+  async seek(id: string, isPatient: () => boolean): Promise<ApiObject | "missing" | "costly"> {
+    const listing = this.current ?? this.begin();
+    for (;;) {
+      const found = listing.objects.get(id);
+      if (found !== undefined) return found;
+      if (listing.isWhole) return "missing";
+      const pays = (listing.pages + 1) * READS_A_PAGE <= this.arrived;
+      if (!listing.isAtWork && !pays && !isPatient()) return "costly";
+      await listing.next();
+    }
   }
 
   /** A sweep that is running, or ended in the last 30 s and before nothing was written, or else a new one. */
-  async recent(): Promise<Objects> {
-    return this.fresh ?? this.running ?? this.start();
+  recent(): Promise<Objects> {
+    return this.finish(this.current ?? this.begin());
   }
 
   /** A sweep that begins after this call. Callers that wait for the running one to end share the next. */
   after(): Promise<Objects> {
-    if (this.running === undefined) return this.start();
-    this.queued ??= this.running.then(
-      () => this.startQueued(),
-      () => this.startQueued(),
-    );
+    if (this.running === undefined) return this.finish(this.begin());
+    const next = (): Promise<Objects> => {
+      this.queued = undefined;
+      return this.finish(this.begin());
+    };
+    this.queued ??= this.running.then(next, next);
     return this.queued;
   }
 
   /** This process has changed something: what was seen before no longer counts. */
   forget(): void {
-    this.last = undefined;
-    this.running = undefined;
+    this.listing = undefined;
+    this.arrived = 0;
   }
 
-  private get fresh(): Objects | undefined {
-    const { last } = this;
-    return last !== undefined && this.clock.now() - last.at <= USABLE_FOR_MS ? last.objects : undefined;
+  private get current(): Listing | undefined {
+    return this.listing?.isUsable ? this.listing : undefined;
   }
 
-  private startQueued(): Promise<Objects> {
-    this.queued = undefined;
-    return this.start();
+  private begin(): Listing {
+    this.listing = new Listing(this.pages(), this.clock);
+    return this.listing;
   }
 
-  private start(): Promise<Objects> {
-    const sweep = this.list().then((items) => new Map(items.map((item) => [item.id, item])));
-    this.running = sweep;
-    const end = (objects?: Objects): void => {
-      if (this.running !== sweep) return; // something was written meanwhile
-      this.running = undefined;
-      this.last = objects && { objects, at: this.clock.now() };
+  private finish(listing: Listing): Promise<Objects> {
+    const whole = listing.whole();
+    if (listing.isWhole) return whole;
+    this.running = whole;
+    const end = (): void => {
+      if (this.running === whole) this.running = undefined;
     };
-    sweep.then(end, () => end());
-    return sweep;
+    whole.then(end, end);
+    return whole;
   }
 }

@@ -79,7 +79,7 @@ describe("a list", () => {
     );
     const { client, call } = clientOf(origin);
     for await (const page of client.instances.pages({}, call)) {
-      expect(ids(page)).toEqual(["a"]);
+      expect(ids(page.objects)).toEqual(["a"]);
       break;
     }
     expect(seen).toHaveLength(1);

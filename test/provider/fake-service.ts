@@ -1,4 +1,5 @@
-import type { ApiObject, Client } from "../../src/api/client";
+import type { ApiObject, Client, Page } from "../../src/api/client";
+import { collect } from "../../src/api/pages";
 import { CloudInfraError } from "../../src/diagnostics/error";
 
 /** What a fake service answers a GET of one object. */
@@ -11,6 +12,7 @@ export class FakeService {
   /** `GET instances ins-1`, `LIST instances prj-1`, … in the order in which they came. */
   readonly asked: string[] = [];
   getAnswer: GetAnswer = "offered";
+  pageSize = 200;
   /** Objects that GET shows and lists do not. */
   readonly unlisted = new Set<string>();
   /** What the next requests fail with. */
@@ -34,27 +36,24 @@ export class FakeService {
     const refuse = async (): Promise<never> => {
       throw new Error("nothing is to be written here");
     };
-    const pages = (): never => {
-      throw new Error("nobody is to read single pages");
-    };
-    const writes = { create: refuse, update: refuse, delete: refuse, pages };
+    const writes = { create: refuse, update: refuse, delete: refuse };
+    const projects = (): AsyncIterable<Page> => this.pages("projects", () => true);
+    const instances = ({ project }: { project?: string | undefined }): AsyncIterable<Page> =>
+      this.pages("instances", ({ fields }) => project === undefined || fields.project === project, project);
     return {
       endpoint: "https://api.example.com/v1",
       tokens: [],
       projects: {
         ...writes,
         get: (id) => this.get("projects", id),
-        list: () => this.list("projects", () => true),
+        list: () => collect(projects()),
+        pages: projects,
       },
       instances: {
         ...writes,
         get: (id) => this.get("instances", id),
-        list: ({ project }) =>
-          this.list(
-            "instances",
-            ({ fields }) => project === undefined || fields.project === project,
-            project,
-          ),
+        list: (filter) => collect(instances(filter)),
+        pages: instances,
       },
       operations: { poll: refuse, get: refuse },
       resultId: () => undefined,
@@ -73,17 +72,20 @@ export class FakeService {
     return found;
   }
 
-  private async list(
+  /** The list as it is when its first page is asked for. */
+  private async *pages(
     kind: "projects" | "instances",
     matches: (object: ApiObject) => boolean,
     project?: string,
-  ): Promise<ApiObject[]> {
+  ): AsyncGenerator<Page, void, undefined> {
     const seen = [...this[kind].values()].filter(
       (object) => matches(object) && !this.unlisted.has(object.id),
     );
-    await this.ask(["LIST", kind, project].filter((part) => part !== undefined).join(" "));
-    if (this.failure) throw this.failure;
-    return seen;
+    for (let at = 0; at === 0 || at < seen.length; at += this.pageSize) {
+      await this.ask(["LIST", kind, project].filter((part) => part !== undefined).join(" "));
+      if (this.failure) throw this.failure;
+      yield { objects: seen.slice(at, at + this.pageSize), isLast: at + this.pageSize >= seen.length };
+    }
   }
 
   private async ask(request: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Page } from "../../src/api/client";
 import { deadlineIn } from "../../src/operations/deadline";
 import { instanceKind } from "../../src/provider/kind";
 import { Sightings } from "../../src/provider/sightings";
@@ -11,11 +12,12 @@ function sharedList() {
   const client = fake.client();
   const clock = new FakeClock();
   let come: () => void = () => {};
-  const list = () =>
-    new Promise<{ id: string; fields: object }[]>((resolve) => {
-      come = () => resolve([{ id: "ins-1", fields: {} }]);
+  async function* pages() {
+    yield await new Promise<Page>((resolve) => {
+      come = () => resolve({ objects: [{ id: "ins-1", fields: {}, revision: undefined }], isLast: true });
     });
-  const slow = { ...client, instances: { ...client.instances, list: list as typeof client.instances.list } };
+  }
+  const slow = { ...client, instances: { ...client.instances, pages } };
   const sightings = new Sightings(slow, clock, 600_000);
   const look = (ms: number, signal?: AbortSignal) =>
     sightings.swept(

@@ -3,6 +3,7 @@ import { CloudInfraError } from "../../src/diagnostics/error";
 import { deadlineIn } from "../../src/operations/deadline";
 import { instanceKind, projectKind } from "../../src/provider/kind";
 import { type Look, Sightings, type Sought } from "../../src/provider/sightings";
+import { Random } from "../campaigns/random";
 import { FakeClock } from "../operations/fake-clock";
 import { FakeService } from "./fake-service";
 
@@ -41,6 +42,48 @@ describe("reads of a refresh", () => {
     const { fake, sightings, options } = service(50);
     expect(idOf(await sightings.recent(instance("ins-7"), options))).toBe("ins-7");
     expect(fake.asked).toEqual(["GET instances ins-7"]);
+  });
+
+  test("of the most of a long list cost its pages, however few come at a time", async () => {
+    const { fake, sightings, options } = service(2_000);
+    await inTurn([...fake.instances.keys()], 8, async (id) =>
+      expect(idOf(await sightings.recent(instance(id), options))).toBe(id),
+    );
+    expect([fake.countOf("LIST"), fake.countOf("GET")]).toEqual([10, 0]);
+  });
+
+  test("in another order than the list's cost its pages, and perhaps a few GETs", async () => {
+    const { fake, sightings, options } = service(2_000);
+    const mixed = new Random(1).shuffled([...fake.instances.keys()]);
+    await inTurn(mixed, 8, async (id) =>
+      expect(idOf(await sightings.recent(instance(id), options))).toBe(id),
+    );
+    expect(fake.countOf("LIST")).toBe(10);
+    expect(fake.countOf("GET")).toBeLessThan(20);
+  });
+
+  test("of a few of a long list cost as many GETs, and half as many pages", async () => {
+    const { fake, sightings, options } = service(10_000);
+    const ids = ["ins-2000", "ins-4000", "ins-6000", "ins-8000", "ins-10000"];
+    const looks = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    expect(looks.map(idOf)).toEqual(ids);
+    expect([fake.countOf("LIST"), fake.countOf("GET")]).toEqual([2, 5]);
+  });
+
+  test("of a few of a long list cost a sweep where there is no GET", async () => {
+    const { fake, sightings, options } = service(1_000);
+    fake.getAnswer = "405";
+    const ids = ["ins-600", "ins-1000"];
+    const looks = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    expect(looks.map(idOf)).toEqual(ids);
+    expect(fake.countOf("LIST")).toBe(5);
+    expect(fake.countOf("GET")).toBeLessThanOrEqual(2);
+  });
+
+  test("one at a time cost a single GET and then the list", async () => {
+    const { fake, sightings, options } = service(100);
+    for (const id of fake.instances.keys()) await sightings.recent(instance(id), options);
+    expect(fake.asked).toEqual(["GET instances ins-1", "LIST instances prj-1"]);
   });
 
   test("of two projects, or of projects and instances, cost a sweep for each list", async () => {
@@ -160,3 +203,17 @@ describe("an outage", () => {
     },
   );
 });
+
+/** So many at a time. */
+async function inTurn<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      for (const item of left) await work(item);
+    }),
+  );
+}

@@ -1,0 +1,73 @@
+import type { ApiObject, Page } from "../api/client";
+import type { Clock } from "../operations/clock";
+
+/** Every object of a list, by id. */
+export type Objects = ReadonlyMap<string, ApiObject>;
+
+const USABLE_FOR_MS = 30_000;
+
+/** One reading of a list, from its first page on, as far as somebody asks. */
+export class Listing {
+  /** What the pages so far have shown. While a list changes, the same object can show on two pages. */
+  readonly objects = new Map<string, ApiObject>();
+  /** How many pages were asked for. */
+  pages = 0;
+  isWhole = false;
+  private isBroken = false;
+  private page: Promise<void> | undefined;
+  private end: Promise<Objects> | undefined;
+  private readonly iterator: AsyncIterator<Page>;
+  private usableFrom: number;
+
+  constructor(
+    pages: AsyncIterable<Page>,
+    private readonly clock: Clock,
+  ) {
+    this.iterator = pages[Symbol.asyncIterator]();
+    this.usableFrom = clock.now();
+  }
+
+  /** Whether a page is under way. */
+  get isAtWork(): boolean {
+    return this.page !== undefined || (this.end !== undefined && !this.isWhole && !this.isBroken);
+  }
+
+  /** While it is being read and for 30 s afterwards; if somebody stops in the middle, for 30 s after it was begun. */
+  get isUsable(): boolean {
+    if (this.isBroken) return false;
+    return this.isAtWork || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;
+  }
+
+  /** The next page, which all share who ask for it now. Rejects with what the request failed with. */
+  next(): Promise<void> {
+    this.page ??= this.read().finally(() => {
+      this.page = undefined;
+    });
+    return this.page;
+  }
+
+  /** All pages. */
+  whole(): Promise<Objects> {
+    this.end ??= this.readOn();
+    return this.end;
+  }
+
+  private async readOn(): Promise<Objects> {
+    while (!this.isWhole) await this.next();
+    return this.objects;
+  }
+
+  private async read(): Promise<void> {
+    this.pages += 1;
+    try {
+      const { value, done } = await this.iterator.next();
+      for (const object of done ? [] : value.objects) this.objects.set(object.id, object);
+      if (!done && !value.isLast) return;
+      this.isWhole = true;
+      this.usableFrom = this.clock.now();
+    } catch (error) {
+      this.isBroken = true;
+      throw error;
+    }
+  }
+}
