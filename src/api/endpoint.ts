@@ -55,7 +55,8 @@ function encodeSegment(segment: string): string {
   return encodeURIComponent(segment.toWellFormed());
 }
 
-function isLoopback(hostname: string): boolean {
+/** Whether a host is this machine, whatever the network says. */
+export function isLoopback(hostname: string): boolean {
   return (
     hostname === "localhost" ||
     hostname.endsWith(".localhost") ||

@@ -37,6 +37,7 @@ export function failureOf(request: Asked, outcome: Outcome, seen: Failed, auth: 
     const words = auth.redact(outcome.failure.words);
     return new CloudInfraError("unreachable", `the service can't be reached: ${words}`, {
       ...details,
+      hint: outcome.failure.hint,
       cause: outcome.error,
     });
   }

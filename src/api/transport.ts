@@ -62,6 +62,8 @@ export interface TransportFailure {
   readonly neverSent: boolean;
   /** Trying again can't help: the host's certificate is wrong, or the request can't be made. */
   readonly final: boolean;
+  /** What to do about it, where the failure itself tells. */
+  readonly hint?: string | undefined;
 }
 
 const NEVER_SENT = new Set([
@@ -75,10 +77,47 @@ const NEVER_SENT = new Set([
 ]);
 const FINAL =
   /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL_|UND_ERR_INVALID_ARG|ERR_INVALID_|EPROTO$)/;
+const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT_UNTRUSTED)/;
+const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
 /** Reads what undici or Node threw; undefined for what neither of them would throw: a bug of ours. */
 export function transportFailure(error: unknown): TransportFailure | undefined {
   if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return undefined;
-  const final = FINAL.test(error.code);
-  return { words: error.message || error.code, neverSent: final || NEVER_SENT.has(error.code), final };
+  const { code } = error;
+  const refusedBy = /^Proxy response \((\d+)\)/.exec(error.message)?.[1];
+  if (refusedBy !== undefined) return proxyFailure(Number(refusedBy));
+  const final = FINAL.test(code);
+  return {
+    words: error.message || code,
+    neverSent: final || NEVER_SENT.has(code),
+    final,
+    hint: hintOn(code),
+  };
+}
+
+function proxyFailure(status: number): TransportFailure {
+  const hint =
+    status === 407
+      ? "the proxy wants a user name and a password: HTTPS_PROXY=http://user:password@host:port"
+      : "look at HTTPS_PROXY; a host that is to be reached without the proxy belongs into NO_PROXY";
+  return {
+    words: `the proxy answered ${status}`,
+    neverSent: true,
+    final: status < 500 && status !== 429,
+    hint,
+  };
+}
+
+function hintOn(code: string): string | undefined {
+  if (UNTRUSTED.test(code))
+    return (
+      "this machine does not know the authority that signed the certificate: name a file with the authority's own " +
+      "certificate (PEM) with cloudinfra:caFile or NODE_EXTRA_CA_CERTS"
+    );
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the certificate is another host's: check the address";
+  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
+    return "the certificate is out of date: look at this machine's clock; else its operators have to renew it";
+  if (NO_TLS.test(code))
+    return "what answered there does not speak TLS as this machine does: check the address and its port";
+  return undefined;
 }

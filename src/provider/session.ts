@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Client, type ClientOptions, createClient } from "../api/client";
+import { openConnections } from "../api/connections";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
 import { type Clock, systemClock } from "../operations/clock";
+import { readAuthorities } from "./authorities";
 import { Memory } from "./memory";
 import { readSettings, type Settings } from "./settings";
 import { Sightings } from "./sightings";
@@ -19,6 +21,8 @@ export interface Session {
   readonly memory: Memory;
   /** Tells the user what is no failure. */
   readonly warn: (message: string) => void | Promise<void>;
+  /** Gives the connections back. */
+  close(): Promise<void>;
 }
 
 /** What stands in for the network and the disk of this machine, where something does: in tests. */
@@ -72,20 +76,33 @@ export class Sessions {
 
   private openSession(settings: Settings): Session {
     const { clock, environment: env, warn, outside } = this;
-    const { disk, ...network } = outside;
-    const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir } = settings;
+    const { disk, random = Math.random } = outside;
+    const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir, caFile } =
+      settings;
+    const authorities = caFile === undefined ? undefined : readAuthorities(caFile);
+    const dispatcher = outside.dispatcher ?? openConnections({ env, authorities });
     const client = createClient({
       endpoint,
       allowHttp,
-      token: tokenSource(settings.token),
+      token: tokenSource(settings.token, { clock, dispatcher, env, allowHttp, random }),
       clock,
       concurrency,
       maxRequestsPerSecond,
       revisionField,
-      ...network,
+      random,
+      dispatcher,
     });
     const sightings = new Sightings(client, clock, settings.operationTimeoutMs);
     const journal = openJournal({ endpoint: client.endpoint, dir: journalDir, env, warn, disk });
-    return { settings, client, sightings, journal, clock, memory: this.memory, warn };
+    return {
+      settings,
+      client,
+      sightings,
+      journal,
+      clock,
+      memory: this.memory,
+      warn,
+      close: () => dispatcher.close(),
+    };
   }
 }

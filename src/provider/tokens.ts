@@ -4,54 +4,31 @@ import path from "node:path";
 import * as v from "valibot";
 import type { TokenSource } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import type { TokenSetting } from "./settings";
+import { type ExchangeParts, tokenExchange } from "./oidc/exchange";
+import { oneToken } from "./one-token";
+import { RenewableToken } from "./renewable-token";
+import type { PlainTokenSetting, TokenSetting } from "./token-setting";
 
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** A token from a setting: as it stands there, from a file, or from a command (§5 leaves open how one is obtained). */
-export function tokenSource(setting: TokenSetting): TokenSource {
+/** What a token is obtained with, where it does not stand in a setting. */
+export type Surroundings = ExchangeParts;
+
+/** A token from a setting: as it stands there, from a file, a command, or an exchange (§5 leaves open how one is obtained). */
+export function tokenSource(setting: TokenSetting, surroundings: Surroundings): TokenSource {
+  const { clock } = surroundings;
+  if ("subject" in setting) {
+    const { origin, exchange } = tokenExchange(setting, surroundings);
+    return new RenewableToken(origin, exchange, clock);
+  }
   // A command's text may hold a password; a file's name tells where to look.
   const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
   if (setting.kind === "token") return { origin, get: async () => setting.value };
-  const fetchToken = setting.kind === "tokenFile" ? () => fromFile(setting) : () => fromCommand(setting);
-  return new RenewableToken(origin, fetchToken);
+  const fetchToken = setting.kind === "tokenFile" ? fromFile : fromCommand;
+  return new RenewableToken(origin, async () => ({ token: await fetchToken(setting) }), clock);
 }
 
-/** Fetched once, and again only when it is refused; one fetch at a time. */
-class RenewableToken implements TokenSource {
-  private current: Promise<string> | undefined;
-
-  constructor(
-    readonly origin: string,
-    private readonly fetchToken: () => Promise<string>,
-  ) {}
-
-  get(): Promise<string> {
-    this.current ??= this.start();
-    return this.current;
-  }
-
-  async renew(refused: string): Promise<string | undefined> {
-    const seen = this.current;
-    const current = await this.get();
-    if (current !== refused) return current;
-    // Of several that were refused at once, the first fetches.
-    if (this.current === seen) this.current = this.start();
-    const renewed = await this.get();
-    return renewed === refused ? undefined : renewed;
-  }
-
-  private start(): Promise<string> {
-    const fetching = this.fetchToken();
-    // A fetch that failed is no token: the next call tries again.
-    fetching.catch(() => {
-      if (this.current === fetching) this.current = undefined;
-    });
-    return fetching;
-  }
-}
-
-async function fromFile({ value, source }: TokenSetting): Promise<string> {
+async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   let text: string;
   try {
     text = await readFile(path.resolve(value), "utf8");
@@ -68,7 +45,7 @@ async function fromFile({ value, source }: TokenSetting): Promise<string> {
   return oneToken(text, `the token file ${value}`);
 }
 
-async function fromCommand({ value, source }: TokenSetting): Promise<string> {
+async function fromCommand({ value, source }: PlainTokenSetting): Promise<string> {
   const output = await new Promise<string>((resolve, reject) => {
     const command = exec(
       value,
@@ -111,13 +88,4 @@ function tokenInJson(output: string): string | undefined {
   throw new CloudInfraError("config_invalid", "the token command printed JSON without a token", {
     hint: 'print the token alone, or {"token": "…"} or {"access_token": "…"}',
   });
-}
-
-function oneToken(text: string, source: string): string {
-  const token = text.trim();
-  if (token === "") throw new CloudInfraError("config_invalid", `${source} gave no token: it is empty`);
-  if (/\s/.test(token)) {
-    throw new CloudInfraError("config_invalid", `${source} gave more than a token: it holds white space`);
-  }
-  return token;
 }

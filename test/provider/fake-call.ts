@@ -28,6 +28,7 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
       journal: noJournal,
       memory: new Memory(),
       warn: () => {},
+      close: async () => {},
     },
     deadline: deadlineIn(60_000, clock),
     signal: new AbortController().signal,

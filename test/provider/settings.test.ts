@@ -37,7 +37,7 @@ describe("what is missing", () => {
       [
         'creating instance "web" failed: cloudinfra:token is not set: a token is needed',
         "  hint: pulumi config set --secret cloudinfra:token, or the variable CLOUDINFRA_TOKEN; " +
-          "or cloudinfra:tokenFile or cloudinfra:tokenCommand",
+          "or cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer",
       ].join("\n"),
     );
   });
@@ -118,6 +118,40 @@ describe("the token's source", () => {
     expect(found.token).toEqual({ kind, value: "x", source: `the stack's setting cloudinfra:${kind}` });
   });
 
+  test.each(["oidcTokenEndpoint", "oidcIssuer"] as const)("may be an exchange: %s", (kind) => {
+    const found = readSettings(
+      stackOf({ endpoint: needed.endpoint, [kind]: "https://sts.example.com", oidcAudience: "a" }),
+      { CLOUDINFRA_OIDC_SUBJECT: "file: /run/token", CLOUDINFRA_OIDC_AUDIENCE: "b" },
+    );
+    expect(found.token).toEqual({
+      kind,
+      value: "https://sts.example.com",
+      source: `the stack's setting cloudinfra:${kind}`,
+      subject: { kind: "file", path: "/run/token" },
+      subjectAudience: "a",
+      subjectTokenType: "urn:ietf:params:oauth:token-type:jwt",
+      audience: "a",
+    });
+  });
+
+  test.each([
+    [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer needs a token"],
+    [
+      "eyJ-a-token",
+      "the stack's setting cloudinfra:oidcSubject is none of github, file:<path> or env:<variable>",
+    ],
+    ["file:", "cloudinfra:oidcSubject is none of"],
+  ])("of an exchange with the subject %s is an error that tells the forms", (oidcSubject, wanted) => {
+    const oidcIssuer = "https://sts.example.com";
+    const said = words({ endpoint: needed.endpoint, oidcIssuer, ...(oidcSubject && { oidcSubject }) });
+    expect(said).toContain(wanted);
+    expect(said).toContain(
+      "hint: pulumi config set cloudinfra:oidcSubject github, file:<path> or env:<variable>",
+    );
+    expect(said).toContain("CLOUDINFRA_OIDC_SUBJECT");
+    expect(said).not.toContain("eyJ-a-token");
+  });
+
   test("one in the stack wins over any in the environment", () => {
     const environment = { CLOUDINFRA_TOKEN: "t-env", CLOUDINFRA_TOKEN_COMMAND: "print-token" };
     const found = readSettings(stackOf({ endpoint: needed.endpoint, tokenFile: "token.txt" }), environment);
@@ -126,6 +160,11 @@ describe("the token's source", () => {
 
   test.each([
     [{ token: "t-1", tokenFile: "f" }, {}, "cloudinfra:token and the stack's setting cloudinfra:tokenFile"],
+    [
+      { tokenFile: "f", oidcIssuer: "https://sts.example.com" },
+      {},
+      "cloudinfra:tokenFile and the stack's setting cloudinfra:oidcIssuer",
+    ],
     [
       {},
       { CLOUDINFRA_TOKEN: "t-1", CLOUDINFRA_TOKEN_COMMAND: "c" },

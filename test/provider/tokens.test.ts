@@ -6,6 +6,7 @@ import type { TokenSource } from "../../src/api/client";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { inWords } from "../../src/diagnostics/words";
 import { tokenSource } from "../../src/provider/tokens";
+import { NOTHING } from "../credentials/sources";
 
 let folder: string;
 beforeEach(() => {
@@ -19,11 +20,14 @@ function fromFile(text: string): { source: TokenSource; write: (text: string) =>
   const file = inFolder("token");
   const write = (content: string) => writeFileSync(file, content);
   write(text);
-  return { source: tokenSource({ kind: "tokenFile", value: file, source: "the setting" }), write };
+  return { source: tokenSource({ kind: "tokenFile", value: file, source: "the setting" }, NOTHING), write };
 }
 
 const fromCommand = (value: string): TokenSource =>
-  tokenSource({ kind: "tokenCommand", value, source: "the stack's setting cloudinfra:tokenCommand" });
+  tokenSource(
+    { kind: "tokenCommand", value, source: "the stack's setting cloudinfra:tokenCommand" },
+    NOTHING,
+  );
 
 /** What a person would see of a source that gives no token. */
 async function failureOf(source: TokenSource): Promise<string> {
@@ -36,7 +40,10 @@ async function failureOf(source: TokenSource): Promise<string> {
 }
 
 test("a token of a setting is what stands there, and there is no other", async () => {
-  const source = tokenSource({ kind: "token", value: "t-1", source: "the variable CLOUDINFRA_TOKEN" });
+  const source = tokenSource(
+    { kind: "token", value: "t-1", source: "the variable CLOUDINFRA_TOKEN" },
+    NOTHING,
+  );
   expect(await source.get()).toBe("t-1");
   expect(source.renew).toBeUndefined();
   expect(source.origin).toBe("the variable CLOUDINFRA_TOKEN");
@@ -69,11 +76,14 @@ describe("a token file", () => {
 
   test("that can't be read is an error that names it, the setting and why; later it may be there", async () => {
     const file = inFolder("none");
-    const source = tokenSource({
-      kind: "tokenFile",
-      value: file,
-      source: "the variable CLOUDINFRA_TOKEN_FILE",
-    });
+    const source = tokenSource(
+      {
+        kind: "tokenFile",
+        value: file,
+        source: "the variable CLOUDINFRA_TOKEN_FILE",
+      },
+      NOTHING,
+    );
     const words = await failureOf(source);
     expect(words).toContain(
       `the token file ${file}, named by the variable CLOUDINFRA_TOKEN_FILE, can't be read`,

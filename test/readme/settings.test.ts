@@ -13,12 +13,15 @@ const table = tableRows(section(readme, "Settings")).map(([setting = "", variabl
 }));
 
 const usual = { endpoint: "https://usual.example.com", token: "usual" };
+/** What has to be there for an exchange's settings to count. */
+const exchange = { oidcTokenEndpoint: "https://sts.example.com/token", oidcSubject: "env:ID_TOKEN" };
 /** Values that differ from every default; a setting that is not here takes any text. */
 const values: Texts = {
   operationTimeout: "7m",
   allowHttp: "true",
   concurrency: "7",
   maxRequestsPerSecond: "7",
+  oidcSubject: "github",
 };
 const unusual = (setting: string): string => values[setting] ?? "unusual";
 
@@ -30,7 +33,11 @@ describe("the README's table of settings", () => {
   it("lists each setting and variable that is looked up, and no other", () => {
     const settings: string[] = [];
     const variables: string[] = [];
-    const needed: Texts = { CLOUDINFRA_ENDPOINT: usual.endpoint, CLOUDINFRA_TOKEN: usual.token };
+    const needed: Texts = {
+      CLOUDINFRA_ENDPOINT: usual.endpoint,
+      CLOUDINFRA_OIDC_TOKEN_ENDPOINT: exchange.oidcTokenEndpoint,
+      CLOUDINFRA_OIDC_SUBJECT: exchange.oidcSubject,
+    };
     const lookUp = (key: string): undefined => {
       settings.push(key);
     };
@@ -47,21 +54,23 @@ describe("the README's table of settings", () => {
 
   describe.each(table)("$setting", ({ setting, variable }) => {
     const value = unusual(setting);
-    const ofToken = setting.startsWith("token"); // the token has one source
-    const others = Object.fromEntries(
-      Object.entries(usual).filter(([name]) => name !== setting && !(ofToken && name === "token")),
+    const sources = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"];
+    const isSource = sources.includes(setting); // the token has one
+    const before: Texts = setting.startsWith("oidc") ? { endpoint: usual.endpoint, ...exchange } : usual;
+    const others: Texts = Object.fromEntries(
+      Object.entries(before).filter(([name]) => name !== setting && !(isSource && sources.includes(name))),
     );
 
     it("changes what is read when it is set in the stack", () => {
       const found = read({ ...others, [setting]: value });
-      expect(found).not.toEqual(read(usual));
+      expect(found).not.toEqual(read(before));
     });
 
     it(`does the same as ${variable} in the environment`, () => {
       const inStack = read({ ...others, [setting]: value });
       const inEnvironment = read(others, { [variable]: value });
       const source = `the variable ${variable}`;
-      expect(inEnvironment).toEqual(ofToken ? { ...inStack, token: { ...inStack.token, source } } : inStack);
+      expect(inEnvironment).toEqual(isSource ? { ...inStack, token: { ...inStack.token, source } } : inStack);
     });
 
     it("has the stack's value where the environment has another", () => {

@@ -1,0 +1,42 @@
+import tls from "node:tls";
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { CloudInfraError } from "../diagnostics/error";
+import { CONNECT_TIMEOUT_MS } from "./transport";
+
+export interface ConnectionOptions {
+  /** For `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in either case. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Certificates of authorities that are trusted beside Node's own (PEM). */
+  readonly authorities?: readonly string[] | undefined;
+}
+
+/** This machine is never reached through a proxy. */
+const HERE = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * Kept-alive connections, through a proxy where the environment names one. Makes none by itself.
+ *
+ * @throws CloudInfraError `config_invalid` where a proxy's address is none; without the address, which may hold a password
+ */
+export function openConnections({ env, authorities }: ConnectionOptions): Dispatcher {
+  const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
+  const connect = { timeout: CONNECT_TIMEOUT_MS, ...trust };
+  const look = (name: string): string => env[name.toLowerCase()] || env[name] || "";
+  const [httpProxy, httpsProxy] = [look("HTTP_PROXY"), look("HTTPS_PROXY")];
+  if (httpProxy === "" && httpsProxy === "") return new Agent({ connect });
+  const noProxy = look("NO_PROXY");
+  try {
+    return new EnvHttpProxyAgent({
+      httpProxy,
+      httpsProxy,
+      noProxy: noProxy.trim() === "*" ? "*" : [noProxy, ...HERE].join(","),
+      connect,
+      requestTls: connect,
+      proxyTls: connect,
+    });
+  } catch {
+    throw new CloudInfraError("config_invalid", "HTTPS_PROXY or HTTP_PROXY is not the address of a proxy", {
+      hint: "it must look like http://proxy.example.com:3128",
+    });
+  }
+}

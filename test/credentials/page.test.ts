@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { readSettings } from "../../src/provider/settings";
+import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../readme/markdown";
+
+const page = readMarkdown("docs/credentials.md");
+const settings = tableRows(section(readMarkdown("README.md"), "Settings")).map(
+  ([name = "", variable = ""]) => ({
+    name: quoted(name).join(),
+    variable: quoted(variable).join(),
+  }),
+);
+
+/** What the commands of a part set, as a stack would have it. */
+function settingsOf(text: string): Record<string, string> {
+  const commands = fenced(text, "sh").join("\n");
+  const set = [...commands.matchAll(/pulumi config set (?:--secret )?(cloudinfra:\w+)(?: ("?)(.+)\2)?$/gm)];
+  return Object.fromEntries(set.map(([, key = "", , value = "prompted"]) => [key, value]));
+}
+
+const sourceOf = (stack: Record<string, string>, environment: Record<string, string> = {}) =>
+  readSettings((key) => ({ "cloudinfra:endpoint": "https://api.example.com", ...stack })[key], environment)
+    .token;
+
+describe("docs/credentials.md", () => {
+  it("names only settings and variables that exist, and each that is about tokens", () => {
+    const named = page.match(/\bcloudinfra:[a-z]\w+|\bCLOUDINFRA_\w+/g) ?? [];
+    const known = settings.flatMap(({ name, variable }) => [`cloudinfra:${name}`, variable]);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+    const about = settings.map(({ name }) => name).filter((name) => /^(token|oidc|caFile)/.test(name));
+    expect(about.filter((name) => !page.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ["A personal token", "token"],
+    ["A file", "tokenFile"],
+    ["A command", "tokenCommand"],
+  ])("%s is set as it says", (heading, kind) => {
+    expect(sourceOf(settingsOf(section(page, heading)))).toMatchObject({ kind });
+  });
+
+  const [workflow, pod] = fenced(page, "yaml").map((text): unknown => parse(text));
+  const [inActions = "", inKubernetes = ""] = page.split("### ").slice(1);
+
+  it("has a workflow for GitHub that may ask for a token, and its settings", () => {
+    expect(workflow).toMatchObject({
+      permissions: { "id-token": "write" },
+      jobs: { up: { steps: expect.any(Array) } },
+    });
+    const found = sourceOf(settingsOf(inActions));
+    expect(found).toMatchObject({ subject: { kind: "github" }, subjectAudience: "https://api.example.com" });
+  });
+
+  it("has a pod with a projected token, and its settings", () => {
+    expect(inKubernetes).toContain("projected token");
+    const [container] = Object(pod).spec.containers;
+    const env = Object.fromEntries(
+      container.env.map(({ name, value }: Record<string, string>) => [name, value]),
+    );
+    const [mount] = container.volumeMounts;
+    const [source] = Object(pod).spec.volumes[0].projected.sources;
+    const file = `${mount.mountPath}/${source.serviceAccountToken.path}`;
+    expect(sourceOf({}, env)).toMatchObject({
+      kind: "oidcTokenEndpoint",
+      subject: { kind: "file", path: file },
+    });
+  });
+
+  it("quotes messages that exist", () => {
+    const sources = ["settings", "token-setting", "oidc/subject", "oidc/fetch", "oidc/exchange"];
+    const code = [...sources.map((name) => `src/provider/${name}.ts`), "src/api/failure.ts"]
+      .map(readMarkdown)
+      .join();
+    const messages = tableRows(section(page, "What goes wrong")).flatMap(([cell = ""]) => quoted(cell));
+    expect(messages.length).toBeGreaterThan(5);
+    const inCode = (message: string): string =>
+      message.replace("cloudinfra:token is", `cloudinfra:\${name} is`).replace(/^refused: \w+/, "refused: ");
+    expect(messages.filter((message) => !code.includes(inCode(message)))).toEqual([]);
+  });
+
+  it("leads to parts of itself that are there", () => {
+    const anchors = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
+    const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, text = ""]) =>
+      text
+        .toLowerCase()
+        .replace(/[^\w\s-]/g, "")
+        .replaceAll(" ", "-"),
+    );
+    expect(anchors.length).toBeGreaterThan(3);
+    expect(anchors.filter((anchor) => !headings.includes(anchor ?? ""))).toEqual([]);
+    expect(relativeLinks(page).filter((link) => link !== "")).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+import { Agent, type Dispatcher } from "undici";
+import { expect, onTestFinished } from "vitest";
+import type { TokenSource } from "../../src/api/client";
+import { type CloudInfraError, isCloudInfraError } from "../../src/diagnostics/error";
+import { inWords } from "../../src/diagnostics/words";
+import { readSettings } from "../../src/provider/settings";
+import { tokenSource } from "../../src/provider/tokens";
+import { FakeClock } from "../operations/fake-clock";
+
+export interface SourceOptions {
+  /** Without the namespace. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly clock?: FakeClock;
+  readonly dispatcher?: Dispatcher;
+}
+
+/** The token's source as a stack with these settings has it. */
+export function sourceOf({
+  settings,
+  env = {},
+  clock = new FakeClock(),
+  dispatcher,
+}: SourceOptions): TokenSource {
+  const all: Record<string, string> = { endpoint: "https://api.example.com", ...settings };
+  const { token, allowHttp } = readSettings((key) => all[key.replace("cloudinfra:", "")], env);
+  return tokenSource(token, {
+    clock,
+    env,
+    allowHttp,
+    dispatcher: dispatcher ?? ownAgent(),
+    random: () => 0.5,
+  });
+}
+
+/** What a source is given that needs none of it. */
+export const NOTHING = {
+  clock: new FakeClock(),
+  dispatcher: new Agent(),
+  env: {},
+  allowHttp: false,
+  random: () => 0,
+};
+
+function ownAgent(): Dispatcher {
+  const agent = new Agent();
+  onTestFinished(() => agent.destroy());
+  return agent;
+}
+
+/** How getting a token failed. */
+export async function failureOf(getting: Promise<unknown>): Promise<CloudInfraError> {
+  const error: unknown = await getting.then(
+    (token) => `gave ${token}`,
+    (reason: unknown) => reason,
+  );
+  if (!isCloudInfraError(error)) throw new Error(`no error of ours: ${String(error)}`, { cause: error });
+  return error;
+}
+
+/** What a person would see of a failure. */
+export async function wordsOf(getting: Promise<unknown>): Promise<string> {
+  return inWords(await failureOf(getting), { doing: "reading" });
+}
+
+/** Nothing of an error may hold one of these, not only its words. */
+export async function expectSilentOn(
+  getting: Promise<unknown>,
+  ...secrets: readonly string[]
+): Promise<void> {
+  const error = await failureOf(getting);
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    const all = `${at.message} ${at.stack} ${JSON.stringify(at)} ${inWords(error, { doing: "reading" })}`;
+    for (const secret of secrets) expect(all).not.toContain(secret);
+  }
+}

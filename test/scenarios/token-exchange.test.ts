@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import type { Emulator, LoggedRequest } from "../../src/emulator";
+import { CLIENT, startTokenService, type TokenService } from "../credentials/token-service";
+import { expectOk, noRequestsDuring } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
+import type { Engine } from "../harness/engine";
+import { type Scenario, withStack } from "../harness/scenario";
+
+const program = `
+  const project = new Project("p", { region: "eu-1" });
+  new Instance("web", { project: project.id, image: "ubuntu", flavor: "small", network: "n" });
+`;
+
+interface WithExchange extends Scenario {
+  readonly tokens: TokenService;
+  /** The file with the token that is exchanged. */
+  writeSubject(): void;
+}
+
+/** A stack that has its tokens from an exchange; the service takes the latest one only. */
+async function withExchange(
+  engine: Engine,
+  onPoll: (emulator: Emulator, tokens: TokenService) => void,
+  body: (scenario: WithExchange) => Promise<void>,
+): Promise<void> {
+  let onIssue = (_token: string): void => {};
+  const tokens = await startTokenService((token) => onIssue(token));
+  const folder = mkdtempSync(path.join(tmpdir(), "subject-"));
+  onTestFinished(async () => {
+    await tokens.stop();
+    rmSync(folder, { recursive: true });
+  });
+  const file = path.join(folder, "token");
+  const config = {
+    "cloudinfra:token": undefined,
+    "cloudinfra:oidcIssuer": tokens.issuer,
+    "cloudinfra:oidcSubject": `file:${file}`,
+    "cloudinfra:oidcClientId": CLIENT.id,
+    "cloudinfra:oidcClientSecret": { secret: CLIENT.secret },
+  };
+  let emulator: Emulator | undefined;
+  const onRequest = ({ path: asked }: LoggedRequest): void => {
+    if (emulator !== undefined && asked.startsWith("/v1/operations/")) onPoll(emulator, tokens);
+  };
+  await withStack(engine, { program, config, onRequest }, async (scenario) => {
+    emulator = scenario.emulator;
+    onIssue = (token) => {
+      scenario.leaks.alsoToken(token);
+      scenario.emulator.changeToken(token);
+    };
+    const writeSubject = (): void => {
+      const subject = scenario.leaks.alsoToken();
+      tokens.subjects.clear();
+      tokens.subjects.add(subject);
+      writeFileSync(file, subject);
+    };
+    await body({ ...scenario, tokens, writeSubject });
+  });
+}
+
+const HELD_MS = 3_600_000;
+
+describeOnEngines("a token that was exchanged", (engine) => {
+  it("and is refused in the middle of a wait is exchanged anew, with what the file holds by then", async () => {
+    let writeAnew = (): void => {};
+    const onPoll = (emulator: Emulator, { issued }: TokenService): void => {
+      if (issued.length > 1) return void emulator.finishOperations();
+      emulator.changeToken("none of these");
+      writeAnew();
+    };
+    await withExchange(engine, onPoll, async ({ stack, emulator, tokens, writeSubject }) => {
+      emulator.behaviour.operationMs = HELD_MS;
+      writeSubject();
+      writeAnew = writeSubject;
+      expectOk(await noRequestsDuring(emulator, () => stack.run("preview")));
+      expect(tokens.exchanges).toEqual([]);
+      expectOk(await stack.run("up"));
+      expect(emulator.instances.size).toBe(1);
+      expect(tokens.issued).toHaveLength(2);
+      const subjects = tokens.exchanges.map(({ parameters }) => parameters.subject_token);
+      expect(new Set(subjects).size).toBe(2);
+      emulator.behaviour.operationMs = 0;
+      expectOk(await stack.run("destroy"));
+      expect(emulator.projects.size).toBe(0);
+    });
+  });
+
+  it("is renewed before it ends: no request goes with one that has", async () => {
+    const onPoll = (emulator: Emulator, { issued }: TokenService): void => {
+      if (issued.length > 2) emulator.finishOperations();
+    };
+    await withExchange(engine, onPoll, async ({ stack, emulator, tokens, writeSubject }) => {
+      emulator.behaviour.operationMs = HELD_MS;
+      tokens.lifetimeS = 2;
+      writeSubject();
+      expectOk(await stack.run("up"));
+      expect(tokens.issued.length).toBeGreaterThan(2);
+      const refused = emulator.requests.filter(({ status }) => status === 401);
+      expect(refused).toEqual([]);
+    });
+  });
+});
