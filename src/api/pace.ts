@@ -14,9 +14,10 @@ export interface Pace {
 
 /** A second of requests that were answered 429 counts as one. */
 const ONE_BURST_MS = 1_000;
-/** After 429 this part of what was answered in the second before may start; with each second more again. */
+/** After 429 this part of what was answered in the second before may start; */
 const SLOWER = 0.7;
-const FASTER = 1.2;
+/** then faster by this part after one calm second, by twice as much after the next, and so on: first with care, soon as before. */
+const FASTER = 0.03;
 /** No slower than this because of 429, in requests a second; and from there on as if nothing had been. */
 const SLOWEST = 2;
 const FORGOTTEN = 1_000;
@@ -28,14 +29,16 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
   const most = maxRequestsPerSecond ?? Number.POSITIVE_INFINITY;
   const answers = countEachSecond(clock);
   let rate = most;
-  let changedAt = Number.NEGATIVE_INFINITY;
+  let slowedAt = Number.NEGATIVE_INFINITY;
+  let calmSeconds = 0;
   let nextStart = Number.NEGATIVE_INFINITY;
   let isAwaited = false;
 
   function recover(): void {
-    while (rate < most && clock.now() - changedAt >= ONE_BURST_MS) {
-      changedAt += ONE_BURST_MS;
-      rate = rate * FASTER > FORGOTTEN ? most : Math.min(most, rate * FASTER);
+    while (rate < most && clock.now() - slowedAt >= (calmSeconds + 1) * 1_000) {
+      calmSeconds += 1;
+      rate = Math.min(most, rate * (1 + FASTER * calmSeconds));
+      if (rate > FORGOTTEN) rate = most;
     }
   }
 
@@ -58,10 +61,11 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
       const now = clock.now();
       const holdMs = Math.min(retryAfterMs, LONGEST_HOLD_MS);
       nextStart = Math.max(nextStart, now + holdMs);
-      if (now - changedAt < ONE_BURST_MS) return;
+      if (now - slowedAt < ONE_BURST_MS) return;
       recover();
       rate = Math.min(most, Math.max(SLOWEST, SLOWER * Math.min(rate, answers.lastSecond())));
-      changedAt = now + holdMs;
+      slowedAt = now + holdMs;
+      calmSeconds = 0;
       nextStart = Math.max(nextStart, now + 1_000 / rate);
     },
   };

@@ -62,6 +62,15 @@ describe("after 429", () => {
     expect(await startedWithin(999)).toBe(34); // of 50 that half a second is worth
   });
 
+  it("they are slowed down once more also where they were just to become faster", async () => {
+    const { limits, answer, startedWithin } = scene();
+    await answer(100);
+    limits.answered(429);
+    await startedWithin(1_001);
+    limits.answered(429);
+    expect(await startedWithin(999)).toBeLessThan(60);
+  });
+
   it("two a second start always, however little was answered", async () => {
     const { limits, startedWithin } = scene();
     limits.answered(429);
@@ -73,10 +82,9 @@ describe("after 429", () => {
     await answer(100);
     limits.answered(429);
     await startedWithin(1_000);
-    const next = await startedWithin(1_000);
-    expect(next).toBeGreaterThan(80);
-    expect(next).toBeLessThan(86);
-    await clock.advance(20_000);
+    const seconds = [await startedWithin(1_000), await startedWithin(1_000), await startedWithin(1_000)];
+    expect(seconds).toEqual([72, 76, 83]);
+    await clock.advance(30_000);
     expect(await startedWithin(0)).toBe(500);
   });
 
