@@ -1,20 +1,20 @@
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
 import { type Clock, systemClock } from "../operations/clock";
 import { asSeen, type Operation } from "../operations/operation";
 import { createAuth, type TokenSource } from "./auth";
 import { createRetryBudget } from "./budget";
 import { createCollection } from "./collection";
+import { openConnections } from "./connections";
 import { parseEndpoint } from "./endpoint";
 import { createInstances, type Instances } from "./instances";
-import { createLimits } from "./limits";
+import { createLimits, DEFAULT_CONCURRENCY } from "./limits";
 import { readLink } from "./location";
 import { type ApiObject, objectNamed } from "./object";
 import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createProjects, type Projects } from "./projects";
 import { type CallOptions, createSend } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
-import { CONNECT_TIMEOUT_MS } from "./transport";
 
 export type { Accepted } from "./accepted";
 export type { TokenSource } from "./auth";
@@ -89,7 +89,7 @@ const RETRY_BUDGET = { burst: 100, perSecond: 10 };
 export function createClient(options: ClientOptions): Client {
   const { clock = systemClock, revisionField } = options;
   const endpoint = parseEndpoint(options.endpoint, options);
-  const { concurrency = 16, maxRequestsPerSecond } = options;
+  const { concurrency = DEFAULT_CONCURRENCY, maxRequestsPerSecond } = options;
   if (!(Number.isInteger(concurrency) && concurrency > 0)) {
     throw new CloudInfraError(
       "config_invalid",
@@ -103,7 +103,7 @@ export function createClient(options: ClientOptions): Client {
     );
   }
 
-  const own = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } });
+  const own = openConnections({ env: {}, concurrency });
   const auth = createAuth(options.token);
   const send = createSend({
     endpoint,

@@ -1,6 +1,7 @@
 import tls from "node:tls";
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
+import { DEFAULT_CONCURRENCY } from "./limits";
 import { CONNECT_TIMEOUT_MS } from "./transport";
 
 export interface ConnectionOptions {
@@ -8,6 +9,8 @@ export interface ConnectionOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Certificates of authorities that are trusted beside Node's own (PEM). */
   readonly authorities?: readonly string[] | undefined;
+  /** As many as requests may be under way at once. @default 16 */
+  readonly concurrency?: number | undefined;
 }
 
 /** This machine is never reached through a proxy. */
@@ -18,15 +21,20 @@ const HERE = ["localhost", "127.0.0.1", "[::1]"];
  *
  * @throws CloudInfraError `config_invalid` where a proxy's address is none; without the address, which may hold a password
  */
-export function openConnections({ env, authorities }: ConnectionOptions): Dispatcher {
+export function openConnections({
+  env,
+  authorities,
+  concurrency: connections = DEFAULT_CONCURRENCY,
+}: ConnectionOptions): Dispatcher {
   const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...trust };
   const look = (name: string): string => env[name.toLowerCase()] || env[name] || "";
   const [httpProxy, httpsProxy] = [look("HTTP_PROXY"), look("HTTPS_PROXY")];
-  if (httpProxy === "" && httpsProxy === "") return new Agent({ connect });
+  if (httpProxy === "" && httpsProxy === "") return new Agent({ connections, connect });
   const noProxy = look("NO_PROXY");
   try {
     return new EnvHttpProxyAgent({
+      connections,
       httpProxy,
       httpsProxy,
       noProxy: noProxy.trim() === "*" ? "*" : [noProxy, ...HERE].join(","),

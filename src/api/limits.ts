@@ -15,6 +15,9 @@ export interface Limits {
   readonly width: number;
 }
 
+/** Requests under way at once where nothing is set. */
+export const DEFAULT_CONCURRENCY = 16;
+
 export interface LimitOptions {
   /** Most requests under way at once. */
   concurrency: number;

@@ -80,7 +80,7 @@ export class Sessions {
     const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir, caFile } =
       settings;
     const authorities = caFile === undefined ? undefined : readAuthorities(caFile);
-    const dispatcher = outside.dispatcher ?? openConnections({ env, authorities });
+    const dispatcher = outside.dispatcher ?? openConnections({ env, authorities, concurrency });
     const client = createClient({
       endpoint,
       allowHttp,

@@ -24,6 +24,8 @@ export interface Answer {
 export interface Service {
   origin: string;
   seen: Seen[];
+  /** How many connections were made so far. */
+  connections(): number;
 }
 
 /** A service on loopback that answers what the test says; closed when the test ends. */
@@ -43,6 +45,10 @@ export async function startService(answer: (request: Seen, index: number) => Ans
     seen.push(request);
     give(answer(request, seen.length - 1), response);
   });
+  let connections = 0;
+  server.on("connection", () => {
+    connections += 1;
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();
@@ -50,7 +56,7 @@ export async function startService(answer: (request: Seen, index: number) => Ans
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
-  return { origin: `http://127.0.0.1:${address.port}`, seen };
+  return { origin: `http://127.0.0.1:${address.port}`, seen, connections: () => connections };
 }
 
 /** Answers in turn; the last one for ever. */
