@@ -1,27 +1,42 @@
 import { startEmulator } from "../../src/emulator";
+import { Random } from "../../test/campaigns/random";
+import { Limit } from "./limit";
 import type { FromService, ServiceOptions, ToService } from "./messages";
+import { Watch } from "./watch";
 
 const tell = (message: FromService): void => void process.send?.(message);
 
 /** The emulated service in a process of its own: what it takes is not measured as ours. Its only argument: its options as JSON. */
 async function main(): Promise<void> {
   const options: ServiceOptions = JSON.parse(process.argv[2] ?? "{}");
-  const counts = new Map<string, number>();
+  const { behaviour, durations, limit } = options;
+  const random = new Random(durations?.seed ?? 0);
+  const watch = new Watch();
   const emulator = await startEmulator({
-    behaviour: options.behaviour,
-    requestsKept: 0,
-    onRequest: ({ method, path }) => {
-      const collection = path.split("/").filter((part) => !/^v\d+$/.test(part) && part !== "")[0] ?? "";
-      const isList = method === "GET" && path.endsWith(`/${collection}`);
-      const kind = `${isList ? "LIST" : method} ${collection}`;
-      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    behaviour: {
+      ...behaviour,
+      ...(durations && { operationMs: () => random.integer(durations.from, durations.to) }),
     },
+    requestsKept: 0,
+    onRequest: (request) => watch.answered(request, emulator),
   });
+  if (limit !== undefined) {
+    const bucket = new Limit(limit.perSecond);
+    const { retryAfter } = limit;
+    const when = (): boolean => !bucket.take();
+    const wish = retryAfter === undefined ? {} : { retryAfter };
+    emulator.fail({ kind: "status", status: 429, times: Number.POSITIVE_INFINITY, when, ...wish });
+  }
+  const project = emulator.addProject().id;
+  const instances = Array.from(
+    { length: options.instances ?? 0 },
+    () => emulator.addInstance({ project }).id,
+  );
   process.on("message", (message: ToService) => {
-    if (message === "counts") tell({ counts: Object.fromEntries(counts) });
+    tell(message === "counts" ? { counts: watch.counts } : { report: watch.report });
   });
   process.on("disconnect", () => process.exit());
-  tell({ endpoint: emulator.endpoint, token: emulator.token });
+  tell({ endpoint: emulator.endpoint, token: emulator.token, project, instances });
 }
 
 void main();

@@ -1,13 +1,12 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
-import type { Counts, FromService, ServiceOptions, ToService } from "./messages";
+import type { Counts, FromService, Report, ServiceOptions, Started, ToService } from "./messages";
 
-export interface Service {
-  readonly endpoint: string;
-  readonly token: string;
+export interface Service extends Started {
   /** Requests since it was started. */
   counts(): Promise<Counts>;
+  report(): Promise<Report>;
   stop(): Promise<void>;
 }
 
@@ -17,15 +16,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     execArgv: ["--import", "tsx"],
   });
   const said = async (): Promise<FromService> => (await once(child, "message"))[0];
+  const ask = async (question: ToService): Promise<FromService> => {
+    const answer = said();
+    child.send(question);
+    return answer;
+  };
   const started = await said();
   if (!("endpoint" in started)) throw new Error("the service did not say where it is");
   return {
     ...started,
     counts: async () => {
-      const answer = said();
-      child.send("counts" satisfies ToService);
-      const message = await answer;
-      return "counts" in message ? message.counts : {};
+      const answer = await ask("counts");
+      return "counts" in answer ? answer.counts : {};
+    },
+    report: async () => {
+      const answer = await ask("report");
+      if (!("report" in answer)) throw new Error("the service did not report");
+      return answer.report;
     },
     stop: async () => {
       const exit = once(child, "exit");

@@ -1,0 +1,9 @@
+/** Bytes in use after everything that can be is collected. */
+export function memoryNow(): { readonly heap: number; readonly rss: number } {
+  if (globalThis.gc === undefined) throw new Error("run node with --expose-gc");
+  globalThis.gc();
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heap: heapUsed, rss };
+}
+
+export const MB = 2 ** 20;

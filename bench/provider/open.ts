@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { systemClock } from "../../src/operations/clock";
+import type { HostProvider } from "../../src/provider/host";
+import { overTheWire } from "../../test/campaigns/host/wire";
+import { openProviders } from "../../test/provider/providers";
+import type { Service } from "../service/service";
+
+interface Opened {
+  readonly journalDir: string;
+  readonly instances: HostProvider;
+  readonly projects: HostProvider;
+  /** Removes its journal. */
+  close(): void;
+}
+
+/** A new process of the provider as the engine would start it, in this one; more settings without their namespace. */
+export async function openProvider(
+  { endpoint, token }: Service,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Opened> {
+  const journalDir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-bench-"));
+  const warn = (message: string): void => console.error(message);
+  const { instances, projects } = await openProviders(
+    { endpoint, token, journalDir, ...settings },
+    { clock: systemClock, warn },
+  );
+  return {
+    journalDir,
+    instances: overTheWire(instances),
+    projects: overTheWire(projects),
+    close: () => rmSync(journalDir, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,72 @@
+import { median, spreadText } from "../statistics";
+import { type Row, tableOf } from "../table";
+import type { Cost } from "./life";
+import type { StepName } from "./steps";
+
+/** What the lives of stacks of one size took. */
+export interface Measured {
+  readonly instances: number;
+  readonly costs: readonly Cost[];
+}
+
+const FIGURES = [
+  { name: "CPU, ms", of: (cost: Cost) => cost.cpuMs, digits: 2 },
+  { name: "wall, ms", of: (cost: Cost) => cost.wallMs, digits: 2 },
+  { name: "heap, kB", of: (cost: Cost) => cost.heap / 1_024, digits: 2 },
+] as const;
+
+function stepsOf(measured: readonly Measured[]): StepName[] {
+  return [...new Set(measured.flatMap(({ costs }) => costs.map(({ step }) => step)))];
+}
+
+/** Each command's figures, by size. */
+export function costsTable(measured: readonly Measured[]): string {
+  const rows = stepsOf(measured).flatMap((step) =>
+    FIGURES.map(
+      ({ name, of, digits }): Row => [
+        step,
+        name,
+        ...measured.map(({ costs }) =>
+          spreadText(costs.filter((cost) => cost.step === step).map(of), digits),
+        ),
+      ],
+    ),
+  );
+  return tableOf(["command", "", ...measured.map(({ instances }) => `${instances}`)], rows);
+}
+
+/** The figures of one whole life, and of each command, as multiples of those of the first size. */
+export function ratiosTable(measured: readonly Measured[]): string {
+  const [first] = measured;
+  const ratios = (of: (measured: Measured) => number): string[] =>
+    measured.map((one) => (of(one) / (first === undefined ? 1 : of(first))).toFixed(2));
+  const of = (figure: (cost: Cost) => number, steps: readonly StepName[]) => (one: Measured) =>
+    steps.reduce((sum, step) => sum + median(one.costs.filter((cost) => cost.step === step).map(figure)), 0);
+  const all = stepsOf(measured);
+  const rows = [["all together", all] as const, ...all.map((step) => [step, [step]] as const)].flatMap(
+    ([words, steps]) =>
+      FIGURES.map((figure): Row => [words, figure.name.split(",")[0] ?? "", ...ratios(of(figure.of, steps))]),
+  );
+  return tableOf(["command", "", ...measured.map(({ instances }) => `${instances}`)], rows);
+}
+
+/** How often the service was asked for what. */
+export function requestsTable(measured: readonly Measured[]): string {
+  const rows = stepsOf(measured).flatMap((step) => {
+    const found = measured.map(({ instances, costs }) => {
+      const requests = costs.find((cost) => cost.step === step)?.requests ?? {};
+      return { instances, requests };
+    });
+    const kinds = [...new Set(found.flatMap(({ requests }) => Object.keys(requests)))];
+    return kinds
+      .map(
+        (kind): Row => [
+          step,
+          kind,
+          ...found.map(({ instances, requests }) => ((requests[kind] ?? 0) / instances).toFixed(3)),
+        ],
+      )
+      .filter((row) => row.slice(2).some((figure) => Number(figure) > 0));
+  });
+  return tableOf(["command", "request", ...measured.map(({ instances }) => `${instances}`)], rows);
+}
