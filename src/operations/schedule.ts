@@ -2,6 +2,8 @@
 export interface Sample {
   /** When, in milliseconds since the wait began. */
   readonly atMs: number;
+  /** How long the poll took, in milliseconds; undefined for what was known without one. */
+  readonly tookMs?: number | undefined;
   /** From 0 to 1; undefined where the service does not tell. */
   readonly progress?: number | undefined;
 }
@@ -17,23 +19,33 @@ export interface WaitSoFar {
 }
 
 /** First poll: soon, for what is quick or fails at once. */
-const FIRST_MS = 400;
+const FIRST_MS = 550;
 /** A jump lands just behind the finish, not on it. */
 const PAST_THE_FINISH_MS = 80;
 /** Two estimates of the whole duration agree when they differ by no more than this share of the shorter. */
 const AGREEMENT = 0.06;
-/** Without an estimate: a pause as a share of what has elapsed, between these bounds. */
+const SHORTEST_MS = 500;
+/** Without an estimate: a pause as a share of what has elapsed … */
 const FRACTION = 0.2;
-const SHORTEST_MS = 250;
-const LONGEST_FRACTION_MS = 9_000;
+const LONGEST_FRACTION_MS = 8_000;
+/** … and a larger one in the first seconds, which would else take half of all polls. */
+const EARLY_FRACTION = 0.3;
+const LONGEST_EARLY_MS = 2_000;
+/** With two estimates that disagree: this share of the way to the sooner finish, where that is longer. */
+const UNSURE_FRACTION = 0.2;
+const LONGEST_UNSURE_MS = 20_000;
 /**
- * A jump is never longer than what has elapsed, so that an operation that fails early is noticed in proportion; but up to three seconds
- * always, for doubling from 0.4 s on would alone cost three polls.
+ * A jump is never longer than what has elapsed, so that an operation that fails early is noticed in proportion. But a tenth of the
+ * whole may always pass, for doubling from half a second on would alone cost some polls.
  */
-const SHORTEST_JUMP_BOUND_MS = 3_000;
+const SHARE_OF_THE_WHOLE = 0.1;
+const SHORTEST_JUMP_BOUND_MS = 2_500;
+const LONGEST_JUMP_BOUND_MS = 10_000;
 const LONGEST_JUMP_MS = 120_000;
 /** By how many times the unevenness seen so far a jump falls short of the finish: bursts and steps look even for a while. */
-const CAUTION = 3;
+const CAUTION = 5;
+/** Fewer different values of the progress give both estimates the same two looks: no wonder that they agree. */
+const VALUES_TO_TRUST = 3;
 
 /** Decides when to poll next: pure, so that it can be simulated. */
 export const PollSchedule = {
@@ -44,32 +56,57 @@ export const PollSchedule = {
 };
 
 interface Estimate {
-  /** Milliseconds from now to the finish. */
+  /** Milliseconds from now to the sooner finish of the two. */
   readonly remainingMs: number;
+  readonly agreed: boolean;
+  /** How many different values of the progress it rests on. */
+  readonly values: number;
   /** How far the progress was ever off an even one, in milliseconds of the whole. */
   readonly unevennessMs: number;
 }
 
 /** Milliseconds until the operation should be done, where two estimates of it agree; else undefined. */
 export function remainingEstimateMs(soFar: WaitSoFar): number | undefined {
-  return estimate(soFar)?.remainingMs;
+  const finish = estimate(soFar);
+  return finish?.agreed ? finish.remainingMs : undefined;
 }
 
 function pause(soFar: WaitSoFar): number {
-  const { elapsedMs } = soFar;
+  const { elapsedMs, samples } = soFar;
   if (elapsedMs < FIRST_MS) return FIRST_MS;
-  const fraction = Math.min(Math.max(SHORTEST_MS, FRACTION * elapsedMs), LONGEST_FRACTION_MS, elapsedMs);
+  const fraction = Math.min(fractionOf(elapsedMs), elapsedMs);
   const finish = estimate(soFar);
   if (finish === undefined) return fraction;
-  const justPast = finish.remainingMs + PAST_THE_FINISH_MS;
-  const bound = Math.min(Math.max(elapsedMs, SHORTEST_JUMP_BOUND_MS), LONGEST_JUMP_MS);
-  const jump = Math.min(justPast - CAUTION * finish.unevennessMs, bound);
+  const { remainingMs, unevennessMs } = finish;
+  if (!finish.agreed) {
+    return Math.min(Math.max(fraction, UNSURE_FRACTION * remainingMs), elapsedMs, LONGEST_UNSURE_MS);
+  }
+  // A poll that comes to the service a little before the finish comes back with the old news; one that is sent then, with the new.
+  const justPast = remainingMs + PAST_THE_FINISH_MS - roundTripMs(samples);
+  const jump = Math.min(justPast - CAUTION * unevennessMs, jumpBound(elapsedMs, finish));
   if (jump > fraction) return jump;
   // Near a finish that is not well known, short pauses would only add up.
-  return Math.min(Math.max(justPast, finish.unevennessMs / 2, SHORTEST_MS), fraction);
+  return Math.min(Math.max(justPast, unevennessMs / 2, SHORTEST_MS), fraction);
 }
 
-/** The rate since the first look and the recent rate, each for itself, say when; only where they agree is it worth anything. */
+function fractionOf(elapsedMs: number): number {
+  const early = Math.min(EARLY_FRACTION * elapsedMs, LONGEST_EARLY_MS);
+  return Math.min(Math.max(SHORTEST_MS, early, FRACTION * elapsedMs), LONGEST_FRACTION_MS);
+}
+
+function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate): number {
+  const share = Math.min(SHARE_OF_THE_WHOLE * (elapsedMs + remainingMs), LONGEST_JUMP_BOUND_MS);
+  const always = Math.max(SHORTEST_JUMP_BOUND_MS, share);
+  return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), LONGEST_JUMP_MS);
+}
+
+/** The quickest: others may have waited for their turn. */
+function roundTripMs(samples: readonly Sample[]): number {
+  const known = samples.flatMap(({ tookMs }) => tookMs ?? []);
+  return known.length === 0 ? 0 : known.reduce((quickest, tookMs) => Math.min(quickest, tookMs));
+}
+
+/** The rate since the first look and the recent rate, each for itself, say when; only where they agree is it worth much. */
 function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   const known = samples.filter(hasProgress);
   const first = known[0];
@@ -83,14 +120,15 @@ function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   const recent = last.atMs + (1 - last.progress) * recentMsPerUnit;
   const sooner = Math.min(overall, recent);
   const later = Math.max(overall, recent);
-  // Not the other way round: with a hardly measurable rate both are infinite, and their difference is no number.
-  const agree = later - sooner <= AGREEMENT * sooner;
-  if (!agree || sooner <= elapsedMs) return undefined;
+  // With a hardly measurable rate both are infinite, and their difference is no number.
+  if (!Number.isFinite(sooner) || sooner <= elapsedMs) return undefined;
   const offTheLineMs = known.map((sample) =>
     Math.abs((sample.progress - first.progress) * msPerUnit - (sample.atMs - first.atMs)),
   );
   return {
     remainingMs: sooner - elapsedMs,
+    agreed: later - sooner <= AGREEMENT * sooner,
+    values: new Set(known.map(({ progress }) => progress)).size,
     unevennessMs: offTheLineMs.reduce((most, off) => Math.max(most, off), 0),
   };
 }

@@ -68,10 +68,12 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
         : PollSchedule.next(soFar);
       await clock.sleep(withLastLook(planned, deadline, clock), limit.signal);
+      const askedMs = clock.now();
       try {
         operation = await within(limit.signal, options.poll(operation, limit.signal));
         failures = [];
-        samples.push({ atMs: clock.now() - startMs, progress: operation.progress });
+        const nowMs = clock.now();
+        samples.push({ atMs: nowMs - startMs, tookMs: nowMs - askedMs, progress: operation.progress });
       } catch (error) {
         if (limit.signal.aborted || !mayPass(error, failures)) throw error;
         failures.push(error);
