@@ -77,12 +77,14 @@ function pause(soFar: WaitSoFar): number {
   const fraction = Math.min(fractionOf(elapsedMs), elapsedMs);
   const finish = estimate(soFar);
   if (finish === undefined) return fraction;
-  const { remainingMs, unevennessMs } = finish;
+  const { remainingMs, unevennessMs, values } = finish;
   if (!finish.agreed) {
     return Math.min(Math.max(fraction, UNSURE_FRACTION * remainingMs), elapsedMs, LONGEST_UNSURE_MS);
   }
-  // A poll that comes to the service a little before the finish comes back with the old news; one that is sent then, with the new.
-  const justPast = remainingMs + PAST_THE_FINISH_MS - roundTripMs(samples);
+  // A poll sent before the finish may still come to the service behind it. With one poll alone the estimate rests on the 202, which
+  // may have been on its way for longer.
+  const wayMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
+  const justPast = remainingMs + PAST_THE_FINISH_MS - wayMs;
   const jump = Math.min(justPast - CAUTION * unevennessMs, jumpBound(elapsedMs, finish));
   if (jump > fraction) return jump;
   // Near a finish that is not well known, short pauses would only add up.

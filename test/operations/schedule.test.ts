@@ -69,6 +69,11 @@ describe("the poll schedule", () => {
     expect(PollSchedule.next({ elapsedMs: 2_000, samples: queued })).toBeCloseTo(2_000 + 80 - 300);
   });
 
+  it("counts on no shorter way where all it knows are the 202 and one poll", () => {
+    const samples = [0, 1_000].map((atMs) => ({ atMs, tookMs: 300, progress: atMs / 2_000 }));
+    expect(PollSchedule.next({ elapsedMs: 1_000, samples })).toBeCloseTo(1_000 + 80);
+  });
+
   it("goes a fifth of the way to the sooner finish where two estimates disagree", () => {
     const samples = [
       { atMs: 0, progress: 0 },
