@@ -1,0 +1,34 @@
+import type { Figures } from "./simulate";
+import type { Waiter } from "./waiter";
+
+/** One kind of operation of one length: how each waiter did. */
+export interface Cell {
+  readonly kind: string;
+  readonly seconds: number;
+  /** Whether polls of it tell progress. */
+  readonly tellsProgress: boolean;
+  readonly figures: ReadonlyMap<Waiter, Figures>;
+}
+
+/** Whether one is as good in polls and in mean overshoot, and better in one of them. */
+export function dominates(one: Figures, other: Figures): boolean {
+  const asGood = one.polls <= other.polls && one.overshootMs <= other.overshootMs;
+  return asGood && (one.polls < other.polls || one.overshootMs < other.overshootMs);
+}
+
+/** Whether one is better in both. */
+export function beats(one: Figures, other: Figures): boolean {
+  return one.polls < other.polls && one.overshootMs < other.overshootMs;
+}
+
+/** The cells in which one waiter dominates another. */
+export function cellsDominated(cells: readonly Cell[], by: Waiter, other: Waiter): Cell[] {
+  return cells.filter(({ figures }) => dominates(figuresIn(figures, by), figuresIn(figures, other)));
+}
+
+/** @throws TypeError where the waiter did not take part */
+export function figuresIn(figures: ReadonlyMap<Waiter, Figures>, waiter: Waiter): Figures {
+  const found = figures.get(waiter);
+  if (found === undefined) throw new TypeError(`there are no figures of ${waiter.name}`);
+  return found;
+}

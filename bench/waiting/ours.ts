@@ -1,0 +1,26 @@
+import { systemClock } from "../../src/operations/clock";
+import { deadlineIn } from "../../src/operations/deadline";
+import type { Operation } from "../../src/operations/operation";
+import { waitForOperation } from "../../src/operations/wait";
+import type { Look, Waiter } from "./waiter";
+
+const DEADLINE_MS = 7_200_000;
+
+/** Our own, on the clock it always has: that one reads the time where the others read it. */
+export const ours: Waiter = {
+  name: "pulumi-cloudinfra",
+  adaptive: true,
+  heeds: ["progress", "Retry-After"],
+  wait(accepted, look) {
+    return waitForOperation(asOperation(accepted), {
+      poll: async () => asOperation(await look()),
+      clock: systemClock,
+      deadline: deadlineIn(DEADLINE_MS, systemClock),
+    });
+  },
+};
+
+function asOperation({ state, progress, retryAfter }: Look): Operation {
+  const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1_000;
+  return { id: "op-1", url: "/v1/operations/op-1", status: state, progress, retryAfterMs };
+}

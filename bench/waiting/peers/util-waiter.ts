@@ -1,0 +1,23 @@
+import { checkExceptions, createWaiter, WaiterState, waiterServiceDefaults } from "@smithy/util-waiter";
+import type { Waiter } from "../waiter";
+
+const STATE = { running: WaiterState.RETRY, done: WaiterState.SUCCESS, failed: WaiterState.FAILURE } as const;
+const MAX_WAIT_SECONDS = 7_200;
+
+/**
+ * What AWS's clients wait with: a first look at once, then a random pause from two seconds to 2, 4, 8 … seconds, at most 120. These
+ * bounds are its own (`waiterServiceDefaults`) and those of most generated waiters; some begin with 5, 15 or 30 seconds.
+ */
+export const utilWaiter: Waiter = {
+  name: "@smithy/util-waiter",
+  adaptive: true,
+  heeds: [],
+  async wait(_accepted, look) {
+    const options = { ...waiterServiceDefaults, client: {}, maxWaitTime: MAX_WAIT_SECONDS };
+    const result = await createWaiter(options, {}, async () => {
+      const { state, progress } = await look();
+      return { state: STATE[state], reason: { state, progress } };
+    });
+    return checkExceptions(result);
+  },
+};
