@@ -1,48 +1,7 @@
+import { type ErrorCode, isErrorCode } from "./codes";
 import type { Problem } from "./problem";
 
-const CODES = [
-  "config_missing",
-  "config_invalid",
-  "input_invalid",
-  "refused",
-  "unauthorized",
-  "forbidden",
-  "not_found",
-  "conflict",
-  "revision_conflict",
-  "rate_limited",
-  "unavailable",
-  "unreachable",
-  "timeout",
-  "not_this_service",
-  "bad_reply",
-  "unsupported",
-  "operation_failed",
-  "operation_timeout",
-  "operation_unknown",
-  "no_result",
-  "not_applied",
-  "endpoint_changed",
-  "key_expired",
-  "import_differs",
-  "aborted",
-] as const;
-
-/**
- * What kind of failure it is; stable, to be matched instead of words or classes.
- *
- * - `config_missing`, `config_invalid`: a setting; `input_invalid`: an argument of a resource
- * - `refused`: the service answered 4xx and has no code of its own below
- * - `unauthorized` 401, `forbidden` 403, `not_found` 404 and 410, `conflict` 409, `revision_conflict` 412,
- *   `rate_limited` 429, `unsupported` 405 and 501, `unavailable` any other 5xx
- * - `unreachable`: no HTTP answer at all; `timeout`: a deadline passed; `aborted`: the caller's signal
- * - `not_this_service`: something answered, but not this API; `bad_reply`: this API, but a reply that breaks its rules
- * - `operation_failed`, `operation_timeout`, `operation_unknown` (its address answers 404), `no_result` (done, but no link)
- * - `not_applied`: accepted and not done; `endpoint_changed`: the object lives at another endpoint
- * - `import_differs`: what `import` names can't become what the program asks for without being replaced
- * - `key_expired`: a cut-off creation can't be settled by its key any more (§4.7)
- */
-export type ErrorCode = (typeof CODES)[number];
+export type { ErrorCode } from "./codes";
 
 /** The operation an error is about, as last seen. */
 export interface OperationSeen {
@@ -138,8 +97,4 @@ export function withDetails(error: CloudInfraError, details: ErrorDetails): Clou
 export function detailsOf(error: CloudInfraError): ErrorDetails {
   const { name: _name, code: _code, summary: _summary, ...details } = error;
   return details;
-}
-
-function isErrorCode(code: unknown): code is ErrorCode {
-  return CODES.some((known) => known === code);
 }

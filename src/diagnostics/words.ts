@@ -21,7 +21,7 @@ const MOST_CAUSES = 3;
 
 /**
  * An error as text: what was done and how it ended, the error's own lines, a line for each property, the request with its
- * trace id, and a hint.
+ * trace id, the stable code, and a hint.
  * Anything that is not a {@link CloudInfraError} is a bug and keeps its stack.
  */
 export function inWords(error: unknown, wording: Wording): string {
@@ -107,6 +107,7 @@ function requestLine(error: CloudInfraError): string {
       ? `operation ${operation.id} (${operation.status})`
       : undefined,
     resultId && !error.summary.includes(resultId) ? `object ${resultId}` : undefined,
+    `code ${error.code}`,
   ];
   return parts.filter((part) => part !== undefined && part !== "").join(" · ");
 }

@@ -78,7 +78,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     writeFileSync(path.join(stack.dir, "imported.ts"), "mine");
     const there = await imported(stack, env, "--project", project);
     expect(there.code).toBe(1);
-    expect(there.stderr).toMatch(/imported\.ts is there already\n.*--force/);
+    expect(there.stderr).toMatch(/imported\.ts is there already\n.*code input_invalid\n.*--force/);
     expect(existsSync(path.join(stack.dir, "import.json"))).toBe(false);
     expect(readFileSync(path.join(stack.dir, "imported.ts"), "utf8")).toBe("mine");
     expect(`${unknown.stderr}${there.stderr}`).not.toContain(stack.emulator.token);

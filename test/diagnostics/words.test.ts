@@ -42,7 +42,7 @@ describe("a refusal", () => {
       [
         'creating instance "web" was refused: validation_failed (422)',
         "  flavor: flavor 'm9.huge' does not exist",
-        "  POST /v1/instances · trace tr-41",
+        "  POST /v1/instances · trace tr-41 · code refused",
         "  hint: correct `flavor` in the program and run `pulumi up` again",
       ].join("\n"),
     );
@@ -107,7 +107,7 @@ describe("other failures", () => {
       problem: parseProblem({ code: "down" }),
     };
     expect(told(details, "unavailable")).toMatch(
-      /failed: down \(503\)\n {2}GET \/v1\/projects · 8 attempts\n/,
+      /failed: down \(503\)\n {2}GET \/v1\/projects · 8 attempts · code unavailable\n/,
     );
   });
 

@@ -27,6 +27,7 @@ describe("what is missing", () => {
     expect(words({})).toBe(
       [
         'creating instance "web" failed: cloudinfra:endpoint is not set: the address of the service is needed',
+        "  code config_missing",
         "  hint: pulumi config set cloudinfra:endpoint https://api.example.com, or the variable CLOUDINFRA_ENDPOINT",
       ].join("\n"),
     );
@@ -36,6 +37,7 @@ describe("what is missing", () => {
     expect(words({ endpoint: needed.endpoint })).toBe(
       [
         'creating instance "web" failed: cloudinfra:token is not set: a token is needed',
+        "  code config_missing",
         "  hint: pulumi config set --secret cloudinfra:token, or the variable CLOUDINFRA_TOKEN; " +
           "or cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer",
       ].join("\n"),
