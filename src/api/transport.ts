@@ -88,11 +88,17 @@ export function transportFailure(error: unknown): TransportFailure | undefined {
   if (refusedBy !== undefined) return proxyFailure(Number(refusedBy));
   const final = FINAL.test(code);
   return {
-    words: error.message || code,
+    words: inShort(error.message) || code,
     neverSent: final || NEVER_SENT.has(code),
     final,
     hint: hintOn(code),
   };
+}
+
+/** OpenSSL tells its file and line, too: `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:…`. */
+function inShort(message: string): string {
+  const [, reason] = /\berror:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
+  return reason === undefined ? message : `TLS: ${reason}`;
 }
 
 function proxyFailure(status: number): TransportFailure {

@@ -26,6 +26,7 @@ export interface HintCase {
 
 /** Codes that are missing here are of errors that say themselves what to do. */
 export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
+  input_invalid: [{ hint: () => "correct what is named above, and run it again" }],
   unauthorized: [
     {
       hint: () =>
@@ -43,7 +44,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       hint: () => `this token sees no such project: check the property \`project\`, ${TOKEN} and ${ENDPOINT}`,
     },
     {
-      when: "an object that the state knows",
+      when: "an object that is looked up",
       hint: () => "it may have been deleted by somebody else: `pulumi refresh` brings the state up to date",
     },
   ],
@@ -96,15 +97,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         "the service limits how often it may be asked: lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`, or run it again later",
     },
   ],
-  unavailable: [
-    {
-      when: "a creation that may have been carried out all the same",
-      applies: ({ sent, method }) => sent && method === "POST",
-      hint: () =>
-        "the service is failing and the request may have been carried out all the same: run `pulumi up` again once it is back",
-    },
-    { when: "anything else", hint: () => "the service is failing: run it again once it is back" },
-  ],
+  unavailable: [{ hint: () => "the service is failing: run it again once it is back" }],
   unreachable: [
     {
       when: "a connection that broke",
@@ -150,7 +143,6 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         `the service no longer knows this operation: run \`pulumi refresh\`; check that ${ENDPOINT} has not changed`,
     },
   ],
-  aborted: [{ hint: () => "it was interrupted: run it again" }],
 };
 
 function named(properties: readonly string[], otherwise: string): string {

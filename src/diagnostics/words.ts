@@ -52,7 +52,8 @@ function label(error: Pick<CloudInfraError, "problem" | "status">): string {
 }
 
 function ending(error: CloudInfraError): string {
-  const status = error.operation === undefined && saysItself(error) ? undefined : error.status;
+  const isSaid = saysItself(error) && (error.operation === undefined || error.code === "operation_unknown");
+  const status = isSaid ? undefined : error.status;
   if (status !== undefined && status >= 400 && status < 500) return `was refused: ${label(error)}`;
   if (status !== undefined && status >= 500) return `failed: ${label(error)}`;
   return `failed: ${error.summary}`;
@@ -60,9 +61,15 @@ function ending(error: CloudInfraError): string {
 
 /** These were put into words where they were made; the status alone would say less. */
 function saysItself(error: CloudInfraError): boolean {
-  return ["unauthorized", "not_this_service", "bad_reply", "timeout", "not_applied", "aborted"].includes(
-    error.code,
-  );
+  return [
+    "unauthorized",
+    "operation_unknown",
+    "not_this_service",
+    "bad_reply",
+    "timeout",
+    "not_applied",
+    "aborted",
+  ].includes(error.code);
 }
 
 function readFaults(
@@ -89,6 +96,8 @@ function readFaults(
 
 function causes(error: CloudInfraError, said: string): string[] {
   const found: string[] = [];
+  // The summary has the words of what the network said, without the noise.
+  if (error.code === "unreachable") return found;
   for (let cause = error.cause; cause instanceof Error && found.length < MOST_CAUSES; cause = cause.cause) {
     const words = isCloudInfraError(cause) ? cause.summary : cause.message;
     if (words !== "" && ![said, error.summary, ...found].some((text) => text.includes(words)))

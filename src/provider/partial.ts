@@ -1,4 +1,4 @@
-import { CloudInfraError, detailsOf } from "../diagnostics/error";
+import { CloudInfraError, detailsOf, type ErrorCode } from "../diagnostics/error";
 import { hintFor } from "../diagnostics/hints";
 import { type Call, valuesOf } from "./call";
 import type { Properties } from "./host";
@@ -33,16 +33,24 @@ export function unfinished(
     __pending: pending,
   });
   const hint =
-    `${advice(error)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
+    `${advice(error)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
     `it goes on where this ended and makes nothing twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
-function whatIsThere({ kind }: Call, id: string | undefined, { operation }: Pending): string {
-  if (operation !== undefined) return `operation ${operation.id} goes on at the service`;
+function whatIsThere(
+  { kind }: Call,
+  id: string | undefined,
+  { operation }: Pending,
+  code: ErrorCode,
+): string {
+  if (operation !== undefined && !LOST.has(code)) return `operation ${operation.id} goes on at the service`;
+  if (operation !== undefined) return `operation ${operation.id} was accepted`;
   return id === undefined ? "the request may have been carried out" : `${kind.name} ${id} is there`;
 }
 
+/** With these nobody knows what has become of the operation. */
+const LOST: ReadonlySet<ErrorCode> = new Set(["operation_unknown", "no_result"]);
 const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
 const MORE_TIME =
   ". To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";

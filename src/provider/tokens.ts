@@ -38,7 +38,7 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
       `the token file ${value}, named by ${source}, can't be read`,
       {
         cause,
-        hint: `${cause instanceof Error ? cause.message : String(cause)}; the path counts from the program's folder`,
+        hint: "the path counts from the program's folder",
       },
     );
   }

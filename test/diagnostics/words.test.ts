@@ -139,7 +139,7 @@ describe("other failures", () => {
     ["conflict", { status: 409 }, ["run it again"]],
     ["revision_conflict", { status: 412 }, ["nothing was overwritten", "pulumi refresh"]],
     ["rate_limited", { status: 429 }, ["cloudinfra:maxRequestsPerSecond"]],
-    ["unavailable", { status: 503, sent: true, method: "POST" }, ["may have been carried out"]],
+    ["unavailable", { status: 503, sent: true, method: "POST" }, ["once it is back"]],
     ["unreachable", { sent: false }, ["cloudinfra:endpoint"]],
     ["not_this_service", {}, ["cloudinfra:endpoint"]],
     ["operation_timeout", {}, ["customTimeouts", "cloudinfra:operationTimeout"]],

@@ -43,7 +43,7 @@ async function fromFile(file: string): Promise<string> {
       `the file ${file}, named by cloudinfra:oidcSubject, can't be read`,
       {
         cause,
-        hint: `${cause instanceof Error ? cause.message : String(cause)}; the path counts from the program's folder`,
+        hint: "the path counts from the program's folder",
       },
     );
   }

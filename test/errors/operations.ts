@@ -1,0 +1,104 @@
+import type { Behaviour, FaultRule } from "../../src/emulator";
+import { oneInstance } from "../provider/one-instance";
+import { instanceNews } from "../provider/samples";
+import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
+import type { Provocation } from "./provocation";
+
+/** What creating an instance says whose operation comes to this. */
+async function creating(
+  behaviour: Partial<Behaviour>,
+  spoil: (service: Service) => unknown = () => {},
+): Promise<string> {
+  const service = await startService({ behaviour });
+  const project = service.emulator.addProject().id;
+  spoil(service);
+  return (await failureOf(service.instances.create(instanceNews({ project })))).message;
+}
+
+/** What deleting an instance says, which this service does in an operation. */
+async function deleting(behaviour: Partial<Behaviour>, fault?: FaultRule): Promise<string> {
+  const service = await startService({ behaviour: { ...behaviour, deleteObject: 202 } });
+  const { id, state } = await madeInstance(service);
+  if (fault) service.emulator.fail({ ...fault, times: Number.POSITIVE_INFINITY });
+  return (await failureOf(service.instances.delete(id, state))).message;
+}
+
+const DAY_MS = 86_400_000;
+
+export const ofOperations: readonly Provocation[] = [
+  {
+    code: "operation_failed",
+    when: "an operation that failed",
+    provoke: () =>
+      creating({}, ({ emulator }) =>
+        emulator.failNextOperation({
+          problem: { code: "quota_exceeded", detail: "no more than 20 instances in eu-1" },
+        }),
+      ),
+  },
+  {
+    code: "operation_timeout",
+    when: "a creation that takes longer than `customTimeouts` or `operationTimeout`",
+    provoke: () => creating({ operationMs: DAY_MS }),
+  },
+  {
+    code: "operation_unknown",
+    when: "an operation that is not there any more",
+    provoke: () =>
+      creating({}, ({ emulator }) =>
+        emulator.fail({
+          ...{ method: "GET", path: "/v1/operations/", kind: "status", status: 404 },
+          times: Number.POSITIVE_INFINITY,
+        }),
+      ),
+  },
+  {
+    code: "operation_timeout",
+    when: "a deletion",
+    provoke: () => deleting({ operationMs: (kind) => (kind === "delete" ? DAY_MS : 0) }),
+  },
+  {
+    code: "operation_unknown",
+    when: "a deletion",
+    provoke: () => deleting({}, { method: "GET", path: "/v1/operations/", kind: "status", status: 404 }),
+  },
+  {
+    code: "no_result",
+    when: "an operation without a result",
+    provoke: () => creating({ resultLink: "missing" }),
+  },
+  {
+    code: "not_applied",
+    when: "a change that was accepted and not made",
+    provoke: async () => {
+      const service = await startService();
+      const saved = await madeInstance(service);
+      service.emulator.ignoreUpdatesOf("flavor");
+      const news = changed(saved, { flavor: "m1.large" });
+      return (await failureOf(service.instances.update(saved.id, saved.state, news))).message;
+    },
+  },
+  {
+    code: "key_expired",
+    when: "a creation whose command was killed more than a day ago",
+    provoke: async () => {
+      const { web } = await oneInstance();
+      const entry = await web.killedBeforeTheAnswer();
+      await web.note({ ...entry, at: Date.now() - DAY_MS });
+      return (await web.up()) ?? "";
+    },
+  },
+  {
+    code: "aborted",
+    when: "a signal, as a cancelled CI job sends it, during a creation",
+    provoke: async () => {
+      const service: Service = await startService({
+        onRequest: ({ path }) => {
+          if (path.startsWith("/v1/operations/")) service.signals.emit("SIGTERM", "SIGTERM");
+        },
+      });
+      const project = service.emulator.addProject().id;
+      return (await failureOf(service.instances.create(instanceNews({ project })))).message;
+    },
+  },
+];

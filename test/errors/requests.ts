@@ -1,0 +1,210 @@
+import type { FaultRule } from "../../src/emulator";
+import type { Properties } from "../../src/provider/host";
+import { instanceNews } from "../provider/samples";
+import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
+import type { Provocation } from "./provocation";
+
+const ALWAYS = Number.POSITIVE_INFINITY;
+
+/** What creating an instance says after something was done to the service. */
+async function creating(spoil: (service: Service) => unknown, more: Properties = {}): Promise<string> {
+  const service = await startService();
+  const project = service.emulator.addProject().id;
+  await spoil(service);
+  return (await failureOf(service.instances.create(instanceNews({ project, ...more })))).message;
+}
+
+const fault =
+  (rule: FaultRule) =>
+  ({ emulator }: Service) =>
+    emulator.fail({ times: ALWAYS, ...rule });
+
+/** What an instance that was made before says, after something was done to the service. */
+async function later(
+  call: "read" | "update" | "delete",
+  spoil: (service: Service, id: string) => unknown,
+): Promise<string> {
+  const service = await startService();
+  const saved = await madeInstance(service);
+  await spoil(service, saved.id);
+  const { id, state } = saved;
+  const { instances } = service;
+  const work =
+    call === "update"
+      ? instances.update(id, state, changed(saved, { flavor: "m1.large" }))
+      : instances[call](id, state);
+  return (await failureOf(work)).message;
+}
+
+export const ofRequests: readonly Provocation[] = [
+  {
+    code: "forbidden",
+    when: "a request that this token may not make",
+    provoke: () => creating(fault({ kind: "status", status: 403 })),
+  },
+  {
+    code: "forbidden",
+    when: "an account that shows nothing",
+    provoke: () =>
+      later("read", ({ emulator }, id) => {
+        emulator.remove(id);
+        for (const project of [...emulator.projects.keys()]) emulator.remove(project);
+      }),
+  },
+  {
+    code: "not_found",
+    when: "the project of an instance",
+    provoke: () => creating(() => {}, { project: "prj-none" }),
+  },
+  {
+    code: "not_found",
+    when: "an instance that is to be changed",
+    provoke: () => later("update", ({ emulator }, id) => emulator.remove(id)),
+  },
+  {
+    code: "not_found",
+    when: "an object that is looked up",
+    provoke: async () => {
+      const service = await startService();
+      const { __provider, __urn } = instanceNews();
+      return (await failureOf(service.instances.read("ins-none", { __provider, __urn }))).message;
+    },
+  },
+  {
+    code: "not_found",
+    when: "an id given to `import`",
+    provoke: () => creating(() => {}, { __import: "ins-none" }),
+  },
+  {
+    code: "refused",
+    when: "a creation",
+    provoke: () =>
+      creating(
+        ({ emulator }) => emulator.refuse("flavor", "m9.huge", { detail: "flavor 'm9.huge' does not exist" }),
+        { flavor: "m9.huge" },
+      ),
+  },
+  {
+    code: "refused",
+    when: "a request that is too large",
+    provoke: () => creating(fault({ kind: "status", status: 413, problem: { code: "too_large" } })),
+  },
+  {
+    code: "refused",
+    when: "a change in place",
+    provoke: () => later("update", ({ emulator }) => emulator.refuseUpdatesOf("flavor")),
+  },
+  {
+    code: "refused",
+    when: "a deletion",
+    provoke: () =>
+      later(
+        "delete",
+        fault({ method: "DELETE", kind: "status", status: 422, problem: { code: "instance_locked" } }),
+      ),
+  },
+  {
+    code: "refused",
+    when: "a question",
+    provoke: () => later("read", fault({ method: "GET", kind: "status", status: 400 })),
+  },
+  {
+    code: "conflict",
+    when: "a name that is taken",
+    provoke: () =>
+      creating(({ emulator }) => {
+        emulator.behaviour.uniqueNames = true;
+        const [project = ""] = emulator.projects.keys();
+        emulator.addInstance({ project, name: "web" });
+      }),
+  },
+  {
+    code: "revision_conflict",
+    when: "a property that somebody else changed",
+    provoke: () => later("update", ({ emulator }, id) => emulator.edit(id, { network: "backend" })),
+  },
+  {
+    code: "revision_conflict",
+    when: "a revision that is refused, though nobody changed anything",
+    provoke: () => later("update", fault({ method: "PUT", kind: "status", status: 412 })),
+  },
+  {
+    code: "revision_conflict",
+    when: "a deletion",
+    provoke: () => later("delete", fault({ method: "DELETE", kind: "status", status: 412 })),
+  },
+  {
+    code: "rate_limited",
+    when: "a limit that lasts",
+    provoke: () => creating(fault({ kind: "status", status: 429 })),
+  },
+  {
+    code: "unavailable",
+    when: "a creation that may have been carried out all the same",
+    provoke: () => creating(fault({ method: "POST", kind: "status", status: 503 })),
+  },
+  {
+    code: "unavailable",
+    when: "a question",
+    provoke: () => later("read", fault({ kind: "status", status: 503 })),
+  },
+  { code: "unreachable", when: "no connection", provoke: () => creating(({ emulator }) => emulator.stop()) },
+  {
+    code: "unreachable",
+    when: "a connection that broke",
+    provoke: () => later("read", fault({ kind: "reset" })),
+  },
+  {
+    code: "unreachable",
+    when: "a service without TLS behind an https address",
+    provoke: async () => {
+      const service = await startService();
+      const { instances } = await service.anew({ endpoint: service.emulator.url.replace("http:", "https:") });
+      return (await failureOf(instances.create(instanceNews()))).message;
+    },
+  },
+  {
+    code: "timeout",
+    when: "a service that asks to stay away for longer than there is time",
+    provoke: () => later("read", fault({ kind: "status", status: 503, retryAfter: 7_200 })),
+  },
+  {
+    code: "not_this_service",
+    when: "a page",
+    provoke: () => creating(fault({ kind: "html", status: 200 })),
+  },
+  {
+    code: "not_this_service",
+    when: "a redirect",
+    provoke: () => creating(fault({ kind: "status", status: 302, location: "https://login.example.com/" })),
+  },
+  {
+    code: "bad_reply",
+    when: "a reply that is empty",
+    provoke: () => later("read", fault({ method: "GET", kind: "empty" })),
+  },
+  {
+    code: "unsupported",
+    when: "anything else that the service does not offer",
+    provoke: () => creating(fault({ method: "POST", kind: "status", status: 405 })),
+  },
+  {
+    code: "unsupported",
+    when: "a deletion that the service does not offer",
+    provoke: () =>
+      later("delete", ({ emulator }) => {
+        emulator.behaviour.deleteObject = 405;
+      }),
+  },
+  {
+    code: "import_differs",
+    when: "an image other than the program's",
+    provoke: async () => {
+      const service = await startService();
+      const project = service.emulator.addProject().id;
+      const other = { name: "web", image: "ubuntu-24.04", flavor: "m1.small", network: "default" };
+      const { id } = service.emulator.addInstance({ project, ...other });
+      return (await failureOf(service.instances.create(instanceNews({ project, __import: id })))).message;
+    },
+  },
+];
