@@ -34,9 +34,8 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  console.log(
-    `npm run bench:waiting --${args.real ? " --real" : ""} --samples ${args.samples} --seed ${args.seed}\n`,
-  );
+  const again = args.real ? "--real" : `--samples ${args.samples} --durations ${args.durations.join(",")}`;
+  console.log(`npm run bench:waiting -- ${again} --seed ${args.seed}\n`);
   if (args.real) await compareWithReality(waiters, args.seed);
   else await simulated(args);
 }

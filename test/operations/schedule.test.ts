@@ -92,6 +92,19 @@ describe("the poll schedule", () => {
     expect(PollSchedule.next({ elapsedMs: 64_000, samples })).toBeLessThanOrEqual(10_000);
   });
 
+  it.each([
+    [5, 7],
+    [10, 10],
+    [20, 14],
+  ])(
+    "without progress looks at an operation of %i s at most %i times, and is no more than a quarter late",
+    (seconds, most) => {
+      const { polls, lateMs } = simulate(seconds * 1_000, silent);
+      expect(polls).toBeLessThanOrEqual(most);
+      expect(lateMs).toBeLessThanOrEqual(seconds * 250);
+    },
+  );
+
   it("never asks before the service wants to be asked", () => {
     expect(PollSchedule.next({ elapsedMs: 0, samples: [], retryAfterMs: 45_000 })).toBe(45_000);
   });
