@@ -13,8 +13,11 @@ export class Listing {
   /** How many pages were asked for. */
   pages = 0;
   isWhole = false;
+  /** Whether it has more than one page. */
+  isLong = false;
   private isBroken = false;
   private page: Promise<void> | undefined;
+  private beginning: Promise<void> | undefined;
   private end: Promise<Objects> | undefined;
   private readonly iterator: AsyncIterator<Page>;
   private usableFrom: number;
@@ -29,7 +32,12 @@ export class Listing {
 
   /** Whether a page is under way. */
   get isAtWork(): boolean {
-    return this.page !== undefined || (this.end !== undefined && !this.isWhole && !this.isBroken);
+    return this.work !== undefined;
+  }
+
+  /** What is under way; it may fail. */
+  get work(): Promise<unknown> | undefined {
+    return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
   }
 
   /** While it is being read and for 30 s afterwards; if somebody stops in the middle, for 30 s after it was begun. */
@@ -44,6 +52,12 @@ export class Listing {
       this.page = undefined;
     });
     return this.page;
+  }
+
+  /** The first page. */
+  first(): Promise<void> {
+    this.beginning ??= this.next();
+    return this.beginning;
   }
 
   /** All pages. */
@@ -62,7 +76,10 @@ export class Listing {
     try {
       const { value, done } = await this.iterator.next();
       for (const object of done ? [] : value.objects) this.objects.set(object.id, object);
-      if (!done && !value.isLast) return;
+      if (!done && !value.isLast) {
+        this.isLong = true;
+        return;
+      }
       this.isWhole = true;
       this.usableFrom = this.clock.now();
     } catch (error) {

@@ -40,11 +40,11 @@ async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | u
   }
 }
 
-/** After a DELETE that was accepted, one sweep without the object confirms. */
+/** After a DELETE that was accepted, one look that does not find the object confirms. */
 async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
   const { sightings, clock } = call.session;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    const look = await sightings.swept(sought, call);
+    const look = await sightings.afterDeletion(sought, call);
     if ("missing" in look || look.found.fields.status === "deleted") return;
     if (remainingMs(call.deadline, clock) <= pause) {
       throw new CloudInfraError(

@@ -65,6 +65,21 @@ export class Sightings {
   }
 
   /**
+   * A look for what this process has just deleted, that begins now: a sweep; or, where the list has more than one page and GET has
+   * been seen to work, a GET, for else each of many deletions would go through all that is left.
+   */
+  async afterDeletion(sought: Sought, options: CallOptions): Promise<Look> {
+    const sweep = this.sweep(sought);
+    if (!sweep.isLong) {
+      const { objects, isWhole } = await this.inTime(sweep.first(), sought, options);
+      if (isWhole || objects.has(sought.id)) return seenIn(objects, sought);
+      await this.learn(sought.kind, objects, options);
+    }
+    const works = this.gets.get(sought.kind.name) === "works";
+    return (works ? await this.get(sought, options) : undefined) ?? this.swept(sought, options);
+  }
+
+  /**
    * A look that does not share the weakness of the one before. After a sweep that is a GET; where GET is not offered, or has
    * not been seen to work, another sweep. After a GET it is a sweep.
    */
@@ -128,6 +143,15 @@ export class Sightings {
       this.sweeps.set(key, sweep);
     }
     return sweep;
+  }
+
+  /** Whether GET works, by what a page has just shown; of that some may be gone by now. */
+  private async learn(kind: Kind, objects: Objects, options: CallOptions): Promise<void> {
+    const ids = [...objects.keys()];
+    for (const id of [ids.at(-1), ids[0]]) {
+      if (id === undefined || this.gets.has(kind.name)) return;
+      await this.get({ kind, id, project: undefined }, options);
+    }
   }
 
   /** The moment in which other reads of the same list may arrive. */

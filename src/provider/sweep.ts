@@ -13,8 +13,9 @@ const APART_MS = 30_000;
 /** One list of the service, shared by all who ask for it at about the same time. */
 export class Sweep {
   private listing: Listing | undefined;
-  private running: Promise<Objects> | undefined;
-  private queued: Promise<Objects> | undefined;
+  /** The one begun last, also where it no longer counts. */
+  private latest: Listing | undefined;
+  private queued: Promise<Listing> | undefined;
   private lastArrival = Number.NEGATIVE_INFINITY;
   private arrived = 0;
 
@@ -26,6 +27,11 @@ export class Sweep {
   /** Whether something was seen that {@link seek} can look through. */
   get usable(): boolean {
     return this.current !== undefined;
+  }
+
+  /** Whether it had more than one page when it was read last. */
+  get isLong(): boolean {
+    return this.latest?.isLong ?? false;
   }
 
   /** Reads that have come one after the other, since nothing was written. */
@@ -60,18 +66,17 @@ export class Sweep {
 
   /** A sweep that is running, or ended in the last 30 s and before nothing was written, or else a new one. */
   recent(): Promise<Objects> {
-    return this.finish(this.current ?? this.begin());
+    return (this.current ?? this.begin()).whole();
   }
 
   /** A sweep that begins after this call. Callers that wait for the running one to end share the next. */
   after(): Promise<Objects> {
-    if (this.running === undefined) return this.finish(this.begin());
-    const next = (): Promise<Objects> => {
-      this.queued = undefined;
-      return this.finish(this.begin());
-    };
-    this.queued ??= this.running.then(next, next);
-    return this.queued;
+    return this.anew((listing) => listing.whole());
+  }
+
+  /** The first page of one that begins after this call. */
+  first(): Promise<Listing> {
+    return this.anew((listing) => listing.first().then(() => listing));
   }
 
   /** This process has changed something: what was seen before no longer counts. */
@@ -84,19 +89,22 @@ export class Sweep {
     return this.listing?.isUsable ? this.listing : undefined;
   }
 
-  private begin(): Listing {
-    this.listing = new Listing(this.pages(), this.clock);
-    return this.listing;
+  private anew<T>(read: (listing: Listing) => Promise<T>): Promise<T> {
+    const work = this.latest?.work;
+    if (work === undefined) return read(this.begin());
+    const next = (): Listing => {
+      this.queued = undefined;
+      const listing = this.begin();
+      listing.first().catch(() => {}); // whoever waits for it is told
+      return listing;
+    };
+    this.queued ??= work.then(next, next);
+    return this.queued.then(read);
   }
 
-  private finish(listing: Listing): Promise<Objects> {
-    const whole = listing.whole();
-    if (listing.isWhole) return whole;
-    this.running = whole;
-    const end = (): void => {
-      if (this.running === whole) this.running = undefined;
-    };
-    whole.then(end, end);
-    return whole;
+  private begin(): Listing {
+    this.listing = new Listing(this.pages(), this.clock);
+    this.latest = this.listing;
+    return this.listing;
   }
 }

@@ -155,6 +155,56 @@ describe("where GET of one object is not offered", () => {
   });
 });
 
+describe("looks for what was deleted", () => {
+  /** A deletion, as this process does it. */
+  async function deleted(
+    { fake, sightings, options }: ReturnType<typeof service>,
+    id: string,
+  ): Promise<Look> {
+    fake.instances.delete(id);
+    sightings.forget();
+    return sightings.afterDeletion(instance(id), options);
+  }
+
+  test("are sweeps where the list has one page, which many share", async () => {
+    const scene = service(100);
+    const ids = [...scene.fake.instances.keys()].slice(0, 50);
+    const looks = await Promise.all(ids.map((id) => deleted(scene, id)));
+    expect(looks).toEqual(ids.map(() => ({ missing: "sweep" })));
+    expect(scene.fake.asked).toEqual(["LIST instances prj-1", "LIST instances prj-1"]);
+  });
+
+  test("are GETs where it has more, once one of another object has shown that GET works", async () => {
+    const scene = service(10_000);
+    expect(await deleted(scene, "ins-5000")).toEqual({ missing: "get" });
+    expect(scene.fake.asked).toEqual([
+      "LIST instances prj-1",
+      "GET instances ins-200",
+      "GET instances ins-5000",
+    ]);
+    scene.fake.asked.length = 0;
+    const ids = ["ins-1", "ins-2", "ins-3"];
+    await Promise.all(ids.map((id) => deleted(scene, id)));
+    expect(scene.fake.asked).toEqual(ids.map((id) => `GET instances ${id}`));
+  });
+
+  test.each(["405", "404 to all"] as const)(
+    "are sweeps where GET of one object answers %s",
+    async (answer) => {
+      const scene = service(500);
+      scene.fake.getAnswer = answer;
+      for (const id of ["ins-1", "ins-2"]) expect(await deleted(scene, id)).toEqual({ missing: "sweep" });
+      expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(2);
+    },
+  );
+
+  test("find what is still there, on the first page and beyond it", async () => {
+    const { sightings, options } = service(500);
+    for (const id of ["ins-1", "ins-400"])
+      expect(idOf(await sightings.afterDeletion(instance(id), options))).toBe(id);
+  });
+});
+
 describe("the second look at what seems to be gone", () => {
   test("after a GET, is a whole sweep", async () => {
     const { fake, sightings, options } = service(1);
