@@ -25,43 +25,46 @@ function spelling(instance: Readonly<Record<string, unknown>>, place: "item" | "
 }
 
 describeLongOnEngines(`a service that spells in ${names.length} ways`, (engine) => {
-  it.each(answersFor(engine.name))("brings no diff, and real drift shows: single objects answer %i", async (getObject) => {
-    await withStack(
-      engine,
-      { program: program("small"), behaviour: { spelling, getObject } },
-      async (scenario) => {
-        const { stack, emulator, write } = scenario;
-        const nothing = async (words: string): Promise<void> => {
-          const told = expectOk(await stack.run("refresh"));
-          expect(differing(told.steps), `a refresh ${words}\n${told.output}`).toEqual([]);
-          const preview = expectOk(await stack.run("preview"));
-          expect(differing(preview.steps), `a preview ${words}\n${preview.output}`).toEqual([]);
-        };
-        expectOk(await stack.run("up"));
-        await nothing("after creation");
-        const { urn } = stateOf(await stack.deployment(), "way4");
-        const alone = expectOk(await stack.run("refresh", { target: [urn] })); // asks for one object, not for the list
-        expect(differing(alone.steps), alone.output).toEqual([]);
+  it.each(answersFor(engine.name))(
+    "brings no diff, and real drift shows: single objects answer %i",
+    async (getObject) => {
+      await withStack(
+        engine,
+        { program: program("small"), behaviour: { spelling, getObject } },
+        async (scenario) => {
+          const { stack, emulator, write } = scenario;
+          const nothing = async (words: string): Promise<void> => {
+            const told = expectOk(await stack.run("refresh"));
+            expect(differing(told.steps), `a refresh ${words}\n${told.output}`).toEqual([]);
+            const preview = expectOk(await stack.run("preview"));
+            expect(differing(preview.steps), `a preview ${words}\n${preview.output}`).toEqual([]);
+          };
+          expectOk(await stack.run("up"));
+          await nothing("after creation");
+          const { urn } = stateOf(await stack.deployment(), "way4");
+          const alone = expectOk(await stack.run("refresh", { target: [urn] })); // asks for one object, not for the list
+          expect(differing(alone.steps), alone.output).toEqual([]);
 
-        write(program("large"));
-        expect(changesOf(expectOk(await stack.run("up")))).toEqual({ update: names.length });
-        await nothing("after an update");
+          write(program("large"));
+          expect(changesOf(expectOk(await stack.run("up")))).toEqual({ update: names.length });
+          await nothing("after an update");
 
-        for (const { id } of emulator.instances.values()) emulator.edit(id, { flavor: "theirs" });
-        expectOk(await stack.run("refresh"));
-        const state = await stack.deployment();
-        const unseen = names.filter(
-          (_, at) => !/theirs/i.test(JSON.stringify(inClear(stateOf(state, `way${at}`).inputs))),
-        );
-        // What a service never tells can't be seen.
-        expect(unseen).toEqual(getObject === 200 ? [] : ["lists with little"]);
-        expectOk(await stack.run("up"));
-        const left = [...emulator.instances.values()].filter(({ fields }) => fields.flavor === "theirs");
-        expect(left).toHaveLength(unseen.length);
-        await expectConverged(scenario);
-      },
-    );
-  });
+          for (const { id } of emulator.instances.values()) emulator.edit(id, { flavor: "theirs" });
+          expectOk(await stack.run("refresh"));
+          const state = await stack.deployment();
+          const unseen = names.filter(
+            (_, at) => !/theirs/i.test(JSON.stringify(inClear(stateOf(state, `way${at}`).inputs))),
+          );
+          // What a service never tells can't be seen.
+          expect(unseen).toEqual(getObject === 200 ? [] : ["lists with little"]);
+          expectOk(await stack.run("up"));
+          const left = [...emulator.instances.values()].filter(({ fields }) => fields.flavor === "theirs");
+          expect(left).toHaveLength(unseen.length);
+          await expectConverged(scenario);
+        },
+      );
+    },
+  );
 });
 
 /** What a GET of one object answers: each engine plays one of them, and where there is but one engine, it plays both. */
