@@ -1,3 +1,4 @@
+export type { GetOptions } from "./resources/dynamic-resource";
 export {
   type FoundInstance,
   type FoundProject,
@@ -8,6 +9,7 @@ export {
   getProjects,
   getProjectsOutput,
   type LookupOptions,
+  type ProfileArgs,
 } from "./resources/functions";
 export { Instance, type InstanceArgs } from "./resources/instance";
 export { Project, type ProjectArgs } from "./resources/project";

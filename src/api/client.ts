@@ -25,6 +25,8 @@ export type { CallOptions } from "./request";
 export interface ClientOptions {
   /** Base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;
+  /** What the base URL is called in errors. @default "the setting cloudinfra:endpoint" */
+  endpointSetting?: string | undefined;
   token: TokenSource;
   /** Most requests under way at once; fewer for a while after 429. @default 16 */
   concurrency?: number | undefined;
@@ -88,7 +90,10 @@ const RETRY_BUDGET = { burst: 100, perSecond: 10 };
  */
 export function createClient(options: ClientOptions): Client {
   const { clock = systemClock, revisionField } = options;
-  const endpoint = parseEndpoint(options.endpoint, options);
+  const endpoint = parseEndpoint(options.endpoint, {
+    allowHttp: options.allowHttp,
+    setting: options.endpointSetting,
+  });
   const { concurrency = DEFAULT_CONCURRENCY, maxRequestsPerSecond } = options;
   if (!(Number.isInteger(concurrency) && concurrency > 0)) {
     throw new CloudInfraError(

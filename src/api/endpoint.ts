@@ -17,9 +17,21 @@ const VERSION = "v1";
  * Reads the base URL as people write it: with or without `/v1` (§9) and a trailing slash.
  *
  * @param options.allowHttp also where the host is not this machine; a token would then travel in the clear. @default false
+ * @param options.setting what it is called in errors. @default "the setting cloudinfra:endpoint"
  * @throws CloudInfraError `config_invalid` that names the setting
  */
-export function parseEndpoint(text: string, options: { allowHttp?: boolean | undefined } = {}): Endpoint {
+export function parseEndpoint(
+  text: string,
+  options: { allowHttp?: boolean | undefined; setting?: string | undefined } = {},
+): Endpoint {
+  const { setting = SETTING } = options;
+  const invalid = (why: string): CloudInfraError =>
+    new CloudInfraError("config_invalid", `${setting} ${why}`, {
+      hint:
+        setting === SETTING
+          ? "pulumi config set cloudinfra:endpoint https://…  (or the variable CLOUDINFRA_ENDPOINT)"
+          : "give it a whole address, such as https://api.example.com",
+    });
   const trimmed = text.trim();
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
   if (url === undefined || !["https:", "http:"].includes(url.protocol) || url.hostname === "") {
@@ -63,10 +75,4 @@ export function isLoopback(hostname: string): boolean {
     hostname === "[::1]" ||
     /^127(\.\d+){3}$/.test(hostname)
   );
-}
-
-function invalid(why: string): CloudInfraError {
-  return new CloudInfraError("config_invalid", `${SETTING} ${why}`, {
-    hint: "pulumi config set cloudinfra:endpoint https://…  (or the variable CLOUDINFRA_ENDPOINT)",
-  });
 }

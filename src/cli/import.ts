@@ -31,7 +31,9 @@ export const importCommand: Command = {
       return 0;
     } catch (error) {
       if (!isCloudInfraError(error)) throw error;
-      console.error(inWords(error, { doing: `importing the instances of ${parsed.project}` }));
+      console.error(
+        inWords(error, { doing: `importing the instances of ${parsed.project}`, profile: parsed.profile }),
+      );
       return 1;
     }
   },
@@ -40,7 +42,7 @@ export const importCommand: Command = {
 async function writeImport(args: ImportArgs): Promise<void> {
   const sessions = new Sessions(process.env);
   sessions.configure(await stackSettings(args.cwd, args.stack));
-  const session = sessions.open();
+  const session = sessions.open(args.profile);
   const { project, instances } = await inventory(session, args);
   const projects = args.withProject ? declarations(lookup(projectKind, session), [project]) : NONE;
   const { declared, untold } = declarations(lookup(instanceKind, session), instances);

@@ -1,6 +1,6 @@
 import { parseEndpoint } from "../api/endpoint";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { openJournal } from "../journal/journal";
+import { type Journal, openJournal } from "../journal/journal";
 import type { Command } from "./command";
 import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
 import { howToClear } from "./recover/clear";
@@ -44,23 +44,31 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const deployment = parseExport(await stackExport(args));
   const settings = storedSettings(deployment, process.env);
   const pending = pendingCreations(deployment);
-  const endpoint = args.endpoint ?? settings.endpoint;
-  const isAsked = args.forget !== undefined || pending.cutOff.length > 0;
-  if (endpoint === undefined) {
-    if (isAsked) throw noEndpoint();
-    console.log(NOTHING);
-    return true;
+  const endpointOf = (profile: string | undefined): string | undefined =>
+    (profile === undefined ? args.endpoint : undefined) ?? settings.endpoint(profile);
+  const journalAt = (endpoint: string): Journal =>
+    openJournal({
+      endpoint: parseEndpoint(endpoint, { allowHttp: true }).base, // nothing is sent there
+      dir: settings.journalDir,
+      cwd: dir,
+      env: process.env,
+      warn: console.error,
+    });
+  const endpoints = [undefined, ...settings.profiles].map(endpointOf).filter((one) => one !== undefined);
+  if (args.forget !== undefined) {
+    if (endpoints.length === 0) throw noEndpoint();
+    return forgetNote([...new Set(endpoints)].map(journalAt), args.forget, deployment, pending, args);
   }
-  const journal = openJournal({
-    endpoint: parseEndpoint(endpoint, { allowHttp: true }).base, // nothing is sent there
-    dir: settings.journalDir,
-    cwd: dir,
-    env: process.env,
-    warn: console.error,
-  });
-  if (args.forget !== undefined) return forgetNote(journal, args.forget, deployment, pending, args);
-  const allNoted = await noteCreations(journal, pending, args);
-  const strays = await strayNotes(journal, deployment);
+  const byEndpoint = Map.groupBy(pending.cutOff, ({ profile }) => endpointOf(profile));
+  if (byEndpoint.has(undefined)) throw noEndpoint();
+  let allNoted = true;
+  let strays: string[] = [];
+  for (const endpoint of new Set(endpoints)) {
+    const journal = journalAt(endpoint);
+    const noted = await noteCreations(journal, byEndpoint.get(endpoint) ?? [], args);
+    allNoted &&= noted;
+    strays = [...strays, ...(await strayNotes(journal, deployment))];
+  }
   if (pending.cutOff.length + strays.length === 0) console.log(NOTHING);
   for (const stray of strays) console.log(stray);
   if (pending.cutOff.length + pending.held > 0) console.log(howToClear(deployment));

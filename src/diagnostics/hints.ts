@@ -8,11 +8,16 @@ const TOKEN = "the setting `cloudinfra:token` (or CLOUDINFRA_TOKEN)";
  * What somebody who runs `pulumi` can do about an error.
  *
  * @param properties the program's names of the properties that the service complained about
+ * @param profile the profile of settings that the resource names, if it names one
  * @returns the error's own hint, else that of the first case of its code that applies, else undefined
  */
-export function hintFor(error: CloudInfraError, properties: readonly string[] = []): string | undefined {
+export function hintFor(
+  error: CloudInfraError,
+  properties: readonly string[] = [],
+  profile?: string,
+): string | undefined {
   if (error.hint !== undefined) return error.hint;
-  return HINTS[error.code]?.find(({ applies }) => applies?.(error) ?? true)?.hint(properties);
+  return HINTS[error.code]?.find(({ applies }) => applies?.(error) ?? true)?.hint(properties, profile);
 }
 
 /** One way in which an error of some code comes about, and what to do then. */
@@ -21,7 +26,7 @@ export interface HintCase {
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError) => boolean;
-  readonly hint: (properties: readonly string[]) => string;
+  readonly hint: (properties: readonly string[], profile?: string) => string;
 }
 
 /** Codes that are missing here are of errors that say themselves what to do. */
@@ -41,7 +46,10 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     {
       when: "the project of an instance",
       applies: aboutProject,
-      hint: () => `this token sees no such project: check the property \`project\`, ${TOKEN} and ${ENDPOINT}`,
+      hint: (_properties, profile) =>
+        profile === undefined
+          ? `this token sees no such project: check the property \`project\`, ${TOKEN} and ${ENDPOINT}`
+          : `the profile "${profile}" sees no such project: an instance must have the profile of its project; check \`project\` and \`profile\``,
     },
     {
       when: "an object that is looked up",

@@ -11,6 +11,8 @@ export interface Wording {
   doing: string;
   /** From the service's field to the program's property: public_ip → publicIp. @default the field itself */
   propertyOf?: ((wireField: string) => string) | undefined;
+  /** The profile of settings that the resource names. @default none */
+  profile?: string | undefined;
   /** What must not be seen: the token, and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
 }
@@ -29,7 +31,7 @@ export function inWords(error: unknown, wording: Wording): string {
   if (!isCloudInfraError(error)) return redact(`${wording.doing} failed: ${inspect(error)}`, secrets);
   const faults = readFaults(error, wording.propertyOf ?? ((field) => field), secrets);
   const headline = `${wording.doing} ${ending(error)}`;
-  const hint = hintFor(error, faults.properties);
+  const hint = hintFor(error, faults.properties, wording.profile);
   const below = [
     ...(error.lines ?? []),
     ...faults.lines,

@@ -83,16 +83,22 @@ export function requireRecordedEndpoint({ session, kind }: Call, id: string, sta
   const { endpoint } = session.client;
   const known = [endpoint, ...session.settings.formerEndpoints].map(bare);
   if (recorded === undefined || known.includes(bare(recorded))) return;
+  const { profile } = session.settings;
+  const setting = profile === undefined ? "cloudinfra:endpoint" : `the endpoint of the profile "${profile}"`;
+  const hint = profile === undefined ? hintOnEndpoint : hintOnProfile;
   throw new CloudInfraError(
     "endpoint_changed",
-    `${kind.name} ${id} was recorded at ${recorded}, but cloudinfra:endpoint is ${endpoint}: nothing was asked or changed`,
-    {
-      hint:
-        "set cloudinfra:endpoint back; or, if the service itself moved, " +
-        `list the old address in cloudinfra:formerEndpoints (${recorded})`,
-    },
+    `${kind.name} ${id} was recorded at ${recorded}, but ${setting} is ${endpoint}: nothing was asked or changed`,
+    { hint: hint(recorded) },
   );
 }
+
+const hintOnEndpoint = (recorded: string): string =>
+  `set cloudinfra:endpoint back; or, if the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
+
+const hintOnProfile = (recorded: string): string =>
+  "give the resource the profile that leads there; to move it, remove it from the program, run `pulumi up`, and declare it anew. " +
+  `If the service itself moved, list the old address in the profile's formerEndpoints (${recorded})`;
 
 /** An address without what makes no difference to where it leads. */
 function bare(endpoint: string): string {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { changedFields } from "./diff";
+import { changedFields, isSameProfile } from "./diff";
 import { parseDuration } from "./durations";
 import type { CheckFailure, Properties } from "./host";
 import type { Kind } from "./kind";
@@ -46,8 +46,8 @@ export function check(
  * in it would be shown, and else is what the program says now.
  */
 function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
-  const { __key, __keyAt, __import, __autonamed, ...others } = hiddenInputs(olds);
-  const isShown = changedFields(fields, olds, news).length > 0;
+  const { __key, __keyAt, __import, __autonamed, profile: _, ...others } = hiddenInputs(olds);
+  const isShown = changedFields(fields, olds, news).length > 0 || !isSameProfile(olds, news);
   return { ...news, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
 }
 
@@ -71,7 +71,7 @@ function pathStep(key: unknown): string {
 }
 
 function misspelt(kind: Kind, args: Properties): string[] {
-  const known = kind.fields.map((field) => field.name);
+  const known = [...kind.fields.map((field) => field.name), "profile"];
   return Object.keys(args)
     .filter((name) => !known.includes(name))
     .map((name) => `${name}: is no argument of ${kind.article} ${kind.name}; these are: ${known.join(", ")}`);

@@ -9,8 +9,9 @@ import { outputsOf } from "./outputs";
 import { Sessions } from "./session";
 import { asValue } from "./words";
 
-/** Which instances to look for (§4.4); all that are given must hold. */
+/** Which instances to look for, by whose settings (§4.4); all that are given must hold. */
 export interface InstanceFilter {
+  readonly profile?: string | undefined;
   readonly project?: string | undefined;
   readonly status?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
@@ -23,38 +24,47 @@ type StackSetting = (key: string) => string | undefined;
 const shared = new Sessions(process.env);
 
 /** Every instance that matches, from all pages, under the program's names. */
-export async function findInstances(setting: StackSetting, filter: InstanceFilter, sessions = shared) {
-  const objects = await find(instanceKind, setting, sessions, (client, options) =>
+export async function findInstances(
+  setting: StackSetting,
+  { profile, ...filter }: InstanceFilter,
+  sessions = shared,
+) {
+  const objects = await find(instanceKind, { setting, profile, sessions }, (client, options) =>
     client.instances.list(filter, options),
   );
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
 /** Every project, from all pages. */
-export async function findProjects(setting: StackSetting, sessions = shared) {
-  const objects = await find(projectKind, setting, sessions, (client, options) =>
+export async function findProjects(setting: StackSetting, sessions = shared, profile?: string) {
+  const objects = await find(projectKind, { setting, profile, sessions }, (client, options) =>
     client.projects.list(options),
   );
   return objects.map((object) => v.parse(foundProject, object));
 }
 
+interface Asked {
+  readonly setting: StackSetting;
+  readonly profile: string | undefined;
+  readonly sessions: Sessions;
+}
+
 async function find(
   kind: Kind,
-  setting: StackSetting,
-  sessions: Sessions,
+  { setting, profile, sessions }: Asked,
   list: (client: Client, options: Call) => Promise<ApiObject[]>,
 ): Promise<Properties[]> {
   let secrets: readonly string[] = [];
   try {
     sessions.configure(setting);
-    const session = sessions.open();
+    const session = sessions.open(profile);
     secrets = session.client.tokens;
     const call = lookup(kind, session);
     const objects = await list(session.client, call);
     return objects.map((object) => shown(call, object));
   } catch (error) {
     const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;
-    throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf, secrets }), {
+    throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf, profile, secrets }), {
       cause: error,
     });
   }

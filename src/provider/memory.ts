@@ -18,20 +18,34 @@ export interface Seen {
   readonly placeholder?: Pending | undefined;
 }
 
-/** What this process remembers of the resources it was asked about; gone with the process. */
-export class Memory {
-  private readonly seen = new Map<string, Seen>();
-  /** Ids that this process has named as what a resource now is, with the URN. Ids count, not URNs: there are aliases. */
-  private readonly live = new Map<string, string | undefined>();
-
+/** What all of a process's memory is in. */
+class Store {
+  readonly seen = new Map<string, Seen>();
+  /** Objects that this process has named as what a resource now is, with the URN. Ids count, not URNs: there are aliases. */
+  readonly live = new Map<string, string | undefined>();
   /** By key, what the program says of a resource now beside its arguments. */
-  private readonly said = new Map<string, Now>();
+  readonly said = new Map<string, Now>();
+  /** Objects that this process has deleted. */
+  readonly gone = new Set<string>();
+}
 
-  /** Ids of objects that this process has deleted. */
-  private readonly gone = new Set<string>();
+/**
+ * What this process remembers of the resources it was asked about; gone with the process. Ids are of one endpoint: two services
+ * may give the same ones.
+ */
+export class Memory {
+  constructor(
+    private readonly endpoint = "",
+    private readonly store = new Store(),
+  ) {}
+
+  /** The same memory, for ids of an endpoint. */
+  at(endpoint: string): Memory {
+    return new Memory(endpoint, this.store);
+  }
 
   of(urn: string | undefined): Seen {
-    return (urn === undefined ? undefined : this.seen.get(urn)) ?? {};
+    return (urn === undefined ? undefined : this.store.seen.get(urn)) ?? {};
   }
 
   /** A check: with old inputs it begins the look at what exists; without, what existed is about to be replaced. */
@@ -39,8 +53,9 @@ export class Memory {
     if (urn === undefined) return;
     const isToBeCreated = olds === undefined;
     const more = isToBeCreated ? {} : { checkedWithOlds: true, key: olds.key };
-    this.seen.set(urn, { ...this.of(urn), ...more, isToBeCreated });
-    if (isToBeCreated) for (const [id, owner] of this.live) if (owner === urn) this.live.delete(id);
+    this.store.seen.set(urn, { ...this.of(urn), ...more, isToBeCreated });
+    if (isToBeCreated)
+      for (const [object, owner] of this.store.live) if (owner === urn) this.store.live.delete(object);
   }
 
   /** A diff of what the state holds; where it came after a check and found nothing to replace, its id is live. */
@@ -49,39 +64,43 @@ export class Memory {
     const { checkedWithOlds = false, key } = this.of(urn);
     // An update that was cut off is none: no creation goes on with that.
     const placeholder = pending?.failed || pending?.asked !== undefined ? undefined : pending;
-    this.seen.set(urn, { key, id, operation: pending?.operation?.id, placeholder });
-    if (checkedWithOlds && !replaces) this.live.set(id, urn);
+    this.store.seen.set(urn, { key, id, operation: pending?.operation?.id, placeholder });
+    if (checkedWithOlds && !replaces) this.store.live.set(this.object(id), urn);
   }
 
   /** Returned by create: that is what the resource now is. */
   made(urn: string | undefined, id: string): void {
-    this.live.set(id, urn);
-    if (urn !== undefined) this.seen.set(urn, { id });
+    this.store.live.set(this.object(id), urn);
+    if (urn !== undefined) this.store.seen.set(urn, { id });
   }
 
   /** What the program says of a resource with this key beside its arguments; its inputs may keep what it said first. */
   says(key: string, now: Now): void {
-    this.said.set(key, now);
+    this.store.said.set(key, now);
   }
 
   /** Inputs with what the program says now. */
   withNow(inputs: Properties): Properties {
     const { __key: key } = hiddenOf(inputs);
-    const now = key === undefined ? undefined : this.said.get(key);
+    const now = key === undefined ? undefined : this.store.said.get(key);
     const isSaid = now === undefined || isDeepStrictEqual(plain(now), plain(nowOf(inputs)));
     return isSaid ? inputs : { ...inputs, __now: now };
   }
 
   deleted(id: string): void {
-    this.gone.add(id);
+    this.store.gone.add(this.object(id));
   }
 
   isGone(id: string): boolean {
-    return this.gone.has(id);
+    return this.store.gone.has(this.object(id));
   }
 
   /** A live object is never deleted, whatever it is that asks. */
   isLive(id: string): boolean {
-    return this.live.has(id);
+    return this.store.live.has(this.object(id));
+  }
+
+  private object(id: string): string {
+    return `${this.endpoint} ${id}`;
   }
 }

@@ -1,8 +1,10 @@
+import type { Journal } from "../journal/journal";
 import { diff } from "./diff";
 import type { EngineLog } from "./engine-log";
 import type { Difference, Properties } from "./host";
 import type { Kind } from "./kind";
 import { isHeld } from "./left-over";
+import type { Memory } from "./memory";
 import { isPlaceholder, type Pending, pendingOf } from "./pending";
 import type { Sessions } from "./session";
 import { hiddenOf } from "./state";
@@ -18,13 +20,12 @@ export async function noticeCheck(
   log: EngineLog,
   { olds, news }: { olds: Properties; news: Properties },
 ): Promise<Pick<Pending, "key" | "at"> | undefined> {
-  const { __urn: urn } = hiddenOf(news);
+  const { __urn: urn, profile } = hiddenOf(news);
   if (urn === undefined) return undefined;
-  const { memory } = sessions;
+  const { journal, memory } = at(sessions, profile);
   const { __key: key } = hiddenOf(olds);
   const exists = Object.keys(olds).length > 0;
   memory.checked(urn, exists ? { key } : undefined);
-  const journal = sessions.journal();
   const entry = await journal?.read(urn);
   if (exists) {
     if (entry !== undefined && entry.key === key) await journal?.remove(urn, key);
@@ -46,11 +47,12 @@ export async function noticeDiff(
   log: EngineLog,
   { id, olds, news }: { id: string; olds: Properties; news: Properties },
 ): Promise<Difference> {
-  const { __urn: urn } = hiddenOf(news);
+  const { __urn: urn, profile } = hiddenOf(news);
+  const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
-  const { checkedWithOlds = false } = sessions.memory.of(urn); // a refresh asks for differences, too, the other way round
+  const { checkedWithOlds = false } = memory.of(urn); // a refresh asks for differences, too, the other way round
   const answer = await judged();
-  sessions.memory.diffed(urn, id, pending, answer.replaces.length > 0);
+  memory.diffed(urn, id, pending, answer.replaces.length > 0);
   return answer;
 
   async function judged(): Promise<Difference> {
@@ -68,9 +70,17 @@ export async function noticeDiff(
     if (plainly.changes !== false || urn === undefined) return plainly;
     // A creation that goes on, of which the engine knows nothing any more after a refresh.
     if (pending?.key !== undefined) return { ...plainly, changes: true };
-    const entry = await sessions.journal()?.read(urn);
+    const entry = await journal?.read(urn);
     const { __key: key } = hiddenOf(olds);
     const isLeft = entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id });
     return isLeft ? { ...plainly, changes: true } : plainly;
   }
+}
+
+/** What check and diff have of a profile: without settings no journal. */
+function at(
+  sessions: Sessions,
+  profile: string | undefined,
+): { readonly journal: Journal | undefined; readonly memory: Memory } {
+  return sessions.ifSet(profile) ?? { journal: undefined, memory: sessions.memory };
 }

@@ -43,7 +43,7 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
     const progress = new Progress(log.row(hidden.__urn), verbs[action], inCi);
     let tokens: readonly string[] = [];
     try {
-      const session = sessions.open();
+      const session = sessions.open(hidden.profile);
       tokens = session.client.tokens;
       const deadline = deadlineOf(session, action, hidden);
       return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
@@ -52,6 +52,7 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
       const words = inWords(error, {
         doing: `${verbs[action]} ${kind.name} "${name}"`,
         propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
+        profile: hidden.profile,
         secrets: [...secretsOf(properties, olds).texts, ...tokens],
       });
       const left = leftInState(error, id);

@@ -10,7 +10,7 @@ import { readSettings, type Settings } from "./settings";
 import { Sightings } from "./sightings";
 import { tokenSource } from "./tokens";
 
-/** What all calls of a process share: the settings, one client, and what the client has seen. */
+/** What all calls of a process for one profile share: the settings, one client, and what the client has seen. */
 export interface Session {
   readonly settings: Settings;
   readonly client: Client;
@@ -33,8 +33,10 @@ export interface Outside extends Pick<ClientOptions, "dispatcher" | "random"> {
 /** Opened by the first call that needs the service: nothing is asked for by check and diff. */
 export class Sessions {
   private stack: (key: string) => string | undefined = () => undefined;
-  private opened: Session | undefined;
-  private configured = true;
+  /** By the profile's name; undefined: the settings without a profile. */
+  private readonly opened = new Map<string | undefined, Session>();
+  /** The profiles that were read since the last `configure`. */
+  private readonly current = new Set<string | undefined>();
   /** What check and diff saw; they need no settings. */
   readonly memory = new Memory();
 
@@ -47,27 +49,33 @@ export class Sessions {
 
   /**
    * The host does not wait for `configure` before it calls, so this does all its work at once. It comes once for each
-   * kind, with the same settings: both share one session.
+   * kind, with the same settings: both share their sessions.
    */
   configure(stack: (key: string) => string | undefined): void {
     this.stack = stack;
-    this.configured = true;
+    this.current.clear();
   }
 
-  /** @throws CloudInfraError `config_missing`, `config_invalid` */
-  open(): Session {
-    if (this.opened !== undefined && !this.configured) return this.opened;
-    const settings = readSettings(this.stack, this.environment);
-    if (!isDeepStrictEqual(settings, this.opened?.settings)) this.opened = undefined;
-    this.opened ??= this.openSession(settings);
-    this.configured = false;
-    return this.opened;
+  /**
+   * The one session of a profile, or of the settings without one.
+   *
+   * @throws CloudInfraError `config_missing`, `config_invalid`
+   */
+  open(profile?: string): Session {
+    const known = this.opened.get(profile);
+    if (known !== undefined && this.current.has(profile)) return known;
+    const settings = readSettings(this.stack, this.environment, profile);
+    const isSame = known !== undefined && isDeepStrictEqual(settings, known.settings);
+    const session = isSame ? known : this.openSession(settings);
+    this.opened.set(profile, session);
+    this.current.add(profile);
+    return session;
   }
 
-  /** The journal, for check and diff: in a preview without settings there is none. */
-  journal(): Journal | undefined {
+  /** The session for check and diff: in a preview without settings there is none. */
+  ifSet(profile: string | undefined): Session | undefined {
     try {
-      return this.open().journal;
+      return this.open(profile);
     } catch (error) {
       if (isCloudInfraError(error)) return undefined; // whoever needs the settings will say what is wrong with them
       throw error;
@@ -83,6 +91,8 @@ export class Sessions {
     const dispatcher = outside.dispatcher ?? openConnections({ env, authorities, concurrency });
     const client = createClient({
       endpoint,
+      endpointSetting:
+        settings.profile === undefined ? undefined : `the endpoint of the profile "${settings.profile}"`,
       allowHttp,
       token: tokenSource(settings.token, { clock, dispatcher, env, allowHttp, random }),
       clock,
@@ -100,7 +110,7 @@ export class Sessions {
       sightings,
       journal,
       clock,
-      memory: this.memory,
+      memory: this.memory.at(client.endpoint),
       warn,
       close: () => dispatcher.close(),
     };

@@ -6,6 +6,8 @@ import { parseDuration } from "./durations";
 export interface Found {
   readonly value: string;
   readonly source: string;
+  /** What sets it to something else. */
+  readonly fix: string;
 }
 
 /** Looks a setting up by its name, without the namespace. */
@@ -17,38 +19,39 @@ export function variable(name: string): string {
 }
 
 /** A value without the white space around it; an empty one is none. */
-export function found(value: string | undefined, source: string): Found | undefined {
-  return value === undefined || value.trim() === "" ? undefined : { value: value.trim(), source };
+export function found(value: string | undefined, source: string, fix: string): Found | undefined {
+  return value === undefined || value.trim() === "" ? undefined : { value: value.trim(), source, fix };
 }
 
-function invalid(name: string, { source }: Found, wanted: string): never {
-  throw new CloudInfraError("config_invalid", `${source} is ${wanted}`, {
-    hint: `pulumi config set cloudinfra:${name} …, or the variable ${variable(name)}`,
-  });
+/** What sets a setting of the stack or the environment. */
+export function fixOf(name: string): string {
+  return `pulumi config set cloudinfra:${name} …, or the variable ${variable(name)}`;
 }
 
-export function duration(name: string, setting: Found | undefined): number | undefined {
+function invalid({ source, fix }: Found, wanted: string): never {
+  throw new CloudInfraError("config_invalid", `${source} is ${wanted}`, { hint: fix });
+}
+
+export function duration(setting: Found | undefined): number | undefined {
   if (setting === undefined) return undefined;
-  return (
-    parseDuration(setting.value) ?? invalid(name, setting, 'not a duration such as "90s", "30m" or "1h30m"')
-  );
+  return parseDuration(setting.value) ?? invalid(setting, 'not a duration such as "90s", "30m" or "1h30m"');
 }
 
-export function positive(name: string, setting: Found | undefined): number | undefined {
+export function positive(setting: Found | undefined): number | undefined {
   if (setting === undefined) return undefined;
   const number = Number(setting.value);
-  return Number.isFinite(number) && number > 0 ? number : invalid(name, setting, "not a number above zero");
+  return Number.isFinite(number) && number > 0 ? number : invalid(setting, "not a number above zero");
 }
 
-export function yesOrNo(name: string, setting: Found | undefined): boolean {
+export function yesOrNo(setting: Found | undefined): boolean {
   if (setting === undefined) return false;
   if (setting.value !== "true" && setting.value !== "false")
-    return invalid(name, setting, "neither true nor false");
+    return invalid(setting, "neither true nor false");
   return setting.value === "true";
 }
 
 /** A list is written as JSON by `pulumi config set --path`, and with commas elsewhere. */
-export function list(name: string, setting: Found | undefined): string[] {
+export function list(setting: Found | undefined): string[] {
   if (setting === undefined) return [];
   if (!setting.value.startsWith("["))
     return setting.value
@@ -59,8 +62,8 @@ export function list(name: string, setting: Found | undefined): string[] {
   try {
     parsed = JSON.parse(setting.value);
   } catch {
-    return invalid(name, setting, "not a list"); // the value itself may not be shown, nor the parser's excerpt of it
+    return invalid(setting, "not a list"); // the value itself may not be shown, nor the parser's excerpt of it
   }
   const texts = v.safeParse(v.array(v.string()), parsed);
-  return texts.success ? texts.output : invalid(name, setting, "not a list of texts");
+  return texts.success ? texts.output : invalid(setting, "not a list of texts");
 }

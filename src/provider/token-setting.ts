@@ -58,7 +58,7 @@ export function tokenSetting(inPlace: Lookup, look: Lookup): TokenSetting | unde
   if (one === undefined) return undefined;
   const { kind, value, source } = one;
   return kind === "oidcTokenEndpoint" || kind === "oidcIssuer"
-    ? oidcSetting(kind, { value, source }, look)
+    ? oidcSetting(kind, one, look)
     : { kind, value, source };
 }
 

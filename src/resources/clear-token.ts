@@ -4,12 +4,21 @@ let warned = false;
 
 /** A token that stands in clear in the stack's file earns one warning a program. */
 export function warnOfTokenInClear(): void {
-  if (warned || new pulumi.Config("cloudinfra").get("token") === undefined) return;
+  if (warned) return;
+  const settings = new pulumi.Config("cloudinfra");
+  const profiles = settings.get("profiles");
+  if (settings.get("token") === undefined && profiles === undefined) return;
   warned = true;
-  if (isSecretSetting("cloudinfra:token")) return;
+  if (settings.get("token") !== undefined && !isSecretSetting("cloudinfra:token")) warn("cloudinfra:token");
+  const inProfile = /"(token|oidcClientSecret)"\s*:/.exec(profiles ?? "")?.[1];
+  if (inProfile !== undefined && !isSecretSetting("cloudinfra:profiles"))
+    warn(`cloudinfra:profiles.<name>.${inProfile}`, " --path");
+}
+
+function warn(setting: string, flags = ""): void {
   void pulumi.log.warn(
-    "cloudinfra:token stands in clear in the stack's settings file. " +
-      "Set it as a secret (pulumi config set --secret cloudinfra:token), and renew it if the file was shared.",
+    `${setting} stands in clear in the stack's settings file. ` +
+      `Set it as a secret (pulumi config set --secret${flags} ${setting}), and renew it if the file was shared.`,
   );
 }
 

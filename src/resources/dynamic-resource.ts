@@ -15,6 +15,12 @@ export interface DynamicResource {
   readonly outputs: readonly string[];
 }
 
+/** Options of `get`, which looks at an object that the program does not manage. */
+export interface GetOptions extends pulumi.CustomResourceOptions {
+  /** Profile of settings (`cloudinfra:profiles`) that leads to the object. @default the settings without a profile */
+  readonly profile?: string;
+}
+
 /**
  * The properties with which a resource is registered: its arguments, its outputs, and the hidden inputs that the
  * provider needs and the host does not give it.

@@ -1,7 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
 
+/** Whom a function asks. */
+export interface ProfileArgs {
+  /** Profile of settings (`cloudinfra:profiles`). @default the settings without a profile */
+  profile?: string | undefined;
+}
+
 /** Which instances {@link getInstances} looks for; all that are given must hold (§4.4). */
-export interface GetInstancesArgs {
+export interface GetInstancesArgs extends ProfileArgs {
   /** Id of the project. @default every project that the token may see */
   project?: string | undefined;
   /** Status, for instance `"running"`. */
@@ -11,7 +17,7 @@ export interface GetInstancesArgs {
 }
 
 /** {@link GetInstancesArgs} that may be outputs. */
-export interface GetInstancesOutputArgs {
+export interface GetInstancesOutputArgs extends ProfileArgs {
   project?: pulumi.Input<string | undefined>;
   status?: pulumi.Input<string | undefined>;
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
@@ -66,10 +72,10 @@ export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
   options: LookupOptions = {},
 ): pulumi.Output<FoundInstance[]> {
-  const { project, status, labels } = args;
+  const { profile, project, status, labels } = args;
   return pulumi
     .all([pulumi.output({ project, status, labels }), ready(options)])
-    .apply(([known]) => getInstances(known));
+    .apply(([known]) => getInstances({ profile, ...known }));
 }
 
 /**
@@ -78,14 +84,14 @@ export function getInstancesOutput(
  *
  * @throws Error that says what was wrong, and what to do
  */
-export async function getProjects(): Promise<FoundProject[]> {
+export async function getProjects({ profile }: ProfileArgs = {}): Promise<FoundProject[]> {
   const { findProjects } = await import("../provider/lookups.js");
-  return found(findProjects(stackSetting));
+  return found(findProjects(stackSetting, undefined, profile));
 }
 
 /** {@link getProjects} as an output: asks once the resources of `dependsOn` are there. */
-export function getProjectsOutput(options: LookupOptions = {}): pulumi.Output<FoundProject[]> {
-  return ready(options).apply(() => getProjects());
+export function getProjectsOutput(options: LookupOptions & ProfileArgs = {}): pulumi.Output<FoundProject[]> {
+  return ready(options).apply(() => getProjects(options));
 }
 
 const stackSetting = (key: string): string | undefined => {

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import { type DynamicResource, hostOptions, resourceInputs } from "./dynamic-resource";
+import { type DynamicResource, type GetOptions, hostOptions, resourceInputs } from "./dynamic-resource";
 
 /** Arguments of an {@link Instance} (§2.2). */
 export interface InstanceArgs {
@@ -27,13 +27,19 @@ export interface InstanceArgs {
   sshKeys?: pulumi.Input<pulumi.Input<string>[]>;
   /** Labels. Only those set here are managed: what others add is kept. Updated in place. */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>>>;
+  /**
+   * Profile of settings (`cloudinfra:profiles`) that leads to the account or region of the instance. The same as that of its project. A plain text, known at once.
+   * Another name for the same place changes nothing at the service; another place is an error.
+   * @default the settings without a profile
+   */
+  profile?: string;
 }
 
 const resource: DynamicResource = {
   provider: "instance",
   type: "pulumi-nodejs:dynamic/cloudinfra:Instance",
   outputs: [
-    ...["project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
+    ...["profile", "project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
     ...["status", "createdAt", "revision", "url", "ipAddress", "additionalProperties"],
   ],
 };
@@ -69,6 +75,9 @@ export class Instance extends pulumi.CustomResource {
   /** What else the service returned, under its own names. A secret, for it may hold a first password. */
   declare readonly additionalProperties: pulumi.Output<Record<string, unknown> | undefined>;
 
+  /** Profile of settings, as given. */
+  declare readonly profile: pulumi.Output<string | undefined>;
+
   /**
    * @param name the resource's name in the program, unique among its siblings
    * @param args the instance's arguments; a wrong one is refused before anything is made
@@ -87,8 +96,9 @@ export class Instance extends pulumi.CustomResource {
   }
 
   /** Looks at an instance that this program does not manage. An error where the service does not show it. */
-  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: pulumi.CustomResourceOptions = {}): Instance {
-    const none = {} as InstanceArgs; // what is only looked at has no arguments
-    return new Instance(name, none, { ...opts, id });
+  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Instance {
+    const { profile, ...options } = opts;
+    const args = { ...(profile !== undefined && { profile }) } as InstanceArgs; // what is only looked at has no other arguments
+    return new Instance(name, args, { ...options, id });
   }
 }

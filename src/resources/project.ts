@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import { type DynamicResource, hostOptions, resourceInputs } from "./dynamic-resource";
+import { type DynamicResource, type GetOptions, hostOptions, resourceInputs } from "./dynamic-resource";
 
 /** Arguments of a {@link Project} (§4.2). */
 export interface ProjectArgs {
@@ -11,12 +11,18 @@ export interface ProjectArgs {
   name?: pulumi.Input<string>;
   /** Region of the project, as the service names it. A change replaces the project. */
   region: pulumi.Input<string>;
+  /**
+   * Profile of settings (`cloudinfra:profiles`) that leads to the account or region of the project. A plain text, known at once.
+   * Another name for the same place changes nothing at the service; another place is an error.
+   * @default the settings without a profile
+   */
+  profile?: string;
 }
 
 const resource: DynamicResource = {
   provider: "project",
   type: "pulumi-nodejs:dynamic/cloudinfra:Project",
-  outputs: ["name", "region", "description", "createdAt"],
+  outputs: ["profile", "name", "region", "description", "createdAt"],
 };
 
 /** A project of the Cloud Infrastructure Service (§2.1). Its `id` is the service's. */
@@ -29,6 +35,9 @@ export class Project extends pulumi.CustomResource {
   declare readonly description: pulumi.Output<string | undefined>;
   /** When the service created the project (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
+
+  /** Profile of settings, as given. */
+  declare readonly profile: pulumi.Output<string | undefined>;
 
   /**
    * @param name the resource's name in the program, unique among its siblings
@@ -48,8 +57,9 @@ export class Project extends pulumi.CustomResource {
   }
 
   /** Looks at a project that this program does not manage. An error where the service does not show it. */
-  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: pulumi.CustomResourceOptions = {}): Project {
-    const none = {} as ProjectArgs; // what is only looked at has no arguments
-    return new Project(name, none, { ...opts, id });
+  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Project {
+    const { profile, ...options } = opts;
+    const args = { ...(profile !== undefined && { profile }) } as ProjectArgs; // what is only looked at has no other arguments
+    return new Project(name, args, { ...options, id });
   }
 }

@@ -67,6 +67,30 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     expect(stack.emulator.projects.size).toBe(more.length > 0 ? 0 : 1);
   });
 
+  it("asks where a profile leads, and names it in all that it writes", async () => {
+    const stack = await realStack(pulumi ?? "", "");
+    const env = stack.machine("here");
+    const { project } = inhabited(stack.emulator);
+    const { endpoint, token } = stack.emulator;
+    await stack.run(env, "config", "set", "cloudinfra:endpoint", "http://127.0.0.1:1");
+    const eu = "cloudinfra:profiles.eu";
+    await stack.run(env, "config", "set", "--path", `${eu}.endpoint`, endpoint);
+    await stack.run(env, "config", "set", "--path", `${eu}.concurrency`, "3");
+    await stack.run(env, "config", "set", "--secret", "--path", `${eu}.token`, token);
+    const { code, stdout, stderr } = await imported(stack, env, "--project", project, "--profile", "eu");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const command = /^ {2}pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
+    await stack.run(env, ...command, "--yes", "--skip-preview");
+    stack.write(programIn(stack.dir));
+    expect(programIn(stack.dir)).toContain('profile: "eu"');
+    const preview = await stack.run(env, "preview", "--expect-no-changes");
+    expect(preview).toContain("4 unchanged");
+    expect(preview).not.toContain("stands in clear");
+    await stack.run(env, "refresh", "--yes", "--expect-no-changes");
+    await stack.run(env, "destroy", "--yes", "--skip-preview", "--exclude-protected");
+    expect(stack.emulator.instances.size).toBe(3);
+  });
+
   it("writes nothing where the project is not shown, or a file is there already", async () => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");

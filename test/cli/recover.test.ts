@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openJournal } from "../../src/journal/journal";
 import {
   creating,
   ENDPOINT,
@@ -125,6 +126,37 @@ describe("recover", () => {
     expect(await journal.read(WEB)).toMatchObject({ endpoint: ENDPOINT });
     await recover(["--file", write(exported({ pending: [web], settings: undefined }))], { env });
     expect(files()).toContainEqual(expect.stringMatching(/^elsewhere/));
+  });
+
+  it("notes each creation with the service that its profile leads to, and forgets it there", async () => {
+    const { dir, journal, write, recover } = machine();
+    const eu = "https://eu.example.com/v1";
+    const settings = {
+      "cloudinfra:profiles": secret(JSON.stringify({ eu: { endpoint: eu, token: TOKEN }, other: {} })),
+    };
+    const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
+    const other = creating(resource(PROJECT, "p", projectInputs({ profile: "other" })));
+    const file = write(exported({ pending: [inEu, other], settings }));
+    const { code, stdout } = await recover(["--file", file]);
+    expect(code).toBe(0);
+    expect(stdout).not.toContain(TOKEN);
+    expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p"), endpoint: ENDPOINT }]);
+    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const ofEu = openJournal({ endpoint: eu, cwd: dir, env, warn: console.error });
+    const noted = await ofEu.list();
+    expect(noted).toMatchObject([{ urn: WEB, key: KEY }]);
+    expect(JSON.stringify(noted)).not.toContain("profile");
+    expect(await recover(["--file", file, "--forget", WEB])).toMatchObject({ code: 0 });
+    expect(await ofEu.list()).toEqual([]);
+  });
+
+  it("fails where the settings that the stack was last used with have no such profile", async () => {
+    const { write, recover, files } = machine();
+    const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
+    const { code, stderr } = await recover(["--file", write(exported({ pending: [inEu] }))]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('there is no profile "eu"');
+    expect(files()).toEqual([]);
   });
 
   it("takes the service that --endpoint names before any other, and asks for it where none is known", async () => {

@@ -138,6 +138,7 @@ describe("an exchange that is refused", () => {
     expect(words).toBe(
       [
         `reading failed: the token exchange at ${service.tokenEndpoint} refused: invalid_grant: the subject token [secret] is not known here (400)`,
+        "  code unauthorized",
         "  hint: check cloudinfra:oidcSubject, and what the token service wants of the token: its issuer, its audience " +
           "(cloudinfra:oidcSubjectAudience), its type (cloudinfra:oidcSubjectTokenType)",
       ].join("\n"),

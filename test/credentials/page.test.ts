@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { parseImportArgs } from "../../src/cli/import/args";
 import { readSettings } from "../../src/provider/settings";
+import { complaints } from "../harness/compiler";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../readme/markdown";
+import { newcomersFolder } from "../readme/program-folder";
 
 const page = readMarkdown("docs/credentials.md");
 const settings = tableRows(section(readMarkdown("README.md"), "Settings")).map(
@@ -67,8 +70,12 @@ describe("docs/credentials.md", () => {
   });
 
   it("quotes messages that exist", () => {
-    const sources = ["settings", "token-setting", "oidc/subject", "oidc/fetch", "oidc/exchange"];
-    const code = [...sources.map((name) => `src/provider/${name}.ts`), "src/api/failure.ts"]
+    const sources = ["settings", "profile", "token-setting", "oidc/subject", "oidc/fetch", "oidc/exchange"];
+    const code = [
+      ...sources.map((name) => `src/provider/${name}.ts`),
+      "src/api/failure.ts",
+      "src/diagnostics/hints.ts",
+    ]
       .map(readMarkdown)
       .join();
     const messages = tableRows(section(page, "What goes wrong")).flatMap(([cell = ""]) => quoted(cell));
@@ -76,6 +83,32 @@ describe("docs/credentials.md", () => {
     const inCode = (message: string): string =>
       message.replace("cloudinfra:token is", `cloudinfra:\${name} is`).replace(/^refused: \w+/, "refused: ");
     expect(messages.filter((message) => !code.includes(inCode(message)))).toEqual([]);
+  });
+
+  const profilesPart = section(page, "Several accounts or regions");
+
+  it("sets profiles as it says, also in the environment", () => {
+    const set = [...profilesPart.matchAll(/cloudinfra:profiles\.eu\.(\w+)(?: (\S+))?$/gm)];
+    const eu = Object.fromEntries(set.map(([, name = "", value = "prompted"]) => [name, value]));
+    expect(
+      readSettings(() => undefined, { CLOUDINFRA_PROFILES: JSON.stringify({ eu }) }, "eu"),
+    ).toMatchObject({
+      endpoint: "https://eu.api.example.com",
+      token: { kind: "token" },
+    });
+    const inEnvironment = quoted(profilesPart).find((text) => text.startsWith("{"));
+    expect(readSettings(() => undefined, { CLOUDINFRA_PROFILES: inEnvironment }, "eu").token.kind).toBe(
+      "tokenFile",
+    );
+  });
+
+  it("has a program with profiles that compiles", async () => {
+    expect(await complaints(newcomersFolder(fenced(profilesPart, "ts").join()))).toBe("");
+  });
+
+  it("names a way to call `import` that it takes", () => {
+    const [, args = ""] = /`npx pulumi-cloudinfra import (.+?)`/.exec(profilesPart) ?? [];
+    expect(parseImportArgs(["--project", "p", ...args.split(" ")])).toMatchObject({ profile: "eu" });
   });
 
   it("leads to parts of itself that are there", () => {

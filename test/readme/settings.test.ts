@@ -22,12 +22,17 @@ const values: Texts = {
   concurrency: "7",
   maxRequestsPerSecond: "7",
   oidcSubject: "github",
+  profiles: '{"eu": {"concurrency": 7}}',
 };
 const unusual = (setting: string): string => values[setting] ?? "unusual";
 
-/** What is read from a stack with these settings (by their names) and from these variables. */
+/** What is read, for a profile, from a stack with these settings (by their names) and from these variables. */
 const read = (stack: Texts, environment: Texts = {}): Settings =>
-  readSettings((key) => stack[key.replace("cloudinfra:", "")], environment);
+  readSettings(
+    (key) => stack[key.replace("cloudinfra:", "")],
+    { CLOUDINFRA_PROFILES: '{"eu": {}}', ...environment },
+    "eu",
+  );
 
 describe("the README's table of settings", () => {
   it("lists each setting and variable that is looked up, and no other", () => {
@@ -37,6 +42,7 @@ describe("the README's table of settings", () => {
       CLOUDINFRA_ENDPOINT: usual.endpoint,
       CLOUDINFRA_OIDC_TOKEN_ENDPOINT: exchange.oidcTokenEndpoint,
       CLOUDINFRA_OIDC_SUBJECT: exchange.oidcSubject,
+      CLOUDINFRA_PROFILES: '{"eu": {}}',
     };
     const lookUp = (key: string): undefined => {
       settings.push(key);
@@ -47,7 +53,7 @@ describe("the README's table of settings", () => {
         return needed[String(name)];
       },
     });
-    readSettings(lookUp, environment);
+    readSettings(lookUp, environment, "eu");
     expect(table.map(({ setting }) => `cloudinfra:${setting}`).sort()).toEqual([...new Set(settings)].sort());
     expect(table.map(({ variable }) => variable).sort()).toEqual([...new Set(variables)].sort());
   });

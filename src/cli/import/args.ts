@@ -11,6 +11,8 @@ export interface ImportArgs {
   readonly cwd: string;
   /** The stack; undefined: the selected one. */
   readonly stack: string | undefined;
+  /** Profile of settings that leads to the project; undefined: the settings without one. */
+  readonly profile: string | undefined;
   /** Where the program's text goes. */
   readonly program: string;
   /** Where Pulumi's import document goes. */
@@ -22,6 +24,7 @@ export interface ImportArgs {
 const options = {
   project: { type: "string", default: "" },
   "with-project": { type: "boolean", default: false },
+  profile: { type: "string" },
   stack: { type: "string", short: "s" },
   cwd: { type: "string", short: "C", default: "." },
   program: { type: "string", default: "imported.ts" },
@@ -40,10 +43,10 @@ export function parseImportArgs(args: readonly string[]): ImportArgs | { error: 
   }
   const { "with-project": withProject, ...others } = values;
   if (!values.help && values.project === "") return { error: "name the project with --project <id>" };
-  for (const name of ["stack", "cwd", "program", "document"] as const) {
+  for (const name of ["profile", "stack", "cwd", "program", "document"] as const) {
     if (values[name] === "") return { error: `--${name} must not be empty` };
   }
-  return { ...others, withProject, stack: values.stack };
+  return { ...others, withProject, profile: values.profile, stack: values.stack };
 }
 
 function read(args: readonly string[]) {
@@ -60,6 +63,7 @@ changed, neither at the service nor in the stack.
 
       --project <id>     the project whose instances are wanted
       --with-project     take the project itself in, too: \`pulumi destroy\` would then delete it
+      --profile <name>   the profile that leads to it (cloudinfra:profiles); the resources then name it
   -s, --stack <name>     the stack (the selected one)
   -C, --cwd <folder>     work from this folder (.)
       --program <path>   where the program's text goes (imported.ts)

@@ -59,7 +59,8 @@ function nameFor({ id }: ApiObject, { name }: Properties, taken: Set<string>): s
 }
 
 function declaration(call: Call, object: ApiObject, args: Properties, name: string): Declaration {
-  const hidden = { __key: uuidV4() };
+  const { profile } = call.session.settings;
+  const hidden = { ...(profile !== undefined && { profile }), __key: uuidV4() };
   const { additionalProperties: _secret, ...outputs } = outputsOf(call, object, {
     ...{ hidden, values: args, words: {}, before: {} },
   });
@@ -68,7 +69,7 @@ function declaration(call: Call, object: ApiObject, args: Properties, name: stri
     type: call.kind.name === "project" ? "Project" : "Instance",
     name,
     id: object.id,
-    args,
+    args: profile === undefined ? args : { profile, ...args },
     inputs: { ...args, ...hidden, __provider },
     outputs: { ...outputs, __provider },
   };

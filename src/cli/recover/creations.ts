@@ -17,6 +17,8 @@ export interface CutOff {
   /** `instance "web"`. */
   readonly what: string;
   readonly urn: string;
+  /** The profile that the resource names. */
+  readonly profile: string | undefined;
   /** What to note of it; undefined where the state does not tell enough. */
   readonly begun: Begun | undefined;
 }
@@ -50,7 +52,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
       // The provider knows a resource by this input, for it is not told the URN.
       const named = { ...hidden, __urn: hidden.__urn ?? urn };
       const what = `${kind.name} "${resourceName(named)}"`;
-      return { what, urn: named.__urn, begun: begun(kind, named, inputs) };
+      return { what, urn: named.__urn, profile: hidden.profile, begun: begun(kind, named, inputs) };
     });
   return { cutOff, held: each.filter(isHeld).length };
 }

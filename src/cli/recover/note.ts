@@ -1,5 +1,5 @@
 import type { Journal } from "../../journal/journal";
-import type { CutOff, PendingCreations } from "./creations";
+import type { CutOff } from "./creations";
 
 /**
  * Notes each creation in the journal, and says so. What is noted already is left as it is, for it may know more.
@@ -8,7 +8,7 @@ import type { CutOff, PendingCreations } from "./creations";
  */
 export async function noteCreations(
   journal: Journal,
-  { cutOff }: PendingCreations,
+  cutOff: readonly CutOff[],
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<boolean> {
   const keys = new Map((await journal.list()).map(({ urn, key }) => [urn, key]));

@@ -1,8 +1,13 @@
+import { profileLookup, profileNames } from "../../provider/profile";
+import { found } from "../../provider/setting-values";
 import { type Deployment, inClear } from "./deployment";
 
 /** The settings with which the stack was last used. The token is among those in the state, and is not looked at. */
 export interface StoredSettings {
-  readonly endpoint: string | undefined;
+  /** The names of all profiles. */
+  readonly profiles: readonly string[];
+  /** The address that a profile leads to, or the settings without one. Throws `config_missing`, `config_invalid`. */
+  endpoint(profile?: string): string | undefined;
   readonly journalDir: string | undefined;
 }
 
@@ -13,8 +18,12 @@ export function storedSettings({ resources }: Deployment, environment: NodeJS.Pr
     [inClear(provider?.inputs[`cloudinfra:${name}`]), environment[variable]]
       .map((value) => (typeof value === "string" ? value.trim() : ""))
       .find((value) => value !== "");
+  const general = look("endpoint", "CLOUDINFRA_ENDPOINT");
+  const profiles = found(look("profiles", "CLOUDINFRA_PROFILES"), "the setting cloudinfra:profiles", "");
   return {
-    endpoint: look("endpoint", "CLOUDINFRA_ENDPOINT"),
+    profiles: profileNames(profiles),
+    endpoint: (profile) =>
+      profile === undefined ? general : (profileLookup(profile, profiles)("endpoint")?.value ?? general),
     journalDir: look("journalDir", "CLOUDINFRA_JOURNAL_DIR"),
   };
 }
