@@ -1,11 +1,10 @@
-import type { Dispatcher } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
 import { type Clock, systemClock } from "../operations/clock";
 import { asSeen, type Operation } from "../operations/operation";
 import { createAuth, type TokenSource } from "./auth";
 import { createRetryBudget } from "./budget";
 import { createCollection } from "./collection";
-import { openConnections } from "./connections";
+import { type Connections, openConnections } from "./connections";
 import { parseEndpoint } from "./endpoint";
 import { createInstances, type Instances } from "./instances";
 import { createLimits, DEFAULT_CONCURRENCY } from "./limits";
@@ -43,7 +42,7 @@ export interface ClientOptions {
   /** From 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
   /** @default an own undici agent with keep-alive */
-  dispatcher?: Dispatcher | undefined;
+  dispatcher?: Connections | undefined;
   /** Told of each try of a request; never of the token. What it throws is ignored. */
   onRequest?: ((request: RequestSeen) => void) | undefined;
   /** @default "pulumi-cloudinfra" */
@@ -108,7 +107,7 @@ export function createClient(options: ClientOptions): Client {
     );
   }
 
-  const own = openConnections({ env: {}, concurrency });
+  const dispatcher = options.dispatcher ?? openConnections({ env: {}, concurrency });
   const auth = createAuth(options.token);
   const send = createSend({
     endpoint,
@@ -118,7 +117,7 @@ export function createClient(options: ClientOptions): Client {
     budget: createRetryBudget(RETRY_BUDGET, clock),
     retry: { ...DEFAULT_RETRY, ...options.retry },
     random: options.random ?? Math.random,
-    dispatcher: options.dispatcher ?? own,
+    dispatcher,
     userAgent: options.userAgent ?? "pulumi-cloudinfra",
     onAttempt: options.onRequest ?? (() => {}),
   });
@@ -144,6 +143,8 @@ export function createClient(options: ClientOptions): Client {
       const reply = await send({ method: "GET", path: url, needsBody: true }, call);
       return objectNamed(resultIdOf(operation, endpoint), reply, revisionField);
     },
-    close: () => own.close(),
+    close: async () => {
+      if (options.dispatcher === undefined) await dispatcher.close();
+    },
   };
 }

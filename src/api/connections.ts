@@ -1,8 +1,11 @@
 import tls from "node:tls";
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import type { Dispatcher } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
 import { DEFAULT_CONCURRENCY } from "./limits";
 import { CONNECT_TIMEOUT_MS } from "./transport";
+
+/** What sends requests; an undici dispatcher is one. */
+export type Connections = Pick<Dispatcher, "request" | "close">;
 
 export interface ConnectionOptions {
   /** For `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in either case. */
@@ -25,15 +28,16 @@ export function openConnections({
   env,
   authorities,
   concurrency: connections = DEFAULT_CONCURRENCY,
-}: ConnectionOptions): Dispatcher {
+}: ConnectionOptions): Connections {
   const trust = authorities && { ca: [...tls.getCACertificates("default"), ...authorities] };
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...trust };
   const look = (name: string): string => env[name.toLowerCase()] || env[name] || "";
   const [httpProxy, httpsProxy] = [look("HTTP_PROXY"), look("HTTPS_PROXY")];
-  if (httpProxy === "" && httpsProxy === "") return new Agent({ connections, connect });
+  if (httpProxy === "" && httpsProxy === "")
+    return whenAsked(() => new (undici().Agent)({ connections, connect }));
   const noProxy = look("NO_PROXY");
   try {
-    return new EnvHttpProxyAgent({
+    return new (undici().EnvHttpProxyAgent)({
       connections,
       httpProxy,
       httpsProxy,
@@ -47,4 +51,20 @@ export function openConnections({
       hint: "it must look like http://proxy.example.com:3128",
     });
   }
+}
+
+/** Loaded by the first request: it is half of what a provider loads, and previews make no request. */
+function undici(): typeof import("undici") {
+  return require("undici");
+}
+
+function whenAsked(open: () => Dispatcher): Connections {
+  let opened: Dispatcher | undefined;
+  return {
+    request: (...asked: Parameters<Dispatcher["request"]>) => {
+      opened ??= open();
+      return opened.request(...asked);
+    },
+    close: async () => opened?.close(),
+  };
 }

@@ -1,9 +1,9 @@
-import type { Dispatcher } from "undici";
 import { pauseMs } from "../operations/backoff";
 import type { Clock } from "../operations/clock";
 import { type Deadline, limitOf, remainingMs, within } from "../operations/deadline";
 import type { Auth } from "./auth";
 import type { RetryBudget } from "./budget";
+import type { Connections } from "./connections";
 import { interruption, outOfTime, stillUnsure } from "./ending";
 import type { Endpoint } from "./endpoint";
 import { type Failed, failureOf } from "./failure";
@@ -44,7 +44,7 @@ export interface RequestParts {
   readonly retry: RetryOptions;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Connections;
   readonly userAgent: string;
   /** Told of each attempt; never of the token. */
   readonly onAttempt: (attempt: {

@@ -1,4 +1,4 @@
-import type { Dispatcher } from "undici";
+import type { Connections } from "./connections";
 import { type Body, parseBody, readText } from "./parse";
 
 /** One HTTP exchange, as it goes on the wire. */
@@ -28,7 +28,7 @@ const SILENCE_MS = 30_000;
  * @param clean takes secrets out of a text that will be shown
  */
 export async function exchange(
-  dispatcher: Dispatcher,
+  dispatcher: Connections,
   { method, url, headers, body }: WireRequest,
   clean: (text: string) => string,
   signal: AbortSignal,

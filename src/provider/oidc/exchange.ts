@@ -1,5 +1,5 @@
 import type * as OAuth from "oauth4webapi";
-import type { Dispatcher } from "undici";
+import type { Connections } from "../../api/connections";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { redact } from "../../diagnostics/redact";
 import { pauseMs } from "../../operations/backoff";
@@ -14,7 +14,7 @@ import { subjectToken } from "./subject";
 /** What an exchange is made with. */
 export interface ExchangeParts {
   readonly clock: Clock;
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Connections;
   readonly env: NodeJS.ProcessEnv;
   readonly allowHttp: boolean;
   /** From 0 to 1, for jitter. */

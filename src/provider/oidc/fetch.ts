@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import * as v from "valibot";
+import type { Connections } from "../../api/connections";
 import { readText } from "../../api/parse";
 import { retryAfterMs } from "../../api/retry-after";
 import { transportFailure } from "../../api/transport";
@@ -29,7 +30,7 @@ const TRANSIENT = new Set([408, 425, 429, 500, 502, 503, 504]);
  * @param clean takes secrets out of a text that will be shown; what is thrown carries no other texts
  */
 export function createFetch(
-  dispatcher: Dispatcher,
+  dispatcher: Connections,
   clean: (text: string) => string,
   signal: AbortSignal,
 ): Fetch {
