@@ -67,14 +67,24 @@ function managedInputs(
     ...(update && { update }),
     ...(remove && { delete: remove }),
   };
+  const imported = idToImport(name, options.import);
+  // For each property, also one without a value, the SDK takes four stack traces: most of what a program takes.
   return {
     // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
     __key: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : uuidV4(),
     __keyAt: pulumi.runtime.isDryRun() ? pulumi.output(pulumi.unknown) : Date.now(),
-    __import: idToImport(name, options.import),
-    __timeouts: Object.keys(timeouts).length > 0 ? timeouts : undefined,
-    __secrets: namesOfSecrets(args),
+    ...(imported !== undefined && { __import: imported }),
+    ...(Object.keys(timeouts).length > 0 && { __timeouts: timeouts }),
+    ...(mayHoldSecret(args) && { __secrets: namesOfSecrets(args) }),
   };
+}
+
+/** Whether anything in a value is not known yet; what is there in clear can't be marked as a secret. */
+function mayHoldSecret(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return (
+    pulumi.Output.isInstance(value) || value instanceof Promise || Object.values(value).some(mayHoldSecret)
+  );
 }
 
 /** @throws Error in words where it is no id: it would be taken for none, and an object would be made. */
