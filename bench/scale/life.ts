@@ -13,6 +13,8 @@ export interface Cost {
   readonly wallMs: number;
   /** Bytes of heap that it keeps while the provider lives. */
   readonly heap: number;
+  /** Bytes that this whole process took at most so far. */
+  readonly peak: number;
   /** Requests, by kind. */
   readonly requests: Counts;
 }
@@ -57,6 +59,7 @@ async function costOf(
     cpuMs: each((user + system) / 1_000),
     wallMs: each(wallMs),
     heap: each(heap),
+    peak: process.resourceUsage().maxRSS * 1_024,
     requests: Object.fromEntries(counts.map(([kind, count]) => [kind, count - (asked[kind] ?? 0)])),
   };
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { runCommand, UsageError, wholeNumber } from "../../test/campaigns/command";
 import type { Cost, LifeOptions } from "./life";
-import { costsTable, type Measured, ratiosTable, requestsTable } from "./report";
+import { costsTable, type Measured, peaksTable, ratiosTable, requestsTable } from "./report";
 
 const USAGE = `usage: npm run bench:scale -- [options]
   --instances N[,N...]   sizes; the first one is what the others are compared with (500,1000,2000,5000)
@@ -36,6 +36,7 @@ async function main(): Promise<number> {
   }
   console.log(`\n## One instance, ${parallel} calls at a time\n\n${costsTable(measured)}`);
   console.log(`\n## Against ${sizes[0]} instances\n\n${ratiosTable(measured)}`);
+  console.log(`\n## The whole process\n\n${peaksTable(measured)}`);
   console.log(`\n## Requests for each instance\n\n${requestsTable(measured)}`);
   return 0;
 }

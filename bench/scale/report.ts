@@ -1,3 +1,4 @@
+import { MB } from "../provider/memory";
 import { median, spreadText } from "../statistics";
 import { type Row, tableOf } from "../table";
 import type { Cost } from "./life";
@@ -48,6 +49,20 @@ export function ratiosTable(measured: readonly Measured[]): string {
       FIGURES.map((figure): Row => [words, figure.name.split(",")[0] ?? "", ...ratios(of(figure.of, steps))]),
   );
   return tableOf(["command", "", ...measured.map(({ instances }) => `${instances}`)], rows);
+}
+
+/** What the process of a whole life took at most: Node, what it has loaded, and the stack. */
+export function peaksTable(measured: readonly Measured[]): string {
+  const peaks = measured.map(({ costs }) => Math.max(...costs.map(({ peak }) => peak)));
+  const [first = 0] = peaks;
+  return tableOf(
+    ["instances", "at most", "more than the first, for each instance more"],
+    measured.map(({ instances }, at): Row => {
+      const more = instances - (measured[0]?.instances ?? 0);
+      const each = more === 0 ? "" : `${(((peaks[at] ?? 0) - first) / more / 1_024).toFixed(1)} kB`;
+      return [`${instances}`, `${((peaks[at] ?? 0) / MB).toFixed(0)} MB`, each];
+    }),
+  );
 }
 
 /** How often the service was asked for what. */
