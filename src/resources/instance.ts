@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
 import { type DynamicResource, type GetOptions, hostOptions, resourceInputs } from "./dynamic-resource";
+import { shortTraces } from "./short-traces";
 
 /** Arguments of an {@link Instance} (§2.2). */
 export interface InstanceArgs {
@@ -86,12 +87,19 @@ export class Instance extends pulumi.CustomResource {
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
     const secret = { additionalSecretOutputs: ["additionalProperties", "__pending"] };
-    super(
-      resource.type,
-      name,
-      resourceInputs(resource, name, { ...args }, opts),
-      pulumi.mergeOptions(hostOptions(opts), secret),
-    );
+    const traces = shortTraces();
+    try {
+      super(
+        resource.type,
+        name,
+        resourceInputs(resource, name, { ...args }, opts),
+        pulumi.mergeOptions(hostOptions(opts), secret),
+      );
+    } catch (error) {
+      throw traces.failed(error, Instance);
+    } finally {
+      traces.end();
+    }
     confirmOnceSaved(this, opts);
   }
 

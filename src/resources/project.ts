@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
 import { type DynamicResource, type GetOptions, hostOptions, resourceInputs } from "./dynamic-resource";
+import { shortTraces } from "./short-traces";
 
 /** Arguments of a {@link Project} (§4.2). */
 export interface ProjectArgs {
@@ -47,12 +48,19 @@ export class Project extends pulumi.CustomResource {
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
     const secret = { additionalSecretOutputs: ["__pending"] };
-    super(
-      resource.type,
-      name,
-      resourceInputs(resource, name, { ...args }, opts),
-      pulumi.mergeOptions(hostOptions(opts), secret),
-    );
+    const traces = shortTraces();
+    try {
+      super(
+        resource.type,
+        name,
+        resourceInputs(resource, name, { ...args }, opts),
+        pulumi.mergeOptions(hostOptions(opts), secret),
+      );
+    } catch (error) {
+      throw traces.failed(error, Project);
+    } finally {
+      traces.end();
+    }
     confirmOnceSaved(this, opts);
   }
 
