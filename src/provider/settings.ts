@@ -54,8 +54,9 @@ export function readSettings(
   const isElsewhere = inProfile("endpoint") !== undefined;
   const look: Lookup = (name) =>
     inProfile(name) ?? (isElsewhere && OF_ENDPOINT.test(name) ? undefined : general(name));
-  const ownToken = tokenSetting(inProfile, inProfile);
-  const generalToken = () => tokenSetting(inStack, general) ?? tokenSetting(inEnvironment, general);
+  // Its own source has nothing of the general one: a client's secret would go to another token service.
+  const ownToken = tokenSetting(inProfile, inProfile, profile);
+  const generalToken = () => tokenSetting(inStack, look) ?? tokenSetting(inEnvironment, look);
   return {
     profile,
     endpoint: (look("endpoint") ?? missing("endpoint", profile)).value,

@@ -1,5 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
-import { type Found, type Lookup, variable } from "./setting-values";
+import { fixOf as fixOfProfile } from "./profile";
+import { type Found, fixOf, type Lookup } from "./setting-values";
 
 /** Where the token comes from: the setting's name as a person knows it, and its value. */
 export type TokenSetting = PlainTokenSetting | OidcSetting;
@@ -41,9 +42,10 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
 /**
  * The token's source in one place; what else an exchange needs may stand elsewhere.
  *
+ * @param profile the profile that all of it must stand in. @default none
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */
-export function tokenSetting(inPlace: Lookup, look: Lookup): TokenSetting | undefined {
+export function tokenSetting(inPlace: Lookup, look: Lookup, profile?: string): TokenSetting | undefined {
   const given = [...PLAIN, ...OIDC].flatMap((kind) => {
     const setting = inPlace(kind);
     return setting ? [{ kind, ...setting }] : [];
@@ -58,17 +60,22 @@ export function tokenSetting(inPlace: Lookup, look: Lookup): TokenSetting | unde
   if (one === undefined) return undefined;
   const { kind, value, source } = one;
   return kind === "oidcTokenEndpoint" || kind === "oidcIssuer"
-    ? oidcSetting(kind, one, look)
+    ? oidcSetting(kind, one, look, profile)
     : { kind, value, source };
 }
 
-function oidcSetting(kind: OidcSetting["kind"], { value, source }: Found, look: Lookup): OidcSetting {
+function oidcSetting(
+  kind: OidcSetting["kind"],
+  { value, source }: Found,
+  look: Lookup,
+  profile: string | undefined,
+): OidcSetting {
   const audience = look("oidcAudience")?.value;
   return {
     kind,
     value,
     source,
-    subject: subjectOf(look("oidcSubject"), source),
+    subject: subjectOf(look("oidcSubject"), source, profile),
     subjectAudience: look("oidcSubjectAudience")?.value ?? audience,
     subjectTokenType: look("oidcSubjectTokenType")?.value ?? JWT,
     audience,
@@ -80,10 +87,14 @@ function oidcSetting(kind: OidcSetting["kind"], { value, source }: Found, look: 
 
 const FORMS = "github, file:<path> or env:<variable>";
 
-function subjectOf(setting: Found | undefined, wantedBy: string): Subject {
-  const hint = `pulumi config set cloudinfra:oidcSubject ${FORMS}; or the variable ${variable("oidcSubject")}`;
+function subjectOf(setting: Found | undefined, wantedBy: string, profile: string | undefined): Subject {
+  const name = "oidcSubject";
+  const fix = setting?.fix ?? (profile === undefined ? fixOf(name) : fixOfProfile(profile, name));
+  const hint = fix.replace("…", FORMS);
   if (setting === undefined) {
-    const message = `cloudinfra:oidcSubject is not set: ${wantedBy} needs a token to exchange`;
+    const lacks =
+      profile === undefined ? `cloudinfra:${name} is not set` : `the profile "${profile}" has no ${name}`;
+    const message = `${lacks}: ${wantedBy} needs a token to exchange`;
     throw new CloudInfraError("config_missing", message, { hint });
   }
   if (setting.value === "github") return { kind: "github" };

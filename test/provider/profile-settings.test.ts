@@ -63,6 +63,43 @@ describe("a profile's settings", () => {
     expect(token).not.toMatchObject({ clientSecret: "general" });
   });
 
+  test.each(["stack", "environment"])(
+    "may be other settings of the exchange that the %s names: audience, scope, client",
+    (place) => {
+      const stack = { oidcTokenEndpoint: "https://sts.example.com/token", oidcSubject: "github" };
+      const inEnvironment = {
+        CLOUDINFRA_OIDC_TOKEN_ENDPOINT: stack.oidcTokenEndpoint,
+        CLOUDINFRA_OIDC_SUBJECT: stack.oidcSubject,
+      };
+      const { token } = read(
+        { eu: { oidcAudience: "eu", oidcClientId: "eu" } },
+        { token: "", oidcAudience: "general", oidcScope: "general", ...(place === "stack" && stack) },
+        place === "environment" ? inEnvironment : {},
+      );
+      expect(token).toMatchObject({
+        kind: "oidcTokenEndpoint",
+        value: stack.oidcTokenEndpoint,
+        audience: "eu",
+        clientId: "eu",
+        scope: "general",
+      });
+    },
+  );
+
+  test.each([
+    ["no token to exchange", {}],
+    ["none that can be read", { oidcSubject: "t-secret" }],
+  ])("may be an exchange with %s: what is to be set is the profile's", (_what, more) => {
+    const said = words(
+      { eu: { oidcTokenEndpoint: "https://sts.example.com/token", ...more } },
+      { oidcSubject: "github" },
+    );
+    expect(said).toContain(
+      "hint: pulumi config set --path cloudinfra:profiles.eu.oidcSubject github, file:<path>",
+    );
+    expect(said).not.toContain("t-secret");
+  });
+
   test("may stand in the environment", () => {
     const environment = { CLOUDINFRA_PROFILES: JSON.stringify({ eu }) };
     expect(readSettings(() => undefined, environment, "eu")).toMatchObject({
