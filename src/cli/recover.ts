@@ -45,7 +45,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const settings = storedSettings(deployment, process.env);
   const pending = pendingCreations(deployment);
   const endpointOf = (profile: string | undefined): string | undefined =>
-    (profile === undefined ? args.endpoint : undefined) ?? settings.endpoint(profile);
+    settings.endpoint(profile, args.endpoint);
   const journalAt = (endpoint: string): Journal =>
     openJournal({
       endpoint: parseEndpoint(endpoint, { allowHttp: true }).base, // nothing is sent there

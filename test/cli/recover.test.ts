@@ -150,6 +150,19 @@ describe("recover", () => {
     expect(await ofEu.list()).toEqual([]);
   });
 
+  it("takes the service that --endpoint names for a profile that has no address of its own too", async () => {
+    const { journal, write, recover } = machine();
+    const settings = {
+      "cloudinfra:endpoint": "https://old.example.com",
+      "cloudinfra:profiles": JSON.stringify({ eu: { endpoint: "https://eu.example.com" }, other: {} }),
+    };
+    const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
+    const other = creating(resource(PROJECT, "p", projectInputs({ profile: "other" })));
+    const file = write(exported({ pending: [inEu, other], settings }));
+    expect(await recover(["--file", file, "--endpoint", ENDPOINT])).toMatchObject({ code: 0 });
+    expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p"), endpoint: ENDPOINT }]);
+  });
+
   it("fails where the settings that the stack was last used with have no such profile", async () => {
     const { write, recover, files } = machine();
     const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));

@@ -59,7 +59,7 @@ making a second object. It asks the service nothing and needs no token.
       --file <path>      what \`pulumi stack export --show-secrets\` has written, instead of asking Pulumi; -: standard input
   -C, --cwd <folder>     work from this folder (.)
       --endpoint <url>   address of the service (the one the stack was last used with, else CLOUDINFRA_ENDPOINT);
-                         resources with a profile have their profile's
+                         a profile with an address of its own keeps it
       --dry-run          only tell
       --forget <urn>     drop the note of this creation: \`pulumi up\` then makes the object anew
 

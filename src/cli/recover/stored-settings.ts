@@ -6,8 +6,12 @@ import { type Deployment, inClear } from "./deployment";
 export interface StoredSettings {
   /** The names of all profiles. */
   readonly profiles: readonly string[];
-  /** The address that a profile leads to, or the settings without one. Throws `config_missing`, `config_invalid`. */
-  endpoint(profile?: string): string | undefined;
+  /**
+   * The address that a profile leads to, or the settings without one. Throws `config_missing`, `config_invalid`.
+   *
+   * @param named counts before the settings' own, and not before a profile's
+   */
+  endpoint(profile: string | undefined, named?: string): string | undefined;
   readonly journalDir: string | undefined;
 }
 
@@ -22,8 +26,8 @@ export function storedSettings({ resources }: Deployment, environment: NodeJS.Pr
   const profiles = found(look("profiles", "CLOUDINFRA_PROFILES"), "the setting cloudinfra:profiles", "");
   return {
     profiles: profileNames(profiles),
-    endpoint: (profile) =>
-      profile === undefined ? general : (profileLookup(profile, profiles)("endpoint")?.value ?? general),
+    endpoint: (profile, named = general) =>
+      profile === undefined ? named : (profileLookup(profile, profiles)("endpoint")?.value ?? named),
     journalDir: look("journalDir", "CLOUDINFRA_JOURNAL_DIR"),
   };
 }
