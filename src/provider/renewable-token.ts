@@ -45,7 +45,7 @@ export class RenewableToken implements TokenSource {
     } catch (error) {
       const nowMs = clock.now();
       if (this.held === undefined || nowMs >= this.held.endsAtMs) throw error;
-      this.held = { ...this.held, renewAtMs: nowMs + PAUSE_MS };
+      this.held = { ...this.held, renewAtMs: Math.min(nowMs + PAUSE_MS, this.held.endsAtMs) };
       return this.held.token;
     }
   }

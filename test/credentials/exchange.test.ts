@@ -163,6 +163,19 @@ describe("an exchange that is refused", () => {
     expect(await source.get()).toBe(service.issued[0]);
   });
 
+  test("shortly before the token in hand ends is one as soon as it has ended", async () => {
+    const clock = new FakeClock();
+    service.lifetimeS = 100;
+    const source = sourceOf({ settings: settings(), env, clock });
+    const first = await source.get();
+    service.subjects.clear();
+    await clock.advance(95_000);
+    expect(await source.get()).toBe(first);
+    service.subjects.add(SUBJECT);
+    await clock.advance(6_000);
+    expect(await source.get()).toBe(service.issued[1]);
+  });
+
   test("before the token in hand ends is no failure yet", async () => {
     const clock = new FakeClock();
     const source = sourceOf({ settings: settings(), env, clock });
