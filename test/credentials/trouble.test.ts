@@ -95,6 +95,11 @@ describe("what can't pass is an error at once, without the tokens", () => {
   });
 });
 
+test("an id token beside the token is nothing that has to be right", async () => {
+  const { source } = await exchange({ body: { ...ISSUED, id_token: "a.b.c" } });
+  expect(await source.get()).toBe("t-1");
+});
+
 test("a lifetime that is not told has no end, nor has one of zero", async () => {
   const { service, source, clock } = await exchange({ body: { ...ISSUED, expires_in: 0 } });
   await source.get();

@@ -1,4 +1,5 @@
 import type * as OAuth from "oauth4webapi";
+import * as v from "valibot";
 import type { Connections } from "../../api/connections";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { redact } from "../../diagnostics/redact";
@@ -145,11 +146,22 @@ async function ask(
         fetch("the token exchange", new URL(url), { method: "POST", headers, body: String(body) }),
     },
   );
-  const issued = await usable("the token exchange", () =>
-    oauth.processGenericTokenEndpointResponse(server, client, reply),
+  const issued = await usable("the token exchange", async () =>
+    oauth.processGenericTokenEndpointResponse(server, client, await withoutIdToken(reply)),
   );
   // A lifetime of nothing can't be meant.
   return { token: issued.access_token, lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined };
+}
+
+const withIdToken = v.pipe(v.string(), v.parseJson(), v.looseObject({ id_token: v.unknown() }));
+
+/** Nobody needs an id token here, and the library would refuse one that is not a sign-in's with this client. */
+async function withoutIdToken(reply: Response): Promise<Response> {
+  const parsed = v.safeParse(withIdToken, await reply.clone().text());
+  if (!parsed.success) return reply;
+  const { id_token: _, ...others } = parsed.output;
+  const { status, headers } = reply;
+  return new Response(JSON.stringify(others), { status, headers });
 }
 
 function authenticationOf(
