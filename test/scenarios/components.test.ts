@@ -29,7 +29,9 @@ describeOnEngines("resources inside a component", (engine) => {
       expect(needs("shop-db")).toEqual([urnOf("shop-project")]);
       expect(needs("shop-web")).toEqual([urnOf("shop-db"), urnOf("shop-project")].sort());
       expect(urnOf("shop-web")).toContain("test:Shop$pulumi-nodejs:dynamic/cloudinfra:Instance");
-      expect(stateOf(state, "shop-web").sourcePosition, "where it stands in the program").toMatch(/index\.js#\d/);
+      expect(stateOf(state, "shop-web").sourcePosition, "where it stands in the program").toMatch(
+        /index\.js#\d/,
+      );
       await expectConverged({ stack, emulator });
       expectOk(await stack.run("destroy"));
       expect(emulator.projects.size).toBe(0);
