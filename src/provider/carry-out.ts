@@ -135,7 +135,7 @@ const elsewhere: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_
 
 /** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
 async function readBack(call: Call, operation: Operation, sent: Sent): Promise<ApiObject> {
-  const { client, sightings } = call.session;
+  const { client } = call.session;
   const { name } = call.kind;
   const id = client.resultId(operation);
   if (id === undefined) {
@@ -146,9 +146,8 @@ async function readBack(call: Call, operation: Operation, sent: Sent): Promise<A
   const gone = new CloudInfraError("no_result", missing, { operation: asSeen(operation), resultId: id });
   if (call.session.memory.isGone(id)) throw gone;
   try {
-    const object = await client.readResult(operation, call);
-    sightings.getWorks(call.kind);
-    return object;
+    // That a link answers says nothing of the address that objects have by themselves.
+    return await client.readResult(operation, call);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });

@@ -21,6 +21,8 @@ export class Listing {
   private end: Promise<Objects> | undefined;
   private readonly iterator: AsyncIterator<Page>;
   private usableFrom: number;
+  private restsFrom: number | undefined;
+  private restedMs = 0;
 
   constructor(
     pages: AsyncIterable<Page>,
@@ -72,7 +74,9 @@ export class Listing {
   }
 
   private async read(): Promise<void> {
+    if (this.isBroken) throw new Error("a list that could not be read is begun anew, not read on");
     this.pages += 1;
+    this.restedMs += this.clock.now() - (this.restsFrom ?? this.clock.now());
     try {
       const { value, done } = await this.iterator.next();
       for (const object of done ? [] : value.objects) this.objects.set(object.id, object);
@@ -81,10 +85,13 @@ export class Listing {
         return;
       }
       this.isWhole = true;
-      this.usableFrom = this.clock.now();
+      // The rests between its pages make a list older than its end.
+      this.usableFrom = this.clock.now() - this.restedMs;
     } catch (error) {
       this.isBroken = true;
       throw error;
+    } finally {
+      this.restsFrom = this.clock.now();
     }
   }
 }

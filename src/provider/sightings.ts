@@ -22,10 +22,14 @@ export interface Sought {
 /** Reads that arrive within this time of each other are served by one sweep. */
 const COMPANY_MS = 20;
 
+/** So many GETs of a kind are made only to learn whether GET works. */
+const MOST_LESSONS = 6;
+
 /** What this process sees of the service: single objects where that is cheaper and offered, else whole lists (§4.3, §4.4). */
 export class Sightings {
   private readonly sweeps = new Map<string, Sweep>();
   private readonly windows = new Map<Sweep, Promise<void>>();
+  private readonly lessons = new Map<string, number>();
   /** Whether GET of one object, which the specification does not show (§4.8), has been seen to work. */
   private readonly gets = new Map<Kind["name"], "works" | "not offered">();
 
@@ -70,13 +74,15 @@ export class Sightings {
    */
   async afterDeletion(sought: Sought, options: CallOptions): Promise<Look> {
     const sweep = this.sweep(sought);
-    if (!sweep.isLong) {
+    if (!sweep.isLong || this.mayLearn(sought.kind)) {
       const { objects, isWhole } = await this.inTime(sweep.first(), sought, options);
       if (isWhole || objects.has(sought.id)) return seenIn(objects, sought);
       await this.learn(sought.kind, objects, options);
     }
     const works = this.gets.get(sought.kind.name) === "works";
-    return (works ? await this.get(sought, options) : undefined) ?? this.swept(sought, options);
+    const alone = works ? await this.get(sought, options) : undefined;
+    // What is deleted may be shown by itself for long after it has left the list.
+    return alone !== undefined && "missing" in alone ? alone : this.swept(sought, options);
   }
 
   /**
@@ -89,9 +95,16 @@ export class Sightings {
       const look = await this.get(sought, options);
       if (look !== undefined && ("found" in look || this.gets.get(sought.kind.name) === "works")) return look;
     }
-    const look = await this.swept(sought, options);
-    if ("found" in look && !bySweep) this.getFailed(sought.kind);
-    return look;
+    const objects = await this.all(sought, "fresh", options);
+    const look = seenIn(objects, sought);
+    if (bySweep) return look;
+    if ("found" in look) {
+      this.getFailed(sought.kind);
+      return look;
+    }
+    // A 404 from an address that was never seen to work is no look.
+    await this.learn(sought.kind, objects, options);
+    return this.gets.get(sought.kind.name) === "works" ? look : this.swept(sought, options);
   }
 
   /** A look that begins now, and a second one where it finds nothing. */
@@ -112,11 +125,6 @@ export class Sightings {
   all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
     const sweep = this.sweep(sought);
     return this.inTime(age === "recent" ? sweep.recent() : sweep.after(), sought, options);
-  }
-
-  /** A GET of this kind answered, whoever made it. */
-  getWorks(kind: Kind): void {
-    this.gets.set(kind.name, "works");
   }
 
   /** A GET that finds nothing where the list shows the object is an address that the service does not offer. */
@@ -145,12 +153,22 @@ export class Sightings {
     return sweep;
   }
 
+  private mayLearn({ name }: Kind): boolean {
+    return !this.gets.has(name) && (this.lessons.get(name) ?? 0) < MOST_LESSONS;
+  }
+
   /** Whether GET works, by what a page has just shown; of that some may be gone by now. */
   private async learn(kind: Kind, objects: Objects, options: CallOptions): Promise<void> {
     const ids = [...objects.keys()];
     for (const id of [ids.at(-1), ids[0]]) {
-      if (id === undefined || this.gets.has(kind.name)) return;
-      await this.get({ kind, id, project: undefined }, options);
+      if (id === undefined || !this.mayLearn(kind)) return;
+      this.lessons.set(kind.name, (this.lessons.get(kind.name) ?? 0) + 1);
+      try {
+        await this.get({ kind, id, project: undefined }, options);
+      } catch (error) {
+        // It is another object, asked for only to learn something.
+        if (!isCloudInfraError(error)) throw error;
+      }
     }
   }
 

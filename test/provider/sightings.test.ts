@@ -194,9 +194,42 @@ describe("looks for what was deleted", () => {
       const scene = service(500);
       scene.fake.getAnswer = answer;
       for (const id of ["ins-1", "ins-2"]) expect(await deleted(scene, id)).toEqual({ missing: "sweep" });
-      expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(2);
+      expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(4);
     },
   );
+
+  test("ask for other objects only a few times, where GET answers 404 to all", async () => {
+    const scene = service(500);
+    scene.fake.getAnswer = "404 to all";
+    for (let i = 1; i <= 20; i++) expect(await deleted(scene, `ins-${i}`)).toEqual({ missing: "sweep" });
+    expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(6);
+  });
+
+  test("are GETs also after a refresh that read the whole list", async () => {
+    const scene = service(2_000);
+    const { fake, sightings, options } = scene;
+    await inTurn(
+      [...fake.instances.keys()],
+      8,
+      async (id) => void (await sightings.recent(instance(id), options)),
+    );
+    expect(await deleted(scene, "ins-1500")).toEqual({ missing: "get" });
+  });
+
+  test("are sweeps for what GET still shows after it has left the list", async () => {
+    const { fake, sightings, options } = service(500);
+    fake.unlisted.add("ins-400");
+    expect(await sightings.afterDeletion(instance("ins-400"), options)).toEqual({ missing: "sweep" });
+  });
+
+  test("do not fail because another object can't be read", async () => {
+    const scene = service(500);
+    scene.fake.whenAsked = (request) => {
+      const forbidden = new CloudInfraError("forbidden", "403", { status: 403 });
+      scene.fake.failure = request === "GET instances ins-200" ? forbidden : undefined;
+    };
+    expect(await deleted(scene, "ins-400")).toEqual({ missing: "get" });
+  });
 
   test("find what is still there, on the first page and beyond it", async () => {
     const { sightings, options } = service(500);
@@ -210,7 +243,21 @@ describe("the second look at what seems to be gone", () => {
     const { fake, sightings, options } = service(1);
     const first = await sightings.fresh(instance("ins-9"), options);
     expect(await sightings.second(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
-    expect(fake.asked).toEqual(["GET instances ins-9", "LIST instances prj-1"]);
+    // The 404 counts once GET is seen to work.
+    expect(fake.asked).toEqual(["GET instances ins-9", "LIST instances prj-1", "GET instances ins-1"]);
+  });
+
+  test("after a GET that was never seen to work, is two sweeps", async () => {
+    const { fake, sightings, options } = service(500);
+    fake.getAnswer = "404 to all";
+    const ids = ["ins-450", "ins-460"];
+    const [first] = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    if (first === undefined) throw new Error("there was no look");
+    fake.unlisted.add("ins-450"); // moved to a page that was read already
+    fake.whenAsked = (request) => {
+      if (request.startsWith("LIST")) fake.unlisted.clear();
+    };
+    expect(idOf(await sightings.second(instance("ins-450"), first, options))).toBe("ins-450");
   });
 
   test("after a sweep, is a GET where GET has been seen to work", async () => {
