@@ -18,8 +18,11 @@ const ONE_BURST_MS = 1_000;
 const SLOWER = 0.7;
 /** then faster by this part after one calm second, by twice as much after the next, and so on: first with care, soon as before. */
 const FASTER = 0.03;
-/** No slower than this because of 429, in requests a second; and from there on as if nothing had been. */
-const SLOWEST = 2;
+/** No slower than this because of 429, in requests a second. */
+const SLOWEST = 0.1;
+/** What is taken to have been answered in the last second where nothing was: after the first 429 two requests a second are left. */
+const UNTOLD = 2 / SLOWER;
+/** From here on as if nothing had been. */
 const FORGOTTEN = 1_000;
 /** The longest, in milliseconds, that all wait because one was told to: it may have been meant for that one only. */
 const LONGEST_HOLD_MS = 30_000;
@@ -63,7 +66,7 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
       nextStart = Math.max(nextStart, now + holdMs);
       if (now - slowedAt < ONE_BURST_MS) return;
       recover();
-      rate = Math.min(most, Math.max(SLOWEST, SLOWER * Math.min(rate, answers.lastSecond())));
+      rate = Math.min(most, Math.max(SLOWEST, SLOWER * Math.min(rate, answers.lastSecond() || UNTOLD)));
       slowedAt = now + holdMs;
       calmSeconds = 0;
       nextStart = Math.max(nextStart, now + 1_000 / rate);

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { isCloudInfraError, withDetails } from "../diagnostics/error";
-import { type Call, valuesOf } from "./call";
+import { type Call, requireRecordedEndpoint, valuesOf } from "./call";
 import { carryOut } from "./carry-out";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import type { Seen } from "./memory";
 import { outputsOfNew } from "./outputs";
 import { advice, PartialState } from "./partial";
-import { fieldsSent, type Pending, pendingOf, sentFields } from "./pending";
+import { fieldsSent, type Pending, pendingOf, placeholderId, sentFields } from "./pending";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./state";
 import { wishUnknown } from "./unclear";
@@ -32,7 +32,9 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Pendin
   const { __urn: urn } = hiddenOf(inputs);
   if (urn === undefined) return undefined;
   const seen = call.session.memory.of(urn);
-  const { placeholder } = seen;
+  const { placeholder, placeholderAt } = seen;
+  if (placeholder !== undefined)
+    requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
   const entry = await call.session.journal.read(urn);
   if (entry === undefined || isHeld(entry, { ...seen, ...(placeholder && { key: undefined }) }))
     return placeholder;

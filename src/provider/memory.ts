@@ -16,6 +16,8 @@ export interface Seen {
   readonly operation?: string | undefined;
   /** A creation that the state knows as not ended. */
   readonly placeholder?: Pending | undefined;
+  /** The endpoint where that was asked for. */
+  readonly placeholderAt?: string | undefined;
 }
 
 /** What all of a process's memory is in. */
@@ -59,12 +61,18 @@ export class Memory {
   }
 
   /** A diff of what the state holds; where it came after a check and found nothing to replace, its id is live. */
-  diffed(urn: string | undefined, id: string, pending: Pending | undefined, replaces: boolean): void {
+  diffed(
+    urn: string | undefined,
+    id: string,
+    pending: Pending | undefined,
+    replaces: boolean,
+    placeholderAt?: string,
+  ): void {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key } = this.of(urn);
     // An update that was cut off is none: no creation goes on with that.
     const placeholder = pending?.failed || pending?.asked !== undefined ? undefined : pending;
-    this.store.seen.set(urn, { key, id, operation: pending?.operation?.id, placeholder });
+    this.store.seen.set(urn, { key, id, operation: pending?.operation?.id, placeholder, placeholderAt });
     if (checkedWithOlds && !replaces) this.store.live.set(this.object(id), urn);
   }
 

@@ -52,7 +52,7 @@ export async function noticeDiff(
   const pending = pendingOf(olds);
   const { checkedWithOlds = false } = memory.of(urn); // a refresh asks for differences, too, the other way round
   const answer = await judged();
-  memory.diffed(urn, id, pending, answer.replaces.length > 0);
+  memory.diffed(urn, id, pending, answer.replaces.length > 0, hiddenOf(olds).__endpoint);
   return answer;
 
   async function judged(): Promise<Difference> {

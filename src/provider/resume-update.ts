@@ -1,7 +1,7 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { isSuccess } from "../operations/operation";
 import { operationFailed } from "../operations/wait";
-import { type Call, soughtOf, valuesOf, waitForEnd } from "./call";
+import { type Call, requireRecordedEndpoint, soughtOf, valuesOf, waitForEnd } from "./call";
 import { isOwnWork, isThere, sidesOf } from "./conflict";
 import type { Properties } from "./host";
 import { settleLeftOver } from "./left-over";
@@ -23,14 +23,19 @@ export async function resumeUpdate(
   olds: Properties,
   news: Properties,
 ): Promise<{ outs: Properties }> {
+  requireRecordedEndpoint(call, id, olds);
   await settleLeftOver(call, id, olds, hiddenOf(news).__urn);
   const pending = pendingOf(olds);
-  const state = pending === undefined ? olds : await finished(call, id, olds, pending);
+  const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
   return update(call, id, state, news);
 }
 
 /** The state once the operation is over. One that failed and left no object is made anew by the next `up`. */
-async function finished(call: Call, id: string, olds: Properties, pending: Pending): Promise<Properties> {
+async function finished(
+  call: Call,
+  id: string,
+  { olds, news, pending }: { olds: Properties; news: Properties; pending: Pending },
+): Promise<Properties> {
   const { sightings } = call.session;
   const sought = soughtOf(call.kind, id, olds);
   const error = await failureOf(call, id, olds, pending);
@@ -39,6 +44,7 @@ async function finished(call: Call, id: string, olds: Properties, pending: Pendi
     return { ...olds, ...(await updated(call, id, olds, pending)), __pending: undefined };
   const look = await sightings.twice(sought, call);
   if ("missing" in look) {
+    requireSameProfile(call, id, olds, news);
     const gone =
       error ??
       new CloudInfraError("not_found", `${call.kind.name} ${id}, whose creation was cut off, is not there`);
@@ -46,6 +52,14 @@ async function finished(call: Call, id: string, olds: Properties, pending: Pendi
     throw new PartialState(gone, id, outs, "run `pulumi up` again: it makes another in its place");
   }
   return outputsOfNew(call, look.found, olds, valuesOf(call, olds));
+}
+
+/** What another account does not show may be there all the same. */
+function requireSameProfile({ kind }: Call, id: string, olds: Properties, news: Properties): void {
+  if (hiddenOf(olds).profile === hiddenOf(news).profile) return;
+  throw new CloudInfraError("not_found", `${kind.name} ${id}, whose creation was cut off, is not shown`, {
+    hint: "nothing was changed: give it back the profile with which it was made, and change that once `pulumi up` has succeeded",
+  });
 }
 
 /**

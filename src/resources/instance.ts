@@ -87,7 +87,7 @@ export class Instance extends pulumi.CustomResource {
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
     const secret = { additionalSecretOutputs: ["additionalProperties", "__pending"] };
-    const traces = shortTraces();
+    const traces = shortTraces(opts.id !== undefined);
     try {
       super(
         resource.type,

@@ -48,7 +48,7 @@ export class Project extends pulumi.CustomResource {
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
     const secret = { additionalSecretOutputs: ["__pending"] };
-    const traces = shortTraces();
+    const traces = shortTraces(opts.id !== undefined);
     try {
       super(
         resource.type,

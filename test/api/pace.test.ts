@@ -46,6 +46,13 @@ describe("after 429", () => {
     expect(await startedWithin(999)).toBe(69);
   });
 
+  it("of a service that answers one a second, less than one a second start", async () => {
+    const { limits, answer, startedWithin } = scene();
+    await answer(1);
+    limits.answered(429);
+    expect(await startedWithin(1_400)).toBe(0);
+  });
+
   it("of a burst, all are slowed down once", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
@@ -116,7 +123,7 @@ describe("after 429", () => {
     limits.answered(429, 10_000);
     await clock.advance(12_000);
     expect(order).toEqual(["second", "third"]);
-    expect(starts).toEqual([0, 10_500, 11_500]);
+    expect(starts).toEqual([0, 10_500, expect.closeTo(10_500 + 1_000 / 0.7)]); // seven tenths of what was set
   });
 
   it("it is never faster than set", async () => {

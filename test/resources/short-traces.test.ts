@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { Instance, Project } from "../../src";
+import { shortTraces } from "../../src/resources/short-traces";
 import { one } from "./registered";
 
 const args = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
@@ -34,3 +35,14 @@ function thrownBy(work: () => unknown): Error {
   }
   throw new Error("it threw no error");
 }
+
+test("what is looked up keeps its trace: an error that the SDK makes beforehand tells of what is not there", () => {
+  Error.stackTraceLimit = 7;
+  const traces = shortTraces(true);
+  expect(new Error("made beforehand").stack).toMatch(/short-traces\.test/);
+  traces.end();
+  const others = shortTraces(false);
+  expect(new Error("of a promise").stack).not.toMatch(/short-traces\.test/);
+  others.end();
+  expect(Error.stackTraceLimit).toBe(7);
+});
