@@ -1,6 +1,7 @@
 import tls from "node:tls";
 import type { Dispatcher } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
+import { isLoopback } from "./endpoint";
 import { DEFAULT_CONCURRENCY } from "./limits";
 import { CONNECT_TIMEOUT_MS } from "./transport";
 
@@ -16,11 +17,9 @@ export interface ConnectionOptions {
   readonly concurrency?: number | undefined;
 }
 
-/** This machine is never reached through a proxy. */
-const HERE = ["localhost", "127.0.0.1", "[::1]"];
-
 /**
- * Kept-alive connections, through a proxy where the environment names one. Makes none by itself.
+ * Kept-alive connections, through a proxy where the environment names one; never to this machine: plain http is allowed to it.
+ * Makes none by itself.
  *
  * @throws CloudInfraError `config_invalid` where a proxy's address is none; without the address, which may hold a password
  */
@@ -33,24 +32,34 @@ export function openConnections({
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...trust };
   const look = (name: string): string => env[name.toLowerCase()] || env[name] || "";
   const [httpProxy, httpsProxy] = [look("HTTP_PROXY"), look("HTTPS_PROXY")];
-  if (httpProxy === "" && httpsProxy === "")
-    return whenAsked(() => new (undici().Agent)({ connections, connect }));
+  const direct = whenAsked(() => new (undici().Agent)({ connections, connect }));
+  if (httpProxy === "" && httpsProxy === "") return direct;
   const noProxy = look("NO_PROXY");
   try {
-    return new (undici().EnvHttpProxyAgent)({
+    const proxied = new (undici().EnvHttpProxyAgent)({
       connections,
       httpProxy,
       httpsProxy,
-      noProxy: noProxy.trim() === "*" ? "*" : [noProxy, ...HERE].join(","),
+      noProxy: noProxy.trim(),
       connect,
       requestTls: connect,
       proxyTls: connect,
     });
+    return {
+      request: (...asked: Parameters<Dispatcher["request"]>) =>
+        (isHere(asked[0].origin) ? direct : proxied).request(...asked),
+      close: async () => void (await Promise.all([direct.close(), proxied.close()])),
+    };
   } catch {
     throw new CloudInfraError("config_invalid", "HTTPS_PROXY or HTTP_PROXY is not the address of a proxy", {
       hint: "it must look like http://proxy.example.com:3128",
     });
   }
+}
+
+function isHere(origin: string | URL | undefined): boolean {
+  const url = URL.parse(String(origin));
+  return url !== null && isLoopback(url.hostname);
 }
 
 /** Loaded by the first request: it is half of what a provider loads, and previews make no request. */

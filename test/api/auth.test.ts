@@ -42,6 +42,24 @@ describe("the token", () => {
     expect(seen).toHaveLength(3);
   });
 
+  it("is asked for when a request's turn has come: while it waits for that, a token may end", async () => {
+    const { origin, seen } = await startService(inTurn({ body: page }, { body: page }));
+    let isOver = false;
+    const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
+    const { client, call } = clientOf(origin, {
+      token: source,
+      concurrency: 1,
+      onRequest: () => {
+        isOver = true;
+      },
+    });
+    await Promise.all([client.projects.list(call), client.projects.list(call)]);
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual([
+      "Bearer old-token",
+      "Bearer new-token",
+    ]);
+  });
+
   it("is renewed once for all requests that were refused at the same time", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const renew = vi.fn(() => promise);
