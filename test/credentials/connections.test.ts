@@ -71,10 +71,19 @@ describe("a proxy", () => {
     const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
     for (const host of ["127.0.0.1", "localhost"])
       expect(await look(open({ endpoint: `http://${host}:${port}` }, env))).toHaveLength(1);
-    for (const NO_PROXY of ["*", "127.0.0.2", "other.test, 127.0.0.2"])
-      expect(await wordsOf(open({ endpoint: "http://127.0.0.2:1" }, { ...env, NO_PROXY }))).toContain(
-        "127.0.0.2:1",
+    for (const NO_PROXY of ["*", "0.0.0.0", "other.test, 0.0.0.0"])
+      expect(await wordsOf(open({ endpoint: "https://0.0.0.0:1" }, { ...env, NO_PROXY }))).toContain(
+        "0.0.0.0:1",
       );
+    expect(proxy.asked).toEqual([]);
+  });
+
+  test("is passed by for every address of this machine: http is allowed to each", async () => {
+    const { port } = await startServer(ANSWERS);
+    const proxy = await startProxy(port);
+    const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
+    for (const host of ["127.0.0.2", "127.1.2.3"])
+      expect(await wordsOf(open({ endpoint: `http://${host}:1` }, env))).toContain(`${host}:1`);
     expect(proxy.asked).toEqual([]);
   });
 
@@ -159,7 +168,7 @@ describe("a private authority", () => {
       const dispatcher = openConnections({ env: process.env, authorities });
       dispatcher.request({ origin: "${API}", path: "/v1/projects", method: "GET" })
         .then(({ statusCode }) => console.log(statusCode))
-        .finally(() => dispatcher.destroy());`;
+        .finally(() => dispatcher.close());`;
     const { port } = await startServer(ANSWERS, authority);
     const proxy = await startProxy(port);
     const other = await makeAuthority("other.example.test");

@@ -62,7 +62,10 @@ export async function startProxy(
   refuse: (request: IncomingMessage) => number | undefined = () => undefined,
 ): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
-  const server = createHttp();
+  const server = createHttp((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.writeHead(403).end(); // in clear: nothing that holds a token
+  });
   server.on("connect", (request, socket) => {
     asked.push(`CONNECT ${request.url}`);
     const refused = refuse(request);
