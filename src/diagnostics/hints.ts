@@ -1,8 +1,17 @@
 import type { ErrorCode } from "./codes";
 import type { CloudInfraError } from "./error";
 
-const ENDPOINT = "the setting `cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)";
-const TOKEN = "the setting `cloudinfra:token` (or CLOUDINFRA_TOKEN)";
+/** Where a profile has none of its own it uses the general one. */
+const endpointOf = (profile: string | undefined): string =>
+  profile === undefined
+    ? "the setting `cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)"
+    : `the endpoint that the profile "${profile}" uses`;
+const tokenOf = (profile: string | undefined): string =>
+  profile === undefined
+    ? "the setting `cloudinfra:token` (or CLOUDINFRA_TOKEN)"
+    : `the token that the profile "${profile}" uses`;
+const STORED =
+  "`pulumi destroy` and `pulumi refresh` use what is stored with the stack unless they get `--run-program`";
 
 /**
  * What somebody who runs `pulumi` can do about an error.
@@ -34,13 +43,22 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
   input_invalid: [{ hint: () => "correct what is named above, and run it again" }],
   unauthorized: [
     {
+      when: "a token in the stack's settings",
+      applies: ({ summary }) =>
+        /from the (stack's setting cloudinfra:token|variable CLOUDINFRA_TOKEN) \(401\)$/.test(summary),
       hint: () =>
-        "give a valid token: `pulumi config set --secret cloudinfra:token …`, or CLOUDINFRA_TOKEN; " +
-        "`pulumi destroy` and `pulumi refresh` use the one stored with the stack unless they get `--run-program`",
+        `give a valid token: \`pulumi config set --secret cloudinfra:token …\`, or CLOUDINFRA_TOKEN; ${STORED}`,
+    },
+    {
+      when: "a token from elsewhere, such as a command",
+      hint: () => `renew the token where the message says that it came from; ${STORED}`,
     },
   ],
   forbidden: [
-    { hint: () => `the token is known but may not do this: ask for the permission, or change ${TOKEN}` },
+    {
+      hint: (_properties, profile) =>
+        `the token is known but may not do this: ask for the permission, or change ${tokenOf(profile)}`,
+    },
   ],
   not_found: [
     {
@@ -48,7 +66,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       applies: aboutProject,
       hint: (_properties, profile) =>
         profile === undefined
-          ? `this token sees no such project: check the property \`project\`, ${TOKEN} and ${ENDPOINT}`
+          ? `this token sees no such project: check the property \`project\`, ${tokenOf(profile)} and ${endpointOf(profile)}`
           : `the profile "${profile}" sees no such project: an instance must have the profile of its project; check \`project\` and \`profile\``,
     },
     {
@@ -85,7 +103,11 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       hint: () =>
         "look at what the service says; to leave it there and only take it out of the stack, run `pulumi state delete`",
     },
-    { when: "a question", hint: () => `check ${ENDPOINT}: the service does not take what this package asks` },
+    {
+      when: "a question",
+      hint: (_properties, profile) =>
+        `check ${endpointOf(profile)}: the service does not take what this package asks`,
+    },
   ],
   conflict: [
     {
@@ -115,7 +137,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
     {
       when: "no connection",
-      hint: () => `check ${ENDPOINT} and that this machine can reach it`,
+      hint: (_properties, profile) => `check ${endpointOf(profile)} and that this machine can reach it`,
     },
   ],
   timeout: [
@@ -124,11 +146,13 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         "run it again; where it only needs more time, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`",
     },
   ],
-  not_this_service: [{ hint: () => `something else answered: check ${ENDPOINT}` }],
+  not_this_service: [
+    { hint: (_properties, profile) => `something else answered: check ${endpointOf(profile)}` },
+  ],
   bad_reply: [
     {
-      hint: () =>
-        `the reply breaks the rules of the API: check ${ENDPOINT}; if it is right, report this to the service's operators`,
+      hint: (_properties, profile) =>
+        `the reply breaks the rules of the API: check ${endpointOf(profile)}; if it is right, report this to the service's operators`,
     },
   ],
   unsupported: [{ hint: () => "the service does not offer this" }],
@@ -147,8 +171,8 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
   ],
   operation_unknown: [
     {
-      hint: () =>
-        `the service no longer knows this operation: run \`pulumi refresh\`; check that ${ENDPOINT} has not changed`,
+      hint: (_properties, profile) =>
+        `the service no longer knows this operation: run \`pulumi refresh\`; check that ${endpointOf(profile)} has not changed`,
     },
   ],
 };

@@ -33,7 +33,7 @@ export function unfinished(
     __pending: pending,
   });
   const hint =
-    `${advice(error)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
+    `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
     `it goes on where this ended and makes nothing twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
@@ -61,8 +61,8 @@ const TO_BE_MENDED: ReadonlySet<string> = new Set([
   "bad_reply",
 ]);
 
-/** What has to be put right before it can go on, if anything. */
-export function advice(error: CloudInfraError): string {
-  const hint = TO_BE_MENDED.has(error.code) ? hintFor(error) : undefined;
+/** What has to be put right before it can go on, if anything; with the profile that the resource names. */
+export function advice(error: CloudInfraError, profile?: string): string {
+  const hint = TO_BE_MENDED.has(error.code) ? hintFor(error, [], profile) : undefined;
   return hint === undefined ? "" : `${hint}. Then: `;
 }

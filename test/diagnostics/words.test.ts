@@ -128,7 +128,7 @@ describe("other failures", () => {
   });
 
   it.each([
-    ["unauthorized", {}, ["cloudinfra:token", "--run-program"]],
+    ["unauthorized", {}, ["where the message says", "--run-program"]],
     ["forbidden", { status: 403 }, ["permission"]],
     [
       "not_found",
@@ -147,6 +147,20 @@ describe("other failures", () => {
   ] as const)("%s %j says what to do", (code, details, words) => {
     const hint = told(details, code).split("hint: ")[1];
     for (const word of words) expect(hint).toContain(word);
+  });
+
+  it.each([
+    ["the stack's setting cloudinfra:token", true],
+    ["the variable CLOUDINFRA_TOKEN", true],
+    ["the stack's setting cloudinfra:tokenFile (/run/token)", false],
+    ["the variable CLOUDINFRA_TOKEN_COMMAND", false],
+    [`the stack's setting cloudinfra:profiles ("eu", token)`, false],
+    ["the token exchange at https://sts.example.com/ (the variable CLOUDINFRA_OIDC_ISSUER)", false],
+  ])("name the setting of the token only where it came from there: %s", (origin, isSetting) => {
+    const said = told({}, "unauthorized", `the service does not accept the token from ${origin} (401)`);
+    const hint = said.split("hint: ")[1];
+    expect(hint).toContain(isSetting ? "config set --secret cloudinfra:token" : "renew the token where");
+    if (!isSetting) expect(hint).not.toContain("cloudinfra:token");
   });
 
   it("keep their own hint", () => {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { startService as startAnswering } from "../api/service";
 import { instanceNews } from "../provider/samples";
-import { failureOf, madeInstance, startService } from "../provider/service";
+import { failureOf, madeInstance, type Service, startService } from "../provider/service";
 import type { Provocation } from "./provocation";
 
 /** What `up` says of a resource with a profile where these profiles are set. */
@@ -14,6 +14,19 @@ async function withProfiles(profiles: object, more: Readonly<Record<string, stri
   return (await failureOf(instances.create(instanceNews({ profile: "eu" })))).message;
 }
 
+/** What creating an instance with the profile "eu" says after something was done to the service that it leads to. */
+async function creatingInEu(spoil: (service: Service) => unknown, more: object = {}): Promise<string> {
+  const service = await startService();
+  const { endpoint, token } = service.emulator;
+  const { instances } = await service.anew({
+    profiles: JSON.stringify({ eu: { endpoint, token, ...more } }),
+  });
+  await spoil(service);
+  const [project = "prj-1"] = service.emulator.projects.keys();
+  return (await failureOf(instances.create(instanceNews({ profile: "eu", project })))).message;
+}
+
+const ALWAYS = { times: Number.POSITIVE_INFINITY };
 const eu = { endpoint: "https://eu.example.com", token: "t-1" };
 const exchange = (oidcTokenEndpoint: string, oidcSubject = "") => ({ oidcTokenEndpoint, oidcSubject });
 
@@ -57,14 +70,38 @@ export const ofProfiles: readonly Provocation[] = [
     },
   },
   {
+    code: "unauthorized",
+    when: "a token of a profile",
+    provoke: () => creatingInEu(() => {}, { token: "expired" }),
+  },
+  {
+    code: "forbidden",
+    when: "a request that the token of a profile may not make",
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "status", status: 403, ...ALWAYS })),
+  },
+  {
     code: "not_found",
     when: "the project of an instance with a profile",
-    provoke: async () => {
-      const service = await startService();
-      const { endpoint, token } = service.emulator;
-      const { instances } = await service.anew({ profiles: JSON.stringify({ eu: { endpoint, token } }) });
-      return (await failureOf(instances.create(instanceNews({ profile: "eu" })))).message;
-    },
+    provoke: () => creatingInEu(() => {}),
+  },
+  {
+    code: "unreachable",
+    when: "no connection to where a profile leads",
+    provoke: () => creatingInEu(({ emulator }) => emulator.stop()),
+  },
+  {
+    code: "not_this_service",
+    when: "a page where a profile leads",
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "html", status: 200, ...ALWAYS })),
+  },
+  {
+    code: "forbidden",
+    when: "an operation that the token of a profile may not see",
+    provoke: () =>
+      creatingInEu(({ emulator }) => {
+        emulator.addProject();
+        emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, ...ALWAYS });
+      }),
   },
   {
     code: "endpoint_changed",

@@ -63,7 +63,7 @@ export const ofSettings: readonly Provocation[] = [
   },
   {
     code: "unauthorized",
-    when: "a token from a command",
+    when: "a token from elsewhere, such as a command",
     provoke: () => withSettings({ token: "", tokenCommand: "echo expired" }),
   },
   {
