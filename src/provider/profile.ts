@@ -28,7 +28,9 @@ export function profileLookup(name: string, all: Found | undefined): Lookup {
   if (own === undefined) {
     const names = [...known.keys()].map((one) => `"${one}"`).join(", ") || "none";
     throw new CloudInfraError("config_missing", `there is no profile "${name}"; there are: ${names}`, {
-      hint: `pulumi config set --path ${pathOf(name, "endpoint")} https://…, or correct the name in the program`,
+      hint:
+        `pulumi config set --path ${pathOf(name, "endpoint")} https://…, or correct the name in the program; ` +
+        "where only the state still has that name, keep it beside the new one until an `up` has succeeded",
     });
   }
   return (setting) => {

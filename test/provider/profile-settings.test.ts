@@ -163,6 +163,7 @@ describe("what is wrong with profiles is said without a value of theirs", () => 
     const said = words(profiles);
     expect(said).toContain(why);
     expect(said).toContain("hint: ");
+    if (why.startsWith("there is no")) expect(said).toContain("keep it beside the new one until an `up`");
     expect(said).not.toContain("t-secret");
     expect(said).not.toContain("t-eu");
   });
