@@ -58,7 +58,7 @@ export interface RequestParts {
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
-/** The way of every request: url → auth → limits → send → retry → problem. What a success says is parsed by the caller. */
+/** The way of every request: url → limits → auth → send → retry → problem. What a success says is parsed by the caller. */
 export function createSend(parts: RequestParts): Send {
   const { auth, budget, clock, endpoint, limits, random, retry } = parts;
 
@@ -68,9 +68,8 @@ export function createSend(parts: RequestParts): Send {
     const seen: Failed = { method: request.method, path: url.pathname, attempts: 0, unsure: false };
     let renewed = false;
     try {
-      let token = await auth.token(limit.signal);
       for (;;) {
-        const outcome = await attempt(request, url, token, seen, limit.signal);
+        const { outcome, token } = await attempt(request, url, seen, limit.signal);
         seen.unsure ||= isUnsure(request, outcome);
         if (outcome.kind === "reply" && isUsable(request, outcome.reply)) {
           return replyOf(outcome.reply, url, seen);
@@ -78,11 +77,7 @@ export function createSend(parts: RequestParts): Send {
 
         if (outcome.kind === "reply" && outcome.reply.status === 401 && !renewed) {
           renewed = true;
-          const fresh = await auth.renewed(token, limit.signal);
-          if (fresh !== undefined) {
-            token = fresh;
-            continue;
-          }
+          if ((await auth.renewed(token, limit.signal)) !== undefined) continue;
         }
 
         const failure = failureOf(request, outcome, seen, auth);
@@ -92,7 +87,6 @@ export function createSend(parts: RequestParts): Send {
         if (waitMs >= remainingMs(deadline, clock)) throw outOfTime(failure, deadline);
         seen.last = failure;
         await clock.sleep(waitMs, limit.signal);
-        token = await auth.token(limit.signal);
       }
     } catch (error) {
       throw limit.signal.aborted ? interruption(seen, deadline, outer) : stillUnsure(error, seen);
@@ -101,15 +95,30 @@ export function createSend(parts: RequestParts): Send {
     }
   };
 
-  /** limits → send: one try, however it ends. */
+  /** limits → auth → send: one try, however it ends. */
   async function attempt(
+    request: ApiRequest,
+    url: URL,
+    seen: Failed,
+    signal: AbortSignal,
+  ): Promise<{ outcome: Outcome; token: string }> {
+    const leave = await limits.enter(signal);
+    try {
+      // Not before: the turn may come when a token that was good has ended.
+      const token = await auth.token(signal);
+      return { outcome: await sendOnce(request, url, token, seen, signal), token };
+    } finally {
+      leave();
+    }
+  }
+
+  async function sendOnce(
     request: ApiRequest,
     url: URL,
     token: string,
     seen: Failed,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const leave = await limits.enter(signal);
     const limit = limitOf(retry.attemptMs, clock, signal);
     const startedMs = clock.now();
     seen.attempts++;
@@ -137,7 +146,6 @@ export function createSend(parts: RequestParts): Send {
       return { kind: "failure", failure, error };
     } finally {
       limit.release();
-      leave();
       report({
         method: request.method,
         path: url.pathname,

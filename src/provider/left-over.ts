@@ -69,7 +69,7 @@ export async function settleLeftOver(call: Call, id: string, state: Properties, 
 export async function settle(call: Call, inputs: Properties, pending: Pending): Promise<void> {
   const end = await carryOut(call, inputs, pending, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
-    const hint = `${advice(error.why)}it is about a creation that was cut off, whose object is to be deleted: run the command again`;
+    const hint = `${advice(error.why, call.session.settings.profile)}it is about a creation that was cut off, whose object is to be deleted: run the command again`;
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;

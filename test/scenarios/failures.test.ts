@@ -79,7 +79,7 @@ describeOnEngines("a failing creation", (engine) => {
       const token = emulator.token;
       await stack.removeConfig("cloudinfra:token");
       expect(errorOf(await stack.run("up"), "p")).toMatch(
-        /cloudinfra:token is not set.*\n.*pulumi config set --secret cloudinfra:token/,
+        /cloudinfra:token is not set.*\n.*\n.*pulumi config set --secret cloudinfra:token/,
       );
 
       await stack.setConfig("cloudinfra:token", { secret: "wrong-token-42" });
