@@ -9,11 +9,11 @@ import { FakeStack } from "./stack";
 /** See README.md for what is not reproduced, and why. */
 const races = new Set(["check fails"]);
 
-/** They take minutes: half of the first and a sixth of the further ones, and all with `CLOUDINFRA_TEST_RECORDINGS=all`. */
+/** They take minutes: a third of the first and a sixth of the further ones, and all with `CLOUDINFRA_TEST_RECORDINGS=all`. */
 const isAll = process.env.CLOUDINFRA_TEST_RECORDINGS === "all";
 
 describe.concurrent.each([
-  { file: "recordings.json", each: isAll ? 1 : 2 },
+  { file: "recordings.json", each: isAll ? 1 : 3 },
   { file: "recordings-more.json", each: isAll ? 1 : 6 },
 ])("like the real engine in $file, one in $each", ({ file, each }) => {
   const recordings: Recordings = JSON.parse(fs.readFileSync(path.join(__dirname, file), "utf8"));

@@ -4,7 +4,7 @@ import { pulumiOnPath } from "./pulumi-environment";
 const share = (): string =>
   process.env.CLOUDINFRA_TEST_CLI === "all"
     ? ""
-    : " (each fifth of the short ones; all with CLOUDINFRA_TEST_CLI=all)";
+    : " (the first of each group; all with CLOUDINFRA_TEST_CLI=all)";
 
 /** Says on which engines the scenarios of this run are played; loudly where the real one is missing. */
 export function sayWhichEngines(say: (line: string) => void = console.warn, searchPath?: string): void {

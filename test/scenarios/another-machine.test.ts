@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { RunOptions } from "../harness/engine";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
@@ -21,7 +21,7 @@ const names = [
 const program = (left: readonly string[]): string =>
   programOf(Object.fromEntries(left.map((name) => [name, []])));
 
-describeOnEngines("creations that were cut off, on a machine without their journal", (engine) => {
+describeLongOnEngines("creations that were cut off, on a machine without their journal", (engine) => {
   it("are gone on with by every command, and nothing is made twice or left behind", async () => {
     await withStack(engine, { program: program(names) }, async (scenario) => {
       const { stack, emulator, dir, write } = scenario;

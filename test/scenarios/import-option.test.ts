@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Emulator } from "../../src/emulator";
 import { changesOf, expectConverged, expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf } from "../harness/state";
 
@@ -27,7 +27,7 @@ function foreign(emulator: Emulator): { project: string; web: string } {
 const written = (emulator: Emulator): string[] =>
   emulator.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 
-describeOnEngines("the import option", (engine) => {
+describeLongOnEngines("the import option", (engine) => {
   it("takes objects over: left in, taken out, replaced and removed, each is as anybody would think", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
       const ids = foreign(emulator);

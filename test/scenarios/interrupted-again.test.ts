@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf } from "../harness/state";
 import { cutOff, errorsOf, expectOneEach, programOf } from "./cut-off";
@@ -24,7 +24,7 @@ const versionOf = (version: number): string =>
     ),
   );
 
-describeOnEngines("a creation that fails three times in a row, with other arguments each time", (engine) => {
+describeLongOnEngines("a creation that fails three times in a row, with other arguments", (engine) => {
   it("ends with one object as it is wanted, updated in place or replaced, also with deleteBeforeReplace", async () => {
     const behaviour = { putReply: 202 } as const;
     await withStack(engine, { program: versionOf(1), behaviour }, async (scenario) => {

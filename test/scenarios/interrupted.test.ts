@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { expectConverged, expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on-engines";
 import { type Scenario, withStack } from "../harness/scenario";
 import { isSecret, stateOf, statesOf } from "../harness/state";
 import { errorsOf, HELD_MS, postsOf, requestsOf, urnOf } from "./cut-off";
@@ -103,7 +103,7 @@ describeOnEngines("a creation that was cut off after the service accepted it", (
   });
 });
 
-describeOnEngines("a creation whose answer was lost", (engine) => {
+describeLongOnEngines("a creation whose answer was lost", (engine) => {
   it("is repeated with the same key and body by the next up, on any machine, and nothing is made twice", async () => {
     await withStack(engine, { program: program() }, async (scenario) => {
       const { stack, emulator } = scenario;
@@ -123,7 +123,7 @@ describeOnEngines("a creation whose answer was lost", (engine) => {
   });
 });
 
-describeOnEngines("an update that was cut off after the service accepted it", (engine) => {
+describeLongOnEngines("an update that was cut off after the service accepted it", (engine) => {
   it("is waited for by the next up, and then is as the program wants it", async () => {
     const behaviour = { putReply: 202, operationMs: 100 } as const;
     const source = (flavor: string): string =>

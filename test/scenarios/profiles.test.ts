@@ -7,7 +7,7 @@ import {
   noRequestsDuring,
   requestsDuring,
 } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { ConfigValue, Engine } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 import { ownStates, stateOf } from "../harness/state";
@@ -55,7 +55,7 @@ const writes = (requests: readonly string[]): string[] =>
   requests.filter((request) => !request.startsWith("GET "));
 const counts = ({ projects, instances }: Emulator): number[] => [projects.size, instances.size];
 
-describeOnEngines("two places in one program", (engine) => {
+describeLongOnEngines("two places in one program", (engine) => {
   it("go up, are refreshed, change, get another name and go down, each at its own service", async () => {
     await withTwoPlaces(engine, async ({ stack, emulator, there, profiles, write }) => {
       const preview = () =>
