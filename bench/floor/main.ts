@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { runCommand, UsageError, wholeNumber } from "../../test/campaigns/command";
 import { engines } from "../../test/harness/engines";
 import { type Life, measure, type Size } from "./measure";
 import { requestsTable, secondsTable, stateTable } from "./report";
@@ -7,7 +8,7 @@ import { VARIANTS, type Variant } from "./variants";
 const USAGE = `usage: npm run bench:floor -- [options]
   --engine pulumi|fake|all   (all there are)
   --instances N[,N...]       sizes of stacks (1,100,500)
-  --parallel N[,N...]        resource operations at the same time (what the engine takes by itself: 4 × the cores)
+  --parallel N[,N...]        resource operations at the same time (8: what Pulumi takes by itself on two cores)
   --operation MS             what the service takes for a creation, and the no-op's create sleeps (2000)
   --runs N                   of each; stacks of 2,000 and more once only (5)
   --variants A[,B...]        ${VARIANTS.join(", ")} (all)`;
@@ -27,19 +28,17 @@ const { values } = parseArgs({
 const ONCE = 2000;
 
 async function main(): Promise<number> {
-  const [sizes, parallels] = [values.instances, values.parallel].map((list) => list.split(",").map(Number));
-  const [operationMs, runs] = [Number(values.operation), Number(values.runs)];
+  const sizes = values.instances.split(",").map(wholeNumber);
+  const parallels = values.parallel.split(",").map(wholeNumber);
+  const [operationMs, runs] = [wholeNumber(values.operation), wholeNumber(values.runs)];
   const variants = VARIANTS.filter((variant) => values.variants.split(",").includes(variant));
-  const numbers = [...(sizes ?? []), ...(parallels ?? []), operationMs, runs];
-  if (!numbers.every((number) => Number.isSafeInteger(number) && number > 0) || variants.length === 0) {
-    console.error(USAGE);
-    return 2;
-  }
+  const numbers = [...sizes, ...parallels, operationMs, runs];
+  if (!numbers.every((number) => number > 0) || variants.length === 0) throw new UsageError();
   for (const engine of await engines()) {
     if (values.engine !== "all" && values.engine !== engine.name) continue;
     const measured: { size: Size; lives: readonly Life[] }[] = [];
-    for (const instances of sizes ?? [])
-      for (const parallel of parallels ?? []) {
+    for (const instances of sizes)
+      for (const parallel of parallels) {
         const size = { instances, parallel, operationMs };
         const lives: Life[] = [];
         // In turn, so that a machine that gets slower is unfair to nobody.
@@ -63,12 +62,4 @@ async function told(variant: Variant, { instances, parallel }: Size, life: Promi
   return life;
 }
 
-main().then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    console.error(error);
-    process.exitCode = 1;
-  },
-);
+runCommand(USAGE, main);
