@@ -21,6 +21,14 @@ export interface GetOptions extends pulumi.CustomResourceOptions {
   readonly profile?: string;
 }
 
+/** Arguments and options of a resource that is only looked up: of its arguments it has none but the profile. */
+export function lookedUp<Args>(
+  id: pulumi.Input<pulumi.ID>,
+  { profile, ...options }: GetOptions,
+): [Args, pulumi.CustomResourceOptions] {
+  return [{ ...(profile !== undefined && { profile }) } as Args, { ...options, id }];
+}
+
 /**
  * The properties with which a resource is registered: its arguments, its outputs, and the hidden inputs that the
  * provider needs and the host does not give it.

@@ -1,6 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import { type DynamicResource, type GetOptions, hostOptions, resourceInputs } from "./dynamic-resource";
+import {
+  type DynamicResource,
+  type GetOptions,
+  hostOptions,
+  lookedUp,
+  resourceInputs,
+} from "./dynamic-resource";
 import { shortTraces } from "./short-traces";
 
 /** Arguments of an {@link Instance} (§2.2). */
@@ -105,8 +111,6 @@ export class Instance extends pulumi.CustomResource {
 
   /** Looks at an instance that this program does not manage. An error where the service does not show it. */
   static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Instance {
-    const { profile, ...options } = opts;
-    const args = { ...(profile !== undefined && { profile }) } as InstanceArgs; // what is only looked at has no other arguments
-    return new Instance(name, args, { ...options, id });
+    return new Instance(name, ...lookedUp<InstanceArgs>(id, opts));
   }
 }

@@ -1,6 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import { type DynamicResource, type GetOptions, hostOptions, resourceInputs } from "./dynamic-resource";
+import {
+  type DynamicResource,
+  type GetOptions,
+  hostOptions,
+  lookedUp,
+  resourceInputs,
+} from "./dynamic-resource";
 import { shortTraces } from "./short-traces";
 
 /** Arguments of a {@link Project} (§4.2). */
@@ -66,8 +72,6 @@ export class Project extends pulumi.CustomResource {
 
   /** Looks at a project that this program does not manage. An error where the service does not show it. */
   static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Project {
-    const { profile, ...options } = opts;
-    const args = { ...(profile !== undefined && { profile }) } as ProjectArgs; // what is only looked at has no other arguments
-    return new Project(name, args, { ...options, id });
+    return new Project(name, ...lookedUp<ProjectArgs>(id, opts));
   }
 }
