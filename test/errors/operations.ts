@@ -2,18 +2,8 @@ import type { Behaviour, FaultRule } from "../../src/emulator";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
+import { creating } from "./creating";
 import type { Provocation } from "./provocation";
-
-/** What creating an instance says whose operation comes to this. */
-async function creating(
-  behaviour: Partial<Behaviour>,
-  spoil: (service: Service) => unknown = () => {},
-): Promise<string> {
-  const service = await startService({ behaviour });
-  const project = service.emulator.addProject().id;
-  spoil(service);
-  return (await failureOf(service.instances.create(instanceNews({ project })))).message;
-}
 
 /** What deleting an instance says, which this service does in an operation. */
 async function deleting(behaviour: Partial<Behaviour>, fault?: FaultRule): Promise<string> {
@@ -30,7 +20,7 @@ export const ofOperations: readonly Provocation[] = [
     code: "operation_failed",
     when: "an operation that failed",
     provoke: () =>
-      creating({}, ({ emulator }) =>
+      creating(({ emulator }) =>
         emulator.failNextOperation({
           problem: { code: "quota_exceeded", detail: "no more than 20 instances in eu-1" },
         }),
@@ -39,13 +29,16 @@ export const ofOperations: readonly Provocation[] = [
   {
     code: "operation_timeout",
     when: "a creation that takes longer than `customTimeouts` or `operationTimeout`",
-    provoke: () => creating({ operationMs: DAY_MS }),
+    provoke: () =>
+      creating(({ emulator }) => {
+        emulator.behaviour.operationMs = DAY_MS;
+      }),
   },
   {
     code: "operation_unknown",
     when: "an operation that is not there any more",
     provoke: () =>
-      creating({}, ({ emulator }) =>
+      creating(({ emulator }) =>
         emulator.fail({
           ...{ method: "GET", path: "/v1/operations/", kind: "status", status: 404 },
           times: Number.POSITIVE_INFINITY,
@@ -65,7 +58,10 @@ export const ofOperations: readonly Provocation[] = [
   {
     code: "no_result",
     when: "an operation without a result",
-    provoke: () => creating({ resultLink: "missing" }),
+    provoke: () =>
+      creating(({ emulator }) => {
+        emulator.behaviour.resultLink = "missing";
+      }),
   },
   {
     code: "not_applied",

@@ -1,18 +1,10 @@
 import type { FaultRule } from "../../src/emulator";
-import type { Properties } from "../../src/provider/host";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
+import { creating } from "./creating";
 import type { Provocation } from "./provocation";
 
 const ALWAYS = Number.POSITIVE_INFINITY;
-
-/** What creating an instance says after something was done to the service. */
-async function creating(spoil: (service: Service) => unknown, more: Properties = {}): Promise<string> {
-  const service = await startService();
-  const project = service.emulator.addProject().id;
-  await spoil(service);
-  return (await failureOf(service.instances.create(instanceNews({ project, ...more })))).message;
-}
 
 const fault =
   (rule: FaultRule) =>

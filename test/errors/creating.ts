@@ -1,0 +1,11 @@
+import type { Properties } from "../../src/provider/host";
+import { instanceNews } from "../provider/samples";
+import { failureOf, type Service, startService } from "../provider/service";
+
+/** What creating an instance says after something was done to the service. */
+export async function creating(spoil: (service: Service) => unknown, more: Properties = {}): Promise<string> {
+  const service = await startService();
+  const project = service.emulator.addProject().id;
+  await spoil(service);
+  return (await failureOf(service.instances.create(instanceNews({ project, ...more })))).message;
+}
