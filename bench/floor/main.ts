@@ -1,9 +1,11 @@
 import { parseArgs } from "node:util";
 import { runCommand, UsageError, wholeNumber } from "../../test/campaigns/command";
 import { engines } from "../../test/harness/engines";
-import { type Life, measure, type Size } from "./measure";
+import { COMMANDS, type Life, measure, type Size } from "./measure";
 import { requestsTable, secondsTable, stateTable } from "./report";
 import { VARIANTS, type Variant } from "./variants";
+
+const LAST = "destroy";
 
 const USAGE = `usage: npm run bench:floor -- [options]
   --engine pulumi|fake|all   (all there are)
@@ -11,6 +13,7 @@ const USAGE = `usage: npm run bench:floor -- [options]
   --parallel N[,N...]        resource operations at the same time (8: what Pulumi takes by itself on two cores)
   --operation MS             what the service takes for a creation, and the no-op's create sleeps (2000)
   --runs N                   of each; stacks of 2,000 and more once only (5)
+  --until COMMAND            the last command of each: ${COMMANDS.join("; ")} (${LAST})
   --variants A[,B...]        ${VARIANTS.join(", ")} (all)`;
 
 const { values } = parseArgs({
@@ -19,6 +22,7 @@ const { values } = parseArgs({
     instances: { type: "string", default: "1,100,500" },
     parallel: { type: "string", default: "8" },
     operation: { type: "string", default: "2000" },
+    until: { type: "string", default: LAST },
     runs: { type: "string", default: "5" },
     variants: { type: "string", default: VARIANTS.join(",") },
   },
@@ -33,13 +37,15 @@ async function main(): Promise<number> {
   const [operationMs, runs] = [wholeNumber(values.operation), wholeNumber(values.runs)];
   const variants = VARIANTS.filter((variant) => values.variants.split(",").includes(variant));
   const numbers = [...sizes, ...parallels, operationMs, runs];
+  const until = COMMANDS.find((name) => name === values.until);
+  if (until === undefined) throw new UsageError();
   if (!numbers.every((number) => number > 0) || variants.length === 0) throw new UsageError();
   for (const engine of await engines()) {
     if (values.engine !== "all" && values.engine !== engine.name) continue;
     const measured: { size: Size; lives: readonly Life[] }[] = [];
     for (const instances of sizes)
       for (const parallel of parallels) {
-        const size = { instances, parallel, operationMs };
+        const size = { instances, parallel, operationMs, until };
         const lives: Life[] = [];
         // In turn, so that a machine that gets slower is unfair to nobody.
         for (let run = 0; run < (instances < ONCE ? runs : 1); run++)

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Engine, RunResult, Stack } from "../../test/harness/engine";
+import type { Command, Engine, Stack } from "../../test/harness/engine";
 import { linkPackages } from "../../test/harness/modules";
 import { programFolder } from "../../test/harness/program";
 import type { Counts } from "../service/messages";
@@ -10,21 +10,37 @@ import { programOf, type Variant } from "./variants";
 export const COMMANDS = ["up", "up, unchanged", "preview", "refresh", "destroy"] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
+/** What is run for each, and the step that every instance has to show. */
+const RUNS: Readonly<Record<CommandName, { command: Command; step: string }>> = {
+  up: { command: "up", step: "create" },
+  "up, unchanged": { command: "up", step: "same" },
+  preview: { command: "preview", step: "same" },
+  refresh: { command: "refresh", step: "same" },
+  destroy: { command: "destroy", step: "delete" },
+};
+
+/** The commands from the first to `last`. */
+export function commandsUntil(last: CommandName): readonly CommandName[] {
+  return COMMANDS.slice(0, COMMANDS.indexOf(last) + 1);
+}
+
 export interface Size {
   readonly instances: number;
   /** `--parallel`. */
   readonly parallel: number;
   /** How long the service takes for a creation, in milliseconds; the no-op resource sleeps as long. */
   readonly operationMs: number;
+  /** The last command that is run and timed. */
+  readonly until: CommandName;
 }
 
 /** One stack from its first `up` to its end. */
 export interface Life {
   readonly variant: Variant;
   /** Seconds. */
-  readonly seconds: Readonly<Record<CommandName, number>>;
+  readonly seconds: Readonly<Partial<Record<CommandName, number>>>;
   /** What the service was asked by each command. */
-  readonly requests: Readonly<Record<CommandName, Counts>>;
+  readonly requests: Readonly<Partial<Record<CommandName, Counts>>>;
   /** Bytes of the whole state, for each instance. */
   readonly stateBytes: number;
 }
@@ -58,33 +74,21 @@ export async function measure(engine: Engine, variant: Variant, size: Size): Pro
 async function lifeOf(stack: Stack, service: Service, variant: Variant, size: Size): Promise<Life> {
   const seconds: Partial<Record<CommandName, number>> = {};
   const requests: Partial<Record<CommandName, Counts>> = {};
-  const time = async (name: CommandName, run: () => Promise<RunResult>, op: string): Promise<void> => {
+  let stateBytes = 0;
+  for (const name of commandsUntil(size.until)) {
+    const { command, step } = RUNS[name];
     const before = await service.counts();
     const start = performance.now();
-    const { ok, output, changes } = await run();
+    const { ok, output, changes } = await stack.run(command, { parallel: size.parallel });
     seconds[name] = (performance.now() - start) / 1000;
     requests[name] = minus(await service.counts(), before);
     // The project is one of them, and the stack itself another.
-    if (!ok || (changes[op] ?? 0) < size.instances)
+    if (!ok || (changes[step] ?? 0) < size.instances)
       throw new Error(`${name} of ${variant}: ${JSON.stringify(changes)}\n${output}`);
-  };
-  const options = { parallel: size.parallel };
-  await time("up", () => stack.run("up", options), "create");
-  const stateBytes = Buffer.byteLength(JSON.stringify(await stack.deployment())) / size.instances;
-  await time("up, unchanged", () => stack.run("up", options), "same");
-  await time("preview", () => stack.run("preview", options), "same");
-  await time("refresh", () => stack.run("refresh", options), "same");
-  await time("destroy", () => stack.run("destroy", options), "delete");
-  return { variant, seconds: whole(seconds), requests: whole(requests), stateBytes };
-}
-
-function whole<T>(found: Partial<Record<CommandName, T>>): Record<CommandName, T> {
-  const entries = COMMANDS.map((name) => {
-    const value = found[name];
-    if (value === undefined) throw new Error(`${name} was not measured`);
-    return [name, value] as const;
-  });
-  return Object.fromEntries(entries) as Record<CommandName, T>;
+    if (name === "up")
+      stateBytes = Buffer.byteLength(JSON.stringify(await stack.deployment())) / size.instances;
+  }
+  return { variant, seconds, requests, stateBytes };
 }
 
 function minus(after: Counts, before: Counts): Counts {

@@ -1,7 +1,7 @@
 import type { Counts } from "../service/messages";
 import { median, spreadText } from "../statistics";
 import { tableOf } from "../table";
-import { COMMANDS, type CommandName, type Life, type Size } from "./measure";
+import { type CommandName, commandsUntil, type Life, type Size } from "./measure";
 import { VARIANTS, type Variant } from "./variants";
 
 interface Measured {
@@ -13,7 +13,7 @@ interface Measured {
 export function secondsTable(measured: readonly Measured[]): string {
   const head = ["instances", "--parallel", "command", "no-op", "usual", "× no-op", "ours", "× no-op"];
   const rows = measured.flatMap(({ size, lives }) =>
-    COMMANDS.map((command) => {
+    commandsUntil(size.until).map((command) => {
       const seconds = (variant: Variant): number[] => secondsOf(lives, variant, command);
       const times = (variant: Variant): string => ratio(seconds(variant), seconds("no-op"));
       const figures = [seconds("no-op"), seconds("usual"), seconds("ours")].map((all) =>
@@ -34,7 +34,12 @@ export function requestsTable(measured: readonly Measured[]): string {
     const told = (command: CommandName): string => countsText(ours?.requests[command] ?? {});
     return ours === undefined
       ? []
-      : COMMANDS.map((command) => [String(size.instances), String(size.parallel), command, told(command)]);
+      : commandsUntil(size.until).map((command) => [
+          String(size.instances),
+          String(size.parallel),
+          command,
+          told(command),
+        ]);
   });
   return tableOf(["instances", "--parallel", "command", "requests"], rows);
 }
@@ -49,7 +54,8 @@ export function stateTable(measured: readonly Measured[]): string {
 }
 
 function secondsOf(lives: readonly Life[], variant: Variant, command: CommandName): number[] {
-  return lives.filter((life) => life.variant === variant).map(({ seconds }) => seconds[command]);
+  const all = lives.filter((life) => life.variant === variant).map(({ seconds }) => seconds[command]);
+  return all.filter((one) => one !== undefined);
 }
 
 function ratio(ours: readonly number[], floor: readonly number[]): string {
