@@ -117,7 +117,9 @@ async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle
 
 /**
  * Appends to a file that is there and is the one that is meant; never makes one. Reads and appends through one opening:
- * where another process puts a new file in its place meanwhile, this goes to the old one and is lost with it.
+ * where another process puts a new file in its place meanwhile, this goes to the old one and is lost with it. It outlives
+ * this process, but not the machine: a disk that is made to keep it at once keeps with it all that others have written,
+ * the engine's state above all.
  */
 export async function appendTo(
   disk: Disk,
@@ -128,7 +130,6 @@ export async function appendTo(
   const appended = withFile(disk.open(file, constants.O_RDWR | constants.O_APPEND), async (handle) => {
     if (!isMeant(await handle.readFile("utf8"))) return;
     await handle.writeFile(text);
-    await handle.sync();
   });
   await ifThere(appended);
 }
