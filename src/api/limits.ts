@@ -13,6 +13,8 @@ export interface Limits {
   answered(status: number, retryAfterMs?: number): void;
   /** How many may be under way now. */
   readonly width: number;
+  /** Whether fewer requests may start than was set, because the service wants it so (429). */
+  readonly isSlowed: boolean;
 }
 
 /** Requests under way at once where nothing is set. */
@@ -102,6 +104,9 @@ export function createLimits({ concurrency, maxRequestsPerSecond, clock }: Limit
     },
     get width() {
       return width;
+    },
+    get isSlowed() {
+      return width < concurrency || pace.isSlowed;
     },
   };
 }

@@ -10,6 +10,8 @@ export interface Pace {
   answered(): void;
   /** The service wants fewer (429): all are slowed down. @param retryAfterMs how long it wants to be left alone */
   slowDown(retryAfterMs?: number): void;
+  /** Whether it is slower than set. */
+  readonly isSlowed: boolean;
 }
 
 /** A second of requests that were answered 429 counts as one. */
@@ -70,6 +72,9 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
       slowedAt = now + holdMs;
       calmSeconds = 0;
       nextStart = Math.max(nextStart, now + 1_000 / rate);
+    },
+    get isSlowed() {
+      return rate < most;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { pauseMs } from "../operations/backoff";
 import type { Clock } from "../operations/clock";
 import { type Deadline, limitOf, remainingMs, within } from "../operations/deadline";
+import type { PauseSeen } from "../operations/pause";
 import type { Auth } from "./auth";
 import type { RetryBudget } from "./budget";
 import type { Connections } from "./connections";
@@ -19,6 +20,8 @@ export interface CallOptions {
   deadline: Deadline;
   /** Ends it at once. */
   signal?: AbortSignal | undefined;
+  /** Told while the call waits for something else than the service's answer. */
+  progress?: PauseSeen | undefined;
 }
 
 /** A success. */
@@ -62,14 +65,14 @@ export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiRep
 export function createSend(parts: RequestParts): Send {
   const { auth, budget, clock, endpoint, limits, random, retry } = parts;
 
-  return async function send(request, { deadline, signal: outer }) {
+  return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
     const seen: Failed = { method: request.method, path: url.pathname, attempts: 0, unsure: false };
     let renewed = false;
     try {
       for (;;) {
-        const { outcome, token } = await attempt(request, url, seen, limit.signal);
+        const { outcome, token } = await attempt(request, url, seen, { signal: limit.signal, progress });
         seen.unsure ||= isUnsure(request, outcome);
         if (outcome.kind === "reply" && isUsable(request, outcome.reply)) {
           return replyOf(outcome.reply, url, seen);
@@ -86,11 +89,13 @@ export function createSend(parts: RequestParts): Send {
         const waitMs = Math.max(pause, budget.reserve());
         if (waitMs >= remainingMs(deadline, clock)) throw outOfTime(failure, deadline);
         seen.last = failure;
+        progress?.pausing({ for: "next try", after: failure, at: clock.now() + waitMs });
         await clock.sleep(waitMs, limit.signal);
       }
     } catch (error) {
       throw limit.signal.aborted ? interruption(seen, deadline, outer) : stillUnsure(error, seen);
     } finally {
+      progress?.pausing(undefined);
       limit.release();
     }
   };
@@ -100,9 +105,13 @@ export function createSend(parts: RequestParts): Send {
     request: ApiRequest,
     url: URL,
     seen: Failed,
-    signal: AbortSignal,
+    { signal, progress }: { signal: AbortSignal; progress: PauseSeen | undefined },
   ): Promise<{ outcome: Outcome; token: string }> {
+    // A try after one that failed is told of by that.
+    const isFirst = seen.last === undefined;
+    if (isFirst) progress?.pausing({ for: "turn", isSlowed: () => limits.isSlowed });
     const leave = await limits.enter(signal);
+    if (isFirst) progress?.pausing(undefined);
     try {
       // Not before: the turn may come when a token that was good has ended.
       const token = await auth.token(signal);

@@ -4,6 +4,7 @@ import { type Backoff, pauseMs } from "./backoff";
 import type { Clock } from "./clock";
 import { type Deadline, isTimeIsUp, limitOf, remainingMs, timeIsUp, within } from "./deadline";
 import { asSeen, isSuccess, isTerminal, type Operation } from "./operation";
+import type { Pause } from "./pause";
 import { PollSchedule, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
 
 /** What is known in the middle of a wait. */
@@ -14,6 +15,8 @@ export interface Progress {
   readonly elapsedMs: number;
   /** Estimated; undefined where nothing sensible can be said. */
   readonly remainingMs?: number | undefined;
+  /** Where the last look failed in a way that may pass. */
+  readonly pause?: Pause | undefined;
 }
 
 export interface WaitOptions {
@@ -62,11 +65,12 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
     while (!isTerminal(operation)) {
       const elapsedMs = clock.now() - startMs;
       const soFar = { elapsedMs, samples, retryAfterMs: operation.retryAfterMs };
-      tell(options, operation, soFar);
       const failed = failures.at(-1);
       const planned = failed
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
         : PollSchedule.next(soFar);
+      const pause = failed && ({ for: "next try", after: failed, at: clock.now() + planned } as const);
+      tell(options, operation, soFar, pause);
       await clock.sleep(withLastLook(planned, deadline, clock), limit.signal);
       const askedMs = clock.now();
       try {
@@ -156,9 +160,15 @@ function inShort({ status, progress }: Operation): string {
   return progress === undefined ? status : `${status}, ${Math.round(progress * 100)} %`;
 }
 
-function tell({ onProgress }: WaitOptions, { status, progress }: Operation, soFar: WaitSoFar): void {
+function tell(
+  { onProgress }: WaitOptions,
+  { status, progress }: Operation,
+  soFar: WaitSoFar,
+  pause: Pause | undefined,
+): void {
   try {
-    onProgress?.({ status, progress, elapsedMs: soFar.elapsedMs, remainingMs: remainingEstimateMs(soFar) });
+    const { elapsedMs } = soFar;
+    onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
   } catch {
     // By contract: showing progress is never a reason to lose an operation.
   }

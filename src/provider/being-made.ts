@@ -36,5 +36,6 @@ export async function waitUntilShown(call: Call, id: string, state: Properties):
   const operation = pendingOf(state)?.key === undefined ? undefined : await workUnderWay(call, state);
   if (operation === undefined) return;
   const look = await call.session.sightings.twice(soughtOf(call.kind, id, state), call);
-  if ("missing" in look) await waitForEnd(call, operation);
+  if ("found" in look) return;
+  await call.progress.during("waiting until it is made", () => waitForEnd(call, operation));
 }

@@ -27,7 +27,7 @@ export function lookup(kind: Kind, session: Session): Call {
     session,
     deadline: deadlineIn(session.settings.operationTimeoutMs, session.clock),
     signal: new AbortController().signal,
-    progress: new Progress({ write: async () => {} }, "listing", true),
+    progress: new Progress({ write: async () => {} }, "listing", { clock: session.clock, inCi: true }),
   };
 }
 
@@ -44,17 +44,17 @@ export function deadlineOf(
 
 /** Waits for an operation with its progress in the resource's row; any end but `done` is an error. */
 export function finish(call: Call, operation: Operation): Promise<Operation> {
-  return waitForSuccess(operation, waitOptions(call));
+  return waitForSuccess(operation, waitOptions(call)).finally(() => call.progress.show(undefined));
 }
 
 /** Waits for an operation, however it ends. */
 export function waitForEnd(call: Call, operation: Operation): Promise<Operation> {
-  return waitForOperation(operation, waitOptions(call));
+  return waitForOperation(operation, waitOptions(call)).finally(() => call.progress.show(undefined));
 }
 
 function waitOptions({ session: { client, clock }, deadline, signal: ending, progress }: Call): WaitOptions {
   return {
-    poll: (seen, signal) => client.operations.poll(seen, { deadline, signal }),
+    poll: (seen, signal) => client.operations.poll(seen, { deadline, signal, progress }),
     deadline,
     signal: ending,
     clock,

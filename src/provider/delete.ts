@@ -24,7 +24,10 @@ export async function remove(call: Call, id: string, state: Properties): Promise
     return;
   }
   if (!isToBeCreated) await settleLeftOver(call, id, state, urn);
-  if (call.kind === projectKind && !call.session.memory.isLive(id)) await settleInstancesOf(call, id);
+  if (call.kind === projectKind && !call.session.memory.isLive(id))
+    await call.progress.during("waiting until the project's last instances are gone", () =>
+      settleInstancesOf(call, id),
+    );
   if (!call.session.memory.isLive(id)) await waitUntilShown(call, id, state);
   await removeObject(call, id, state.project);
 }

@@ -66,7 +66,13 @@ export async function settleLeftOver(call: Call, id: string, state: Properties, 
  *
  * @throws CloudInfraError, never PartialState: the resource at hand is another, and its state stays as it is
  */
-export async function settle(call: Call, inputs: Properties, pending: Pending): Promise<void> {
+export function settle(call: Call, inputs: Properties, pending: Pending): Promise<void> {
+  return call.progress.during("waiting for the end of a creation that was cut off", () =>
+    brought(call, inputs, pending),
+  );
+}
+
+async function brought(call: Call, inputs: Properties, pending: Pending): Promise<void> {
   const end = await carryOut(call, inputs, pending, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const hint = `${advice(error.why, call.session.settings.profile)}it is about a creation that was cut off, whose object is to be deleted: run the command again`;

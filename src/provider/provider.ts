@@ -40,7 +40,10 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
     { id, olds = {} }: { id?: string; olds?: Properties } = {},
   ): Promise<T> {
     const hidden = hiddenOf(properties);
-    const progress = new Progress(log.row(hidden.__urn), verbs[action], inCi);
+    const progress = new Progress(log.row(hidden.__urn), verbs[action], {
+      clock: sessions.clock,
+      inCi,
+    }).begin();
     let tokens: readonly string[] = [];
     try {
       const session = sessions.open(hidden.profile);

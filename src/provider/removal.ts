@@ -19,7 +19,9 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
   const accepted = await tryDelete(call, sought).finally(() => call.session.sightings.forget());
   if (accepted !== undefined) {
     if (accepted.kind === "operation") await finish(call, accepted.operation);
-    await waitUntilGone(call, sought);
+    await call.progress.during(`waiting until the service shows the ${call.kind.name} no more`, () =>
+      waitUntilGone(call, sought),
+    );
     call.session.memory.deleted(id);
     return;
   }

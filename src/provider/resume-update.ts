@@ -101,7 +101,9 @@ async function failureOf(
 ): Promise<CloudInfraError | undefined> {
   if (operation === undefined) return undefined;
   try {
-    const ended = await waitForEnd(call, asOperation(operation));
+    const ended = await call.progress.during("waiting for what an earlier run began", () =>
+      waitForEnd(call, asOperation(operation)),
+    );
     return isSuccess(ended) ? undefined : operationFailed(ended);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;

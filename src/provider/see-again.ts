@@ -12,7 +12,12 @@ const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
  * @returns `undefined` where it did not appear in that time
  * @throws CloudInfraError `timeout` where the call's deadline comes first: that it was not seen yet says nothing
  */
-export async function seeAgain(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+export function seeAgain(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+  const what = `waiting until the service shows the ${sought.kind.name}`;
+  return call.progress.during(what, () => lookAgain(call, sought));
+}
+
+async function lookAgain(call: Call, sought: Sought): Promise<ApiObject | undefined> {
   const { sightings, clock } = call.session;
   for (const pause of PAUSES_MS) {
     if (remainingMs(call.deadline, clock) <= pause) throw notSeenYet(sought);

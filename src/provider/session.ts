@@ -42,7 +42,7 @@ export class Sessions {
 
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
-    private readonly clock: Clock = systemClock,
+    readonly clock: Clock = systemClock,
     private readonly warn: (message: string) => void | Promise<void> = console.warn,
     private readonly outside: Outside = {},
   ) {}

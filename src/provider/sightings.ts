@@ -2,9 +2,11 @@ import type { ApiObject, CallOptions, Client, Page } from "../api/client";
 import { isCloudInfraError } from "../diagnostics/error";
 import type { Clock } from "../operations/clock";
 import { deadlineIn } from "../operations/deadline";
+import type { PauseSeen } from "../operations/pause";
 import type { Kind } from "./kind";
 import type { Objects } from "./listing";
 import { inOwnTime } from "./own-time";
+import type { Progress } from "./progress";
 import { Sweep } from "./sweep";
 
 type Way = "get" | "sweep";
@@ -17,6 +19,11 @@ export interface Sought {
   readonly kind: Kind;
   readonly id: string;
   readonly project: string | undefined;
+}
+
+/** How long a look may take, and where it is told what it waits for. */
+interface LookOptions extends CallOptions {
+  readonly progress?: Pick<Progress, "during" | "pausing"> | undefined;
 }
 
 /** Reads that arrive within this time of each other are served by one sweep. */
@@ -44,27 +51,27 @@ export class Sightings {
    * A look that may be up to 30 s old, for refreshes: many reads cost one sweep, a lone one a single GET, and a few of a list that is
    * long as many GETs and some pages.
    */
-  async recent(sought: Sought, options: CallOptions): Promise<Look> {
+  async recent(sought: Sought, options: LookOptions): Promise<Look> {
     const sweep = this.sweep(sought);
     sweep.arrive();
     if (!sweep.usable) await this.company(sweep);
     if (sweep.usable || sweep.reads > 1) {
       const isPatient = (): boolean => this.gets.get(sought.kind.name) === "not offered";
-      const seen = await this.inTime(sweep.seek(sought.id, isPatient), sought, options);
+      const seen = await this.inTime(sweep, sweep.seek(sought.id, isPatient), sought, options);
       if (seen === "missing") return { missing: "sweep" };
       if (seen !== "costly") return { found: seen, by: "sweep" };
     }
     const alone = await this.get(sought, options);
-    return alone ?? seenIn(await this.inTime(sweep.recent(), sought, options), sought);
+    return alone ?? seenIn(await this.inTime(sweep, sweep.recent(), sought, options), sought);
   }
 
   /** A look that begins now: GET, or a sweep where GET is not offered. */
-  async fresh(sought: Sought, options: CallOptions): Promise<Look> {
+  async fresh(sought: Sought, options: LookOptions): Promise<Look> {
     return (await this.get(sought, options)) ?? this.swept(sought, options);
   }
 
   /** A look in a whole list that begins now. */
-  async swept(sought: Sought, options: CallOptions): Promise<Look> {
+  async swept(sought: Sought, options: LookOptions): Promise<Look> {
     return seenIn(await this.all(sought, "fresh", options), sought);
   }
 
@@ -72,10 +79,10 @@ export class Sightings {
    * A look for what this process has just deleted, that begins now: a sweep; or, where the list has more than one page and GET has
    * been seen to work, a GET, for else each of many deletions would go through all that is left.
    */
-  async afterDeletion(sought: Sought, options: CallOptions): Promise<Look> {
+  async afterDeletion(sought: Sought, options: LookOptions): Promise<Look> {
     const sweep = this.sweep(sought);
     if (!sweep.isLong || this.mayLearn(sought.kind)) {
-      const { objects, isWhole } = await this.inTime(sweep.first(), sought, options);
+      const { objects, isWhole } = await this.inTime(sweep, sweep.first(), sought, options);
       if (isWhole || objects.has(sought.id)) return seenIn(objects, sought);
       await this.learn(sought.kind, objects, options);
     }
@@ -89,7 +96,7 @@ export class Sightings {
    * A look that does not share the weakness of the one before. After a sweep that is a GET; where GET is not offered, or has
    * not been seen to work, another sweep. After a GET it is a sweep.
    */
-  async second(sought: Sought, first: Look, options: CallOptions): Promise<Look> {
+  async second(sought: Sought, first: Look, options: LookOptions): Promise<Look> {
     const bySweep = "missing" in first && first.missing === "sweep";
     if (bySweep) {
       const look = await this.get(sought, options);
@@ -108,13 +115,13 @@ export class Sightings {
   }
 
   /** A look that begins now, and a second one where it finds nothing. */
-  async twice(sought: Sought, options: CallOptions): Promise<Look> {
+  async twice(sought: Sought, options: LookOptions): Promise<Look> {
     const first = await this.fresh(sought, options);
     return "found" in first ? first : this.second(sought, first, options);
   }
 
   /** An object that a list has just shown, by itself. @returns `undefined` where GET is not offered, or does not find it */
-  async byItself(sought: Sought, options: CallOptions): Promise<ApiObject | undefined> {
+  async byItself(sought: Sought, options: LookOptions): Promise<ApiObject | undefined> {
     const look = await this.get(sought, options);
     if (look === undefined || "found" in look) return look?.found;
     this.getFailed(sought.kind);
@@ -122,9 +129,9 @@ export class Sightings {
   }
 
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
-  all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: CallOptions): Promise<Objects> {
+  all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: LookOptions): Promise<Objects> {
     const sweep = this.sweep(sought);
-    return this.inTime(age === "recent" ? sweep.recent() : sweep.after(), sought, options);
+    return this.inTime(sweep, age === "recent" ? sweep.recent() : sweep.after(), sought, options);
   }
 
   /** A GET that finds nothing where the list shows the object is an address that the service does not offer. */
@@ -137,16 +144,24 @@ export class Sightings {
     for (const sweep of this.sweeps.values()) sweep.forget();
   }
 
-  private inTime<T>(work: Promise<T>, { kind }: Omit<Sought, "id">, options: CallOptions): Promise<T> {
-    return inOwnTime(work, options, this.clock, `the list of ${kind.name}s`);
+  private inTime<T>(
+    sweep: Sweep,
+    work: Promise<T>,
+    { kind }: Omit<Sought, "id">,
+    options: LookOptions,
+  ): Promise<T> {
+    const list = `the list of ${kind.name}s`;
+    const inTime = (): Promise<T> => inOwnTime(work, options, this.clock, list);
+    const what = () => ({ for: `page ${sweep.page} of ${list}`, pause: sweep.pause });
+    return options.progress?.during(what, inTime) ?? inTime();
   }
 
   private sweep({ kind, project }: Omit<Sought, "id">): Sweep {
     const key = JSON.stringify([kind.name, project]);
     let sweep = this.sweeps.get(key);
     if (sweep === undefined) {
-      const pages = (): AsyncIterable<Page> =>
-        kind.pages(this.client, project, { deadline: deadlineIn(this.sweepMs, this.clock) });
+      const pages = (progress: PauseSeen): AsyncIterable<Page> =>
+        kind.pages(this.client, project, { deadline: deadlineIn(this.sweepMs, this.clock), progress });
       sweep = new Sweep(pages, this.clock);
       this.sweeps.set(key, sweep);
     }
@@ -158,7 +173,7 @@ export class Sightings {
   }
 
   /** Whether GET works, by what a page has just shown; of that some may be gone by now. */
-  private async learn(kind: Kind, objects: Objects, options: CallOptions): Promise<void> {
+  private async learn(kind: Kind, objects: Objects, options: LookOptions): Promise<void> {
     const ids = [...objects.keys()];
     for (const id of [ids.at(-1), ids[0]]) {
       if (id === undefined || !this.mayLearn(kind)) return;
@@ -182,7 +197,7 @@ export class Sightings {
   }
 
   /** @returns `undefined` where the service does not offer GET of this kind */
-  private async get({ kind, id }: Sought, options: CallOptions): Promise<Look | undefined> {
+  private async get({ kind, id }: Sought, options: LookOptions): Promise<Look | undefined> {
     if (this.gets.get(kind.name) === "not offered") return undefined;
     try {
       const found = await kind.get(this.client, id, options);

@@ -1,5 +1,6 @@
 import type { ApiObject, Page } from "../api/client";
 import type { Clock } from "../operations/clock";
+import type { Pause, PauseSeen } from "../operations/pause";
 import { Listing, type Objects } from "./listing";
 
 /**
@@ -11,7 +12,9 @@ const READS_A_PAGE = 2;
 const APART_MS = 30_000;
 
 /** One list of the service, shared by all who ask for it at about the same time. */
-export class Sweep {
+export class Sweep implements PauseSeen {
+  /** What keeps its next page from being asked for. */
+  pause: Pause | undefined;
   private listing: Listing | undefined;
   /** The one begun last, also where it no longer counts. */
   private latest: Listing | undefined;
@@ -20,7 +23,7 @@ export class Sweep {
   private arrived = 0;
 
   constructor(
-    private readonly pages: () => AsyncIterable<Page>,
+    private readonly pages: (progress: PauseSeen) => AsyncIterable<Page>,
     private readonly clock: Clock,
   ) {}
 
@@ -32,6 +35,11 @@ export class Sweep {
   /** Whether it had more than one page when it was read last. */
   get isLong(): boolean {
     return this.latest?.isLong ?? false;
+  }
+
+  /** How many pages were asked for. */
+  get page(): number {
+    return this.latest?.pages ?? 0;
   }
 
   /** Reads that have come one after the other, since nothing was written. */
@@ -85,6 +93,10 @@ export class Sweep {
     this.arrived = 0;
   }
 
+  pausing(pause: Pause | undefined): void {
+    this.pause = pause;
+  }
+
   private get current(): Listing | undefined {
     return this.listing?.isUsable ? this.listing : undefined;
   }
@@ -103,7 +115,7 @@ export class Sweep {
   }
 
   private begin(): Listing {
-    this.listing = new Listing(this.pages(), this.clock);
+    this.listing = new Listing(this.pages(this), this.clock);
     this.latest = this.listing;
     return this.listing;
   }

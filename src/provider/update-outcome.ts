@@ -25,6 +25,11 @@ type Sent = Extract<Written, { kind: "accepted" }>;
 /** Accepted is not applied: looks at the object until the change shows, or does not for some time. */
 export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
   if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
+  const what = "waiting until the service shows the change";
+  return call.progress.during(what, () => lookUntilShown(call, change, written));
+}
+
+async function lookUntilShown(call: Call, change: Change, written: Sent): Promise<Outcome> {
   let outcome = await lookAfter(call, change, written);
   for (const pause of LAG_PAUSES_MS) {
     if (outcome.unmade.length === 0 || remainingMs(call.deadline, call.session.clock) <= pause) break;

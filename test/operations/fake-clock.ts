@@ -72,15 +72,17 @@ export class FakeClock implements Clock {
     return this.#sleepers.size;
   }
 
+  /** All that is due on the way happens in its turn. */
   #moveTo(at = this.#now): void {
-    this.#now = Math.max(this.#now, at);
-    for (const events of [this.#sleepers, this.#alarms]) {
-      for (const event of events) {
-        if (event.at > this.#now) continue;
-        events.delete(event);
-        event.fire();
-      }
+    for (;;) {
+      const next = this.#next([...this.#sleepers, ...this.#alarms]);
+      if (next === undefined || next.at > Math.max(this.#now, at)) break;
+      this.#now = Math.max(this.#now, next.at);
+      this.#sleepers.delete(next);
+      this.#alarms.delete(next);
+      next.fire();
     }
+    this.#now = Math.max(this.#now, at);
   }
 
   #next(events: Iterable<Event>): Event | undefined {

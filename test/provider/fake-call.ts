@@ -32,6 +32,6 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
     },
     deadline: deadlineIn(60_000, clock),
     signal: new AbortController().signal,
-    progress: new Progress({ write: async () => {} }, "reading", true),
+    progress: new Progress({ write: async () => {} }, "reading", { clock, inCi: true }),
   };
 }

@@ -36,6 +36,8 @@ export interface Surroundings {
   readonly signals?: Signals;
   /** Where progress goes. @default nowhere */
   readonly log?: EngineLog;
+  /** Whether the messages are lines in somebody's log. @default true */
+  readonly inCi?: boolean;
   /** @default this machine's network and disk */
   readonly outside?: Outside;
 }
@@ -43,14 +45,21 @@ export interface Surroundings {
 /** A new process of the provider, as it is once the host has configured it; settings without the namespace. */
 export async function openProviders(
   settings: Readonly<Record<string, string>>,
-  { clock, warn, signals = new Signals(), log = new EngineLog(undefined), outside }: Surroundings,
+  {
+    clock,
+    warn,
+    signals = new Signals(),
+    log = new EngineLog(undefined),
+    inCi = true,
+    outside,
+  }: Surroundings,
 ): Promise<Providers> {
   const get = (key: string): string | undefined => settings[key.replace("cloudinfra:", "")];
   const surroundings = {
     sessions: new Sessions({}, clock, warn, outside),
     log,
     interruption: new Interruption(signals, clock),
-    inCi: true,
+    inCi,
   };
   const configured = async (kind: Kind): Promise<HostProvider> => {
     const provider = providerOf(kind, surroundings);

@@ -36,7 +36,7 @@ it("a mistake in such a program is seen by the type check", async () => {
 
 describeOnEngines("the README's first program, typed in as it stands", (engine) => {
   it("previews without asking the service, makes a project and an instance, and yields its address", async () => {
-    const emulator = await startEmulator({ behaviour: { operationMs: 100 } });
+    const emulator = await startEmulator({ behaviour: { operationMs: 100, deleteObject: 202 } });
     onTestFinished(() => emulator.stop());
     const stack = await engine.open({
       dir: newcomersFolder(first),
@@ -59,7 +59,10 @@ describeOnEngines("the README's first program, typed in as it stands", (engine) 
     expect(web.additionalSecretOutputs).toEqual(["additionalProperties", "__pending"]);
     await expectConverged({ stack, emulator });
 
-    expectOk(await stack.run("destroy"));
+    const destroyed = expectOk(await stack.run("destroy"));
+    const row = destroyed.diagnostics.filter(({ urn, ephemeral }) => ephemeral && urn === web.urn);
+    const said = row.map(({ message }) => message);
+    expect([said[0], said.at(-1)]).toEqual([expect.stringMatching(/^deleting \d+ %/), ""]);
     expect(emulator.instances.size + emulator.projects.size).toBe(0);
   });
 });

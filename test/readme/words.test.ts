@@ -6,6 +6,7 @@ import { parseOptions } from "../../demo/options";
 import * as cloudinfra from "../../src";
 import { Progress } from "../../src/provider/progress";
 import { REPOSITORY } from "../harness/modules";
+import { FakeClock } from "../operations/fake-clock";
 import { fenced, quoted, readMarkdown, relativeLinks } from "./markdown";
 
 const readme = readMarkdown("README.md");
@@ -63,7 +64,8 @@ describe("what the README shows", () => {
   it("is the progress that a row has", () => {
     const rows: string[] = [];
     const log = { write: async (text: string) => void rows.push(text) };
-    new Progress(log, "creating", false).show({ progress: 0.42, elapsedMs: 13_000, remainingMs: 18_000 });
+    const progress = new Progress(log, "creating", { clock: new FakeClock(), inCi: false });
+    progress.show({ progress: 0.42, remainingMs: 18_000 });
     expect(quoted(readme)).toContain(rows[0]);
   });
 

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import type { Pause, PauseSeen } from "../../src/operations/pause";
+import { clientOf, failureOf, inTurn, startService } from "./service";
+
+const page = { body: { items: [], next_cursor: null, has_more: false } };
+
+/** What a call was told to wait for, one after the other. */
+function told() {
+  const pauses: unknown[] = [];
+  const inShort = (pause: Pause): object =>
+    pause.for === "turn"
+      ? { for: "turn", isSlowed: pause.isSlowed() }
+      : { for: pause.for, status: pause.after.status, at: pause.at };
+  const progress: PauseSeen = {
+    pausing: (pause) => void pauses.push(pause && inShort(pause)),
+  };
+  return { pauses, progress };
+}
+
+it("a call is told of its turn, of each next try and when that comes, and when it goes on", async () => {
+  const { origin } = await startService(inTurn({ status: 503, headers: { "retry-after": "8" } }, page));
+  const { client, call, clock } = clientOf(origin);
+  const { pauses, progress } = told();
+  await client.projects.list({ ...call, progress });
+  expect(pauses).toEqual([
+    { for: "turn", isSlowed: false },
+    undefined,
+    { for: "next try", status: 503, at: 8_500 },
+    undefined,
+  ]);
+  expect(clock.now()).toBe(8_500);
+});
+
+it("a call after a 429 is told that the service wants fewer requests", async () => {
+  const { origin } = await startService(inTurn({ status: 429 }, page));
+  const { client, call } = clientOf(origin);
+  await client.projects.list(call);
+  const { pauses, progress } = told();
+  await client.projects.list({ ...call, progress });
+  expect(pauses[0]).toEqual({ for: "turn", isSlowed: true });
+});
+
+it("a call that fails waits for nothing any more", async () => {
+  const { origin } = await startService(inTurn({ status: 503 }, { status: 403 }));
+  const { client, call } = clientOf(origin);
+  const { pauses, progress } = told();
+  await failureOf(client.projects.list({ ...call, progress }));
+  expect(pauses.at(-2)).toMatchObject({ for: "next try" });
+  expect(pauses.at(-1)).toBeUndefined();
+});
