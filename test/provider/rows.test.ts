@@ -7,8 +7,9 @@ import { Progress } from "../../src/provider/progress";
 import { Sightings } from "../../src/provider/sightings";
 import { FakeClock } from "../operations/fake-clock";
 import { FakeService } from "./fake-service";
+import { OneInstance } from "./one-instance";
 import { openProviders } from "./providers";
-import { changed, failureOf, madeInstance, type Service, startService } from "./service";
+import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "./service";
 
 /** What is written into rows. */
 class Rows extends EngineLog {
@@ -28,8 +29,8 @@ async function process({ emulator, clock, journalDir }: Service, inCi: boolean) 
   const { endpoint, token } = emulator;
   const log = new Rows();
   const settings = { endpoint, token, journalDir };
-  const { instances } = await openProviders(settings, { clock, warn: () => {}, log, inCi });
-  return { instances, written: log.written };
+  const providers = await openProviders(settings, { clock, warn: () => {}, log, inCi });
+  return { ...providers, written: log.written };
 }
 
 describe("the row of a deletion", () => {
@@ -56,6 +57,19 @@ describe("the row of a deletion", () => {
     expect(written.length).toBeGreaterThan(0);
     expect(written.length).toBeLessThanOrEqual(most);
     for (const line of written) expect(line).toMatch(text);
+  });
+
+  test("of a project tells that it waits for an instance whose creation was cut off", async () => {
+    const service = await startService({ behaviour: { operationMs: 60_000 } });
+    const { id, state } = await madeProject(service);
+    await new OneInstance(service).killedUp();
+    const { projects, written } = await process(service, false);
+    await projects.delete(id, state);
+    expect(service.emulator.projects.size).toBe(0);
+    const text =
+      /^deleting · waiting until the project's last instances are gone · \d+ %( · about \d+ s left)?$/;
+    expect(written.filter((line) => text.test(line)).length).toBeGreaterThan(3);
+    expect(written.at(-1)).toBe("");
   });
 
   test("shows what hinders it: a service that is down", async () => {
