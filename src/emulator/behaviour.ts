@@ -71,6 +71,7 @@ export interface Behaviour {
   spelling?: ((instance: Readonly<Record<string, unknown>>, place: "item" | "object") => object) | undefined;
 }
 
+/** What {@link Behaviour} is where nothing else is asked for. */
 export const defaultBehaviour: Readonly<Behaviour> = {
   operationMs: 300,
   progress: "linear",

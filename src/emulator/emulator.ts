@@ -10,37 +10,43 @@ import type { PlannedFailure } from "./rules";
 import { createApp, type Service } from "./server";
 import { State, type StoredInstance, type StoredProject } from "./state";
 
+/** How {@link startEmulator} starts the service. */
 export interface EmulatorOptions {
-  /** @default a free one */
+  /** Port to listen on. @default a free one */
   readonly port?: number;
-  /** @default "127.0.0.1" */
+  /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string;
   /** The bearer token it takes (§5). @default "emulator-token" */
   readonly token?: string;
-  /** Switches that shall differ from the defaults. */
+  /** Switches that shall differ from the defaults. @default none */
   readonly behaviour?: Partial<Behaviour>;
   /** The service's clock, in milliseconds since 1970; operations and expiry go by it. @default Date.now */
   readonly now?: () => number;
   /** How many requests the log keeps; beyond, the older half is dropped. @default 100,000 */
   readonly requestsKept?: number;
-  /** Told of each request once it is answered (or never will be). */
+  /** Told of each request once it is answered (or never will be). @default nobody */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
-/** A running service. */
+/** A running service, and the hands on it: what others do meanwhile, and what goes wrong. Ids that it does not hold are an Error. */
 export interface Emulator {
   /** Origin, as `http://127.0.0.1:8787`. */
   readonly url: string;
   /** Base URL, with `/v1`. */
   readonly endpoint: string;
+  /** The bearer token that it takes now. */
   readonly token: string;
   /** What the specification leaves open; may be changed at any time. */
   behaviour: Behaviour;
   /** Every request, oldest first, spoiled ones too. */
   readonly requests: readonly LoggedRequest[];
+  /** What it holds now, by id. */
   readonly projects: ReadonlyMap<string, StoredProject>;
+  /** What it holds now, by id; those being created or deleted too. */
   readonly instances: ReadonlyMap<string, StoredInstance>;
+  /** Every operation that was begun, by id. */
   readonly operations: ReadonlyMap<string, StoredOperation>;
+  /** Empties {@link Emulator.requests}. */
   clearRequests(): void;
   /** From now on another token is right, and the old one wrong. */
   changeToken(token: string): void;
@@ -68,14 +74,18 @@ export interface Emulator {
   finishOperations(): void;
   /** Refuses connections, and drops those there are, until `resume`, which opens the same port. */
   pause(): Promise<void>;
+  /** Takes connections again. */
   resume(): Promise<void>;
   /** Closes the port and drops all connections. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the service in memory. Rejects with the system's error where the port can't be opened (EADDRINUSE), and
- * with a TypeError for an empty token.
+ * Starts the service of the specification in memory.
+ *
+ * @param options port, token, behaviour
+ * @returns once it listens; to be ended with {@link Emulator.stop}
+ * @throws Error the system's, where the port can't be opened (EADDRINUSE); TypeError for an empty token
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const { token = "emulator-token" } = options;

@@ -18,7 +18,9 @@ export type FaultKind =
   | "empty"
   | "wrong-content-type";
 
+/** Which requests go wrong, and how. */
 export interface FaultRule {
+  /** What goes wrong. */
   readonly kind: FaultKind;
   /** @default any method */
   readonly method?: string;
@@ -36,7 +38,7 @@ export interface FaultRule {
   readonly retryAfter?: number | string;
   /** Location header of the answer of `status`: a redirect, with a status that says so. @default none */
   readonly location?: string;
-  /** Members of the problem document of `status` that shall differ. */
+  /** Members of the problem document of `status` that shall differ. @default none */
   readonly problem?: object;
   /** What `slow` waits, in milliseconds. @default 1000 */
   readonly delayMs?: number;
@@ -44,9 +46,11 @@ export interface FaultRule {
   readonly cached?: boolean;
 }
 
-/** A fault on demand: how many requests it has spoiled, and the way to end it. */
+/** A fault on demand. */
 export interface FaultHandle {
+  /** How many requests it has spoiled. */
   readonly used: number;
+  /** Ends it. */
   off(): void;
 }
 

@@ -6,15 +6,23 @@ import type { Handler, State } from "./state";
 
 /** An operation (§2.3). It has no timer: whoever looks after its end finds it ended. Times in milliseconds. */
 export interface StoredOperation {
+  /** As in its address. */
   readonly id: string;
+  /** What it is doing. */
   readonly kind: OperationKind;
+  /** Since 1970, by the service's clock. */
   readonly startedAt: number;
+  /** How long it would take if it did not fail. */
   readonly durationMs: number;
+  /** Since 1970, by the service's clock: earlier where it fails or is finished early. */
   endsAt: number;
+  /** Whether it has ended, and how. */
   outcome: "open" | "done" | "failed";
   /** Path of the object it is about; none when it deletes. */
   readonly resultPath: string | undefined;
+  /** How it is going to fail, or has failed. */
   readonly failure: PlannedFailure | undefined;
+  /** The problem document that it then carries (§2.3). */
   readonly error: Problem | undefined;
 }
 

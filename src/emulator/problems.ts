@@ -2,30 +2,47 @@ import type { Reply } from "./reply";
 
 /** One thing that is wrong with a request: `pointer` into its body, or `parameter` of its query. */
 export interface ProblemDetail {
+  /** What is wrong, in words. */
   readonly detail: string;
+  /** JSON pointer into the request's body. */
   readonly pointer?: string;
+  /** Name in the request's query. */
   readonly parameter?: string;
+  /** What is wrong, for programs. */
   readonly code?: string;
 }
 
 /** A problem document (§2.4), with `errors` where single fields or parameters are to blame. */
 export interface Problem {
+  /** Address that names the kind of problem. */
   type: string;
+  /** The kind of problem, in words. */
   title: string;
+  /** Status of the answer. */
   status: number;
+  /** What was wrong this time, in words. */
   detail: string;
+  /** Path of the request. */
   instance: string;
+  /** The kind of problem, for programs: `validation_failed`. */
   code: string;
+  /** For the service's operators. */
   trace_id: string;
+  /** What is wrong one by one. */
   errors?: readonly ProblemDetail[];
 }
 
 /** A refusal before it has a trace id and the path it is about. */
 export interface Refusal {
+  /** Status of the answer. */
   readonly status: number;
+  /** The kind of problem, for programs. */
   readonly code: string;
+  /** What was wrong, in words. */
   readonly detail: string;
+  /** What is wrong one by one. @default none */
   readonly errors?: readonly ProblemDetail[] | undefined;
+  /** Further headers of the answer. @default none */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

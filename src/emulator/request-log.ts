@@ -5,8 +5,11 @@ import type { EmulatorRequest } from "./request";
 export interface LoggedRequest {
   /** By the service's clock, in milliseconds. */
   readonly at: number;
+  /** In capitals: `GET`. */
   readonly method: string;
+  /** Without origin and query: `/v1/instances`. */
   readonly path: string;
+  /** What follows the question mark, decoded. */
   readonly query: Readonly<Record<string, string>>;
   /** All headers; of `authorization` only whether it was right. */
   readonly headers: Readonly<Record<string, string>>;
@@ -14,6 +17,7 @@ export interface LoggedRequest {
   readonly body: string;
   /** Status of the answer; 0 while there is none, and where a fault kept it back. */
   readonly status: number;
+  /** What went wrong with it on demand. */
   readonly fault?: FaultKind;
 }
 

@@ -9,18 +9,27 @@ import { Rules } from "./rules";
 
 /** A project as the service holds it; `fields` under their names on the wire. */
 export interface StoredProject {
+  /** As in its address. */
   readonly id: string;
+  /** By the service's clock, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** Name, region, description, and foreign extras. */
   readonly fields: Record<string, unknown>;
 }
 
 /** An instance as the service holds it; `fields` are those that a request may carry, and foreign extras. */
 export interface StoredInstance {
+  /** As in its address. */
   readonly id: string;
+  /** By the service's clock, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** Under their names on the wire: `ssh_keys`. */
   fields: Record<string, unknown>;
+  /** By the service's clock, in milliseconds since 1970. */
   updatedAt: number;
+  /** For instance `"running"` (§3). */
   status: string;
+  /** Another one after each change (§4.5). */
   revision: string;
   /** What a `public_ip` of "auto" became. */
   address?: string | undefined;

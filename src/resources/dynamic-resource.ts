@@ -15,7 +15,7 @@ export interface DynamicResource {
   readonly outputs: readonly string[];
 }
 
-/** Options of `get`, which looks at an object that the program does not manage. */
+/** Options of `Instance.get` and `Project.get`, which look at an object that the program does not manage. */
 export interface GetOptions extends pulumi.CustomResourceOptions {
   /** Profile of settings (`cloudinfra:profiles`) that leads to the object. @default the settings without a profile */
   readonly profile?: string;

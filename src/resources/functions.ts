@@ -10,49 +10,71 @@ export interface ProfileArgs {
 export interface GetInstancesArgs extends ProfileArgs {
   /** Id of the project. @default every project that the token may see */
   project?: string | undefined;
-  /** Status, for instance `"running"`. */
+  /** Status, for instance `"running"`. @default any */
   status?: string | undefined;
-  /** Labels that an instance must have, with these values. */
+  /** Labels that an instance must have, with these values. @default any */
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** {@link GetInstancesArgs} that may be outputs. */
 export interface GetInstancesOutputArgs extends ProfileArgs {
+  /** Id of the project: `project.id`. @default every project that the token may see */
   project?: pulumi.Input<string | undefined>;
+  /** Status, for instance `"running"`. @default any */
   status?: pulumi.Input<string | undefined>;
+  /** Labels that an instance must have, with these values. @default any */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
 /** An instance in the service's own words (§2.2); what the service does not tell is left out. */
 export interface FoundInstance {
+  /** The service's id: what `Instance.get` and the `import` option take. */
   readonly id: string;
+  /** Id of the project that holds it. */
   readonly project?: string | undefined;
+  /** Its name. */
   readonly name?: string | undefined;
+  /** Its image, in the service's spelling. */
   readonly image?: string | undefined;
+  /** Its flavor (size), in the service's spelling. */
   readonly flavor?: string | undefined;
+  /** Its network, in the service's spelling. */
   readonly network?: string | undefined;
+  /** How it has its public address: `"auto"`, or the address, where the service tells that in its place. */
   readonly publicIp?: string | undefined;
+  /** Its SSH public keys, one line each. */
   readonly sshKeys?: readonly string[] | undefined;
+  /** All its labels, also those that no program manages. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Its status, for instance `"running"` (§3). */
   readonly status?: string | undefined;
+  /** When the service created it (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
+  /** Its revision (§4.5). */
   readonly revision?: string | undefined;
+  /** Its address at the service. */
   readonly url?: string | undefined;
+  /** Its public IP address, if it has one. */
   readonly ipAddress?: string | undefined;
 }
 
-/** A project in the service's own words (§2.1). */
+/** A project in the service's own words (§2.1); what the service does not tell is left out. */
 export interface FoundProject {
+  /** The service's id: what `Project.get` and the `import` option take. */
   readonly id: string;
+  /** Its name. */
   readonly name?: string | undefined;
+  /** Its region, as the service names it. */
   readonly region?: string | undefined;
+  /** The service's description. */
   readonly description?: string | undefined;
+  /** When the service created it (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
 }
 
 /** Options of the functions' `…Output` forms. */
 export interface LookupOptions {
-  /** Resources that must be there before the service is asked; in a preview that makes one of them, the result is unknown. */
+  /** Resources that must be there before the service is asked; in a preview that makes one of them, the result is unknown. @default none */
   dependsOn?: pulumi.Resource | readonly pulumi.Resource[];
 }
 
@@ -60,6 +82,7 @@ export interface LookupOptions {
  * Every instance that matches, from all pages (§4.3, §4.4). The service is asked at once, in previews too, so endpoint and
  * token must be set.
  *
+ * @param args which ones; all that are given must hold @default every instance that the token may see
  * @throws Error that says what was wrong, and what to do
  */
 export async function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
@@ -67,7 +90,13 @@ export async function getInstances(args: GetInstancesArgs = {}): Promise<FoundIn
   return found(findInstances(stackSetting, args));
 }
 
-/** {@link getInstances} with outputs as arguments: asks once they are known, and is unknown in previews until then. */
+/**
+ * {@link getInstances} with outputs as arguments: asks once they are known, and is unknown in previews until then. What
+ * {@link getInstances} throws ends the program.
+ *
+ * @param args which ones; all that are given must hold @default every instance that the token may see
+ * @param options what must be there before the service is asked
+ */
 export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
   options: LookupOptions = {},
@@ -82,14 +111,20 @@ export function getInstancesOutput(
  * Every project that the token may see, from all pages (§4.3). The service is asked at once, in previews too, so endpoint and
  * token must be set.
  *
+ * @param args whom to ask @default the settings without a profile
  * @throws Error that says what was wrong, and what to do
  */
-export async function getProjects({ profile }: ProfileArgs = {}): Promise<FoundProject[]> {
+export async function getProjects(args: ProfileArgs = {}): Promise<FoundProject[]> {
   const { findProjects } = await import("../provider/lookups.js");
-  return found(findProjects(stackSetting, undefined, profile));
+  return found(findProjects(stackSetting, undefined, args.profile));
 }
 
-/** {@link getProjects} as an output: asks once the resources of `dependsOn` are there. */
+/**
+ * {@link getProjects} as an output: asks once the resources of `dependsOn` are there. What {@link getProjects} throws ends the
+ * program.
+ *
+ * @param options whom to ask, and what must be there before
+ */
 export function getProjectsOutput(options: LookupOptions & ProfileArgs = {}): pulumi.Output<FoundProject[]> {
   return ready(options).apply(() => getProjects(options));
 }

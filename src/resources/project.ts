@@ -51,6 +51,7 @@ export class Project extends pulumi.CustomResource {
    * @param args the project's arguments; a wrong one is refused before anything is made
    * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` takes over the object of that
    * id after comparing it with `args`: what can be changed in place is, other differences are an error
+   * @throws Error in words, where the program's folder can't resolve this package, or `import` is no id
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
     const secret = { additionalSecretOutputs: ["__pending"] };
@@ -70,7 +71,14 @@ export class Project extends pulumi.CustomResource {
     confirmOnceSaved(this, opts);
   }
 
-  /** Looks at a project that this program does not manage. An error where the service does not show it. */
+  /**
+   * Looks at a project that this program does not manage: it is read anew by each `up` and preview, and never changed or deleted. An
+   * error where the service does not show it.
+   *
+   * @param name the resource's name in the program, unique among its siblings
+   * @param id the service's id
+   * @param opts Pulumi's options, and the profile that leads to the project
+   */
   static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Project {
     return new Project(name, ...lookedUp<ProjectArgs>(id, opts));
   }
