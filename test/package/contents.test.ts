@@ -3,6 +3,7 @@ import path from "node:path";
 import ts from "typescript";
 import { afterAll, describe, expect, it } from "vitest";
 import { REPOSITORY } from "../harness/modules";
+import { relativeLinks } from "../readme/markdown";
 import { packedPackage } from "./packed";
 
 const packed = packedPackage();
@@ -13,15 +14,30 @@ const among = (file: string): boolean => files.includes(path.posix.normalize(fil
 const built = files.filter((file) => /^dist\/.*\.(js|d\.ts)$/.test(file));
 
 describe("the packed files", () => {
-  it("are the build, its source, the licence, the README and package.json, and nothing else", () => {
-    expect(files.filter((file) => !/^(dist|src)\//.test(file)).sort()).toEqual([
+  it("are the build, its source, what is to be read, the licence and package.json, and nothing else", () => {
+    expect(files.filter((file) => !/^(dist|src|docs|examples)\//.test(file)).sort()).toEqual([
+      "CHANGELOG.md",
       "LICENSE",
       "README.md",
       "package.json",
     ]);
-    const strangers = files.filter((file) => !/^dist\/.*\.(js|d\.ts)(\.map)?$|^src\/.*\.(ts|md)$/.test(file));
-    expect(strangers.filter((file) => file.includes("/"))).toEqual([]);
+    const kinds = /^dist\/.*\.(js|d\.ts)(\.map)?$|^src\/.*\.(ts|md)$|^docs\/.*\.(md|svg)$|^examples\//;
+    expect(files.filter((file) => file.includes("/") && !kinds.test(file))).toEqual([]);
     expect(files.filter((file) => /\btests?\b/.test(file))).toEqual([]);
+  });
+
+  it("hold what their pages lead to; of the README's section about development, only the repository does", () => {
+    const isThere = (target: string): boolean =>
+      among(target) || files.some((file) => file.startsWith(`${target}/`));
+    const pages = files.filter((file) => /^[^/]+\.md$|^(docs|examples)\/.*\.md$/.test(file));
+    const dead = pages.flatMap((page) => {
+      const [text = ""] = read(page).split("\n## Development\n");
+      const targets = relativeLinks(text).filter((link) => link !== "");
+      const paths = targets.map((link) => path.posix.join(path.posix.dirname(page), link).replace(/\/$/, ""));
+      return paths.filter((target) => !isThere(target)).map((target) => `${page}: ${target}`);
+    });
+    expect(pages).toEqual(expect.arrayContaining(["README.md", "CHANGELOG.md", "docs/errors.md"]));
+    expect(dead).toEqual([]);
   });
 
   it("name no folder of the machine that built them", () => {

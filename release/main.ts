@@ -1,0 +1,12 @@
+import { readFileSync } from "node:fs";
+import { notesOf } from "./notes";
+
+/** `npm run release:notes -- <tag>`: prints what the changelog says of it, or why it can't be released. */
+const [tag = ""] = process.argv.slice(2);
+try {
+  const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+  process.stdout.write(notesOf(tag, manifest, readFileSync("CHANGELOG.md", "utf8")));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { notesOf } from "../../release/notes";
+import { REPOSITORY } from "../harness/modules";
+import { readMarkdown } from "../readme/markdown";
+
+const manifest: { version: string } = JSON.parse(readMarkdown("package.json"));
+const changelog = readMarkdown("CHANGELOG.md");
+const repository = { type: "git", url: "https://example.com/one" };
+const released = changelog.replace("## Unreleased: ", "## ");
+
+describe("a release", () => {
+  it("is told of in the words of the changelog, without other versions", () => {
+    const both = released.replace("\n## ", "\n## 9.0.0 (2030-01-01)\n\n- Later.\n\n## ");
+    const notes = notesOf(`v${manifest.version}`, { ...manifest, repository }, both);
+    expect(notes).toMatch(/^The first version\.\n\n- /);
+    expect(notes).not.toContain("Later");
+    expect(notesOf("v9.0.0", { version: "9.0.0", repository }, both)).toBe("- Later.\n");
+  });
+
+  it.each([
+    ["v9.9.9", { ...manifest, repository }, released, /the tag is v9\.9\.9, but package\.json has/],
+    [`v${manifest.version}`, manifest, released, /names no repository/],
+    ["v8.0.0", { version: "8.0.0", repository }, released, /no section "## 8\.0\.0"/],
+    ["v8.0.0", { version: "8.0.0", repository }, "## Unreleased: 8.0.0\n\n- One.\n", /no section/],
+    [
+      "v8.0.0",
+      { version: "8.0.0", repository },
+      "## 8.0.0\n\n## 7.0.0\n\n- One.\n",
+      /says nothing of 8\.0\.0/,
+    ],
+  ])("is refused in words: %s", (tag, of, text, words) => {
+    expect(() => notesOf(tag, of, text)).toThrow(words);
+  });
+
+  it("ends the workflow where the tag is another version", () => {
+    const run = () =>
+      execFileSync(process.execPath, ["--import", "tsx", "release/main.ts", "v0.0.0"], {
+        cwd: REPOSITORY,
+        stdio: "pipe",
+      });
+    expect(run).toThrow(/the tag is v0\.0\.0/);
+  });
+});
+
+it("the changelog begins with the version that package.json has", () => {
+  const [, first] = /^## (?:Unreleased: )?(\S+)/m.exec(changelog) ?? [];
+  expect(first).toBe(manifest.version);
+});
