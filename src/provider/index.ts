@@ -1,3 +1,4 @@
+import { laidOut } from "../diagnostics/layout";
 import { systemClock } from "../operations/clock";
 import { EngineLog } from "./engine-log";
 import { Interruption } from "./interruption";
@@ -13,6 +14,7 @@ const surroundings: Surroundings = {
   log,
   interruption: new Interruption(process, systemClock),
   inCi: Boolean(process.env.CI),
+  layOut: laidOut,
 };
 
 /** Serves every state that names `require("pulumi-cloudinfra/provider").project`: for ever. */

@@ -28,10 +28,13 @@ export interface Surroundings {
   readonly interruption: Interruption;
   /** Whether each message of progress is a line of its own in somebody's log. */
   readonly inCi: boolean;
+  /** How an error's words stand where they are shown. */
+  readonly layOut: (message: string) => string;
 }
 
 /** The provider of one kind, as the host calls it: here what the host hands over is parsed, and errors become words. */
-export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Surroundings): HostProvider {
+export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider {
+  const { sessions, log, interruption, inCi, layOut } = surroundings;
   /** Runs one call; `id` is the object's, where there is one already. */
   async function run<T>(
     action: keyof typeof verbs,
@@ -52,12 +55,13 @@ export function providerOf(kind: Kind, { sessions, log, interruption, inCi }: Su
       return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
     } catch (error) {
       const name = resourceName(hidden) ?? id ?? "";
-      const words = inWords(error, {
+      const wording = {
         doing: `${verbs[action]} ${kind.name} "${name}"`,
-        propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
+        propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
         profile: hidden.profile,
         secrets: [...secretsOf(properties, olds).texts, ...tokens],
-      });
+      };
+      const words = layOut(inWords(error, wording));
       const left = leftInState(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.

@@ -60,6 +60,7 @@ export async function openProviders(
     log,
     interruption: new Interruption(signals, clock),
     inCi,
+    layOut: (message: string) => message,
   };
   const configured = async (kind: Kind): Promise<HostProvider> => {
     const provider = providerOf(kind, surroundings);

@@ -24,11 +24,11 @@ export function programOf(instances: Readonly<Record<string, readonly [args?: st
   ].join("\n");
 }
 
-/** What a command that failed told of errors. */
+/** What a command that failed told of errors, its broken lines joined. */
 export function errorsOf(result: RunResult): string {
   expect(result.ok, result.output).toBe(false);
   const errors = result.diagnostics.filter(({ severity }) => severity === "error");
-  return errors.map(({ message }) => message).join("\n");
+  return errors.map(({ message }) => message.replaceAll(/\n {4,}/g, " ")).join("\n");
 }
 
 /**

@@ -1,0 +1,28 @@
+/** What a line may take: Pulumi's CLI puts four blanks before it, and a hundred columns are what a pull request's comment shows. */
+const COLUMNS = 96;
+
+/**
+ * A message with its long lines broken at blanks, and what follows a break moved in. The first one stays as it is: Pulumi shows it by
+ * itself too, on the resource's row. So does what stands between backticks, for a command is to be copied, a word that is
+ * longer than a line, such as an address, and a table's row.
+ */
+export function laidOut(message: string): string {
+  const [first = "", ...others] = message.split("\n");
+  return [first, ...others.map(broken)].join("\n");
+}
+
+function broken(text: string): string {
+  const isTableRow = /\S {2,}\S/.test(text);
+  if (text.length <= COLUMNS || isTableRow) return text;
+  const [indent = ""] = /^ */.exec(text) ?? [];
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.match(/(?:`[^`]*`|[^\s`])+|`/g) ?? []) {
+    const isEmpty = line.trim() === "";
+    if (!isEmpty && line.length + 1 + word.length > COLUMNS) {
+      lines.push(line);
+      line = `${indent}  ${word}`;
+    } else line += isEmpty ? word : ` ${word}`;
+  }
+  return [...lines, line].join("\n");
+}

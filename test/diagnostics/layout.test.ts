@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { laidOut } from "../../src/diagnostics/layout";
+
+const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
+
+describe("a message as it is shown", () => {
+  test("takes a hundred columns at most, with the four that Pulumi puts before each line", () => {
+    const shown = laidOut(`a headline\n  hint: ${words(60)}`).split("\n");
+    expect(shown.length).toBeGreaterThan(3);
+    for (const line of shown) expect(`    ${line}`.length).toBeLessThanOrEqual(100);
+    expect(shown[1]).toMatch(/^ {2}hint: word0 /);
+    expect(shown[2]).toMatch(/^ {4}word/);
+    expect(shown.join(" ").replaceAll(/\s+/g, " ")).toBe(`a headline hint: ${words(60)}`);
+  });
+
+  test("has its first line whole: Pulumi shows that on the resource's row too", () => {
+    expect(laidOut(words(40))).toBe(words(40));
+  });
+
+  test("has a command whole, which is to be copied", () => {
+    const command = "`pulumi config set --secret --path cloudinfra:profiles.eu.token a-long-value-of-it`";
+    expect(laidOut(`it failed\n  hint: ${words(10)} ${command}, ${words(10)}`)).toContain(
+      `\n    ${command}, `,
+    );
+  });
+
+  test("has an address whole, also where it is longer than a line", () => {
+    const address = `https://api.example.com/${"x".repeat(120)}`;
+    expect(laidOut(`it failed\n  because: ${address} is not there`).split("\n")).toEqual([
+      "it failed",
+      "  because:",
+      `    ${address}`,
+      "    is not there",
+    ]);
+  });
+
+  test("has the rows of a table as they are", () => {
+    const row = `  flavor    ${"small".padEnd(60)}large${" ".repeat(40)}medium`;
+    expect(laidOut(`it failed\n${row}`)).toBe(`it failed\n${row}`);
+  });
+
+  test("loses nothing of what is no pair of backticks", () => {
+    const odd = `it failed\n  hint: ${words(15)} a \` alone ${words(8)}`;
+    expect(laidOut(odd).replaceAll(/\s+/g, " ")).toBe(odd.replaceAll(/\s+/g, " "));
+  });
+});
