@@ -114,31 +114,35 @@ describe.each(table)("the README's row of $name", (row) => {
   });
 });
 
-describe("what the README says a change does", () => {
-  const [, inPlace = "", replacing = ""] =
-    /in place: (.*?)\. These replace: (.*?)\./s.exec(section(readme, "What a preview shows")) ?? [];
+describe("what docs/previews.md says a change does", () => {
+  const said = tableRows(section(readMarkdown("docs/previews.md"), "What a change does")).map(
+    ([argument = "", change = ""]) => ({ argument: quoted(argument).join(), change: change.trim() }),
+  );
 
-  /** `an instance's `a` and `b`, a project's `c`` → the names of one of them. */
-  const namesOf = (kind: string, text: string): string[] =>
-    text
-      .split(/(?=\ban? \w+'s)/)
-      .filter((part) => part.includes(`${kind}'s`))
-      .flatMap(quoted)
-      .sort();
-  const fieldsOf = (fields: readonly Field[], change: Field["change"]): string[] =>
-    fields.flatMap((field) => (field.change === change ? [field.name] : [])).sort();
-
-  it.each([
-    ["instance", instanceFields],
-    ["project", projectFields],
-  ] as const)("holds for each argument of an %s", (kind, fields) => {
-    expect(namesOf(kind, inPlace)).toEqual(fieldsOf(fields, "in place"));
-    expect(namesOf(kind, replacing)).toEqual(fieldsOf(fields, "replace"));
+  it.each(table)("holds for each argument of $name", ({ name }) => {
+    const fields: readonly Field[] = name === "Instance" ? instanceFields : projectFields;
+    const words = { replace: "replaces", "in place": "in place" };
+    const own = said.filter(({ argument }) => argument.startsWith(`${name}.`));
+    const expected = fields.map((field) => ({
+      argument: `${name}.${field.name}`,
+      change: words[field.change],
+    }));
+    const profile = { argument: `${name}.profile`, change: "of settings" };
+    expect(own).toHaveLength(fields.length + 1);
+    expect(own).toEqual(expect.arrayContaining([...expected, profile]));
   });
 
-  it.each(table)("says so of every argument of $name", ({ name, required, optional }) => {
-    const said = namesOf(name.toLowerCase(), `${inPlace}, ${replacing}`);
-    expect(readme).toContain("Another `profile` is taken into the state");
-    expect([...said, "profile"].sort()).toEqual([...required, ...optional].sort());
+  it("says so of every argument", () => {
+    const all = table.flatMap(({ name, required, optional }) =>
+      [...required, ...optional].map((arg) => `${name}.${arg}`),
+    );
+    expect(said.map(({ argument }) => argument).sort()).toEqual(all.sort());
+  });
+
+  it("is what the README says in short: these replace, and nothing else", () => {
+    const replacing = [...projectFields, ...instanceFields].filter(({ change }) => change === "replace");
+    const sentence = /A new .*? changed in place\./s.exec(section(readme, "What a preview shows"))?.[0] ?? "";
+    const names = replacing.map(({ name }) => name);
+    expect([...new Set(quoted(sentence))].sort()).toEqual([...new Set(names)].sort());
   });
 });
