@@ -2,13 +2,13 @@ import { CloudInfraError } from "../diagnostics/error";
 import { type Deadline, deadlineIn } from "../operations/deadline";
 import type { Operation } from "../operations/operation";
 import { type WaitOptions, waitForOperation, waitForSuccess } from "../operations/wait";
-import { parseDuration } from "./durations";
 import type { Properties } from "./host";
+import { parseDuration } from "./inputs/durations";
 import type { Kind } from "./kind";
-import { Progress } from "./progress";
+import type { Sought } from "./looks/sightings";
 import type { Session } from "./session";
-import type { Sought } from "./sightings";
-import { type Hidden, hiddenOf } from "./state";
+import { Progress } from "./shown/progress";
+import { type Hidden, hiddenOf } from "./values/state";
 
 /** One create, read, update or delete of one resource, and what bounds it. */
 export interface Call {

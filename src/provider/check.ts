@@ -1,13 +1,13 @@
 import * as v from "valibot";
+import type { Pending } from "./creation/pending";
 import { changedFields, isSameProfile } from "./diff";
-import { parseDuration } from "./durations";
 import type { CheckFailure, Properties } from "./host";
+import { parseDuration } from "./inputs/durations";
+import { madeUpName } from "./inputs/names";
+import { secretsOf } from "./inputs/secrets";
+import { isUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { madeUpName } from "./names";
-import type { Pending } from "./pending";
-import { secretsOf } from "./secrets";
-import { type Hidden, hiddenInputs, hiddenOf } from "./state";
-import { isUnknown } from "./unknowns";
+import { type Hidden, hiddenInputs, hiddenOf } from "./values/state";
 
 /**
  * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The

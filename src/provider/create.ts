@@ -1,17 +1,17 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError } from "../diagnostics/error";
-import { adopt, importedId } from "./adopt";
-import { creationBody } from "./body";
 import { type Call, valuesOf } from "./call";
-import { carryOut, note } from "./carry-out";
+import { adopt, importedId } from "./creation/adopt";
+import { carryOut, note } from "./creation/carry-out";
+import { fitted, leftOverOf } from "./creation/left-over";
+import { unfinished } from "./creation/partial";
+import { type Pending, sentFields } from "./creation/pending";
+import { type Creation, keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
-import { fitted, leftOverOf } from "./left-over";
-import { outputsOfNew } from "./outputs";
-import { unfinished } from "./partial";
-import { type Pending, sentFields } from "./pending";
-import { type Creation, keyAfter, nextKey } from "./post";
 import { removeObject } from "./removal";
-import { hiddenOf } from "./state";
+import { creationBody } from "./values/body";
+import { outputsOfNew } from "./values/outputs";
+import { hiddenOf } from "./values/state";
 
 /** What create answers. */
 interface Created {

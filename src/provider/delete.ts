@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { waitUntilShown } from "./being-made";
 import { type Call, requireRecordedEndpoint } from "./call";
+import { waitUntilShown } from "./creation/being-made";
+import { settle, settleLeftOver } from "./creation/left-over";
+import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
 import type { Properties } from "./host";
 import { instanceKind, projectKind } from "./kind";
-import { settle, settleLeftOver } from "./left-over";
-import { isPlaceholder, type Pending, pendingOf, sentFields } from "./pending";
 import { removeObject } from "./removal";
-import { hiddenOf } from "./state";
+import { hiddenOf } from "./values/state";
 
 /**
  * Deletes a resource. One whose creation is not known to have ended is brought to its end first; a replacement of it that was cut

@@ -1,6 +1,6 @@
-import { type Field, sameValue } from "./fields";
 import type { Difference, Properties } from "./host";
-import { hiddenOf } from "./state";
+import { type Field, sameValue } from "./values/fields";
+import { hiddenOf } from "./values/state";
 
 /** Whether two sets of properties are of one profile. Another name of it is taken into the state, and is no change at the service. */
 export function isSameProfile(olds: Properties, news: Properties): boolean {

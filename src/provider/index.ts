@@ -1,10 +1,10 @@
 import { laidOut } from "../diagnostics/layout";
 import { systemClock } from "../operations/clock";
-import { EngineLog } from "./engine-log";
 import { Interruption } from "./interruption";
 import { instanceKind, projectKind } from "./kind";
 import { providerOf, type Surroundings } from "./provider";
 import { Sessions } from "./session";
+import { EngineLog } from "./shown/engine-log";
 
 const log = new EngineLog(process.argv.at(-1));
 

@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Accepted, ApiObject, CallOptions, Client, Page } from "../api/client";
-import { instanceArguments, projectArguments } from "./arguments";
-import { type Field, instanceFields, projectFields } from "./fields";
+import { instanceArguments, projectArguments } from "./inputs/arguments";
+import { type Field, instanceFields, projectFields } from "./values/fields";
 
 /** What the provider has to know of a kind of object; all else is the same for projects and instances. */
 export interface Kind {

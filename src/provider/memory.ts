@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Pending } from "./creation/pending";
 import type { Properties } from "./host";
-import type { Pending } from "./pending";
-import { plain } from "./plain";
-import { hiddenOf, type Now, nowOf } from "./state";
+import { plain } from "./values/plain";
+import { hiddenOf, type Now, nowOf } from "./values/state";
 
 /** What check and diff of this process said of one URN. */
 export interface Seen {

@@ -1,13 +1,13 @@
 import type { Journal } from "../journal/journal";
+import { isHeld } from "./creation/left-over";
+import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import { diff } from "./diff";
-import type { EngineLog } from "./engine-log";
 import type { Difference, Properties } from "./host";
 import type { Kind } from "./kind";
-import { isHeld } from "./left-over";
 import type { Memory } from "./memory";
-import { isPlaceholder, type Pending, pendingOf } from "./pending";
 import type { Sessions } from "./session";
-import { hiddenOf } from "./state";
+import type { EngineLog } from "./shown/engine-log";
+import { hiddenOf } from "./values/state";
 
 /**
  * What a check tells this process about a resource.

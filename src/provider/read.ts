@@ -1,15 +1,15 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { isFailure, isSuccess } from "../operations/operation";
-import { findOrAbsent } from "./absence";
-import { lookAt, workUnderWay } from "./being-made";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
+import { lookAt, workUnderWay } from "./creation/being-made";
+import { isPlaceholder, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
-import { outputsOf, outputsOfNew } from "./outputs";
-import { isPlaceholder, pendingOf } from "./pending";
-import { plain } from "./plain";
-import { hiddenInputs, hiddenOf } from "./state";
-import { asValue, compareWords, type Sighting } from "./words";
+import { findOrAbsent } from "./looks/absence";
+import { outputsOf, outputsOfNew } from "./values/outputs";
+import { plain } from "./values/plain";
+import { hiddenInputs, hiddenOf } from "./values/state";
+import { asValue, compareWords, type Sighting } from "./values/words";
 
 /**
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that drift shows and the next

@@ -1,9 +1,9 @@
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
-import { findOrAbsent } from "./absence";
 import { type Call, finish, soughtOf } from "./call";
-import type { Sought } from "./sightings";
+import { findOrAbsent } from "./looks/absence";
+import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;

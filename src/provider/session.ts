@@ -4,11 +4,11 @@ import { openConnections } from "../api/connections";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
 import { type Clock, systemClock } from "../operations/clock";
-import { readAuthorities } from "./authorities";
+import { Sightings } from "./looks/sightings";
 import { Memory } from "./memory";
-import { readSettings, type Settings } from "./settings";
-import { Sightings } from "./sightings";
-import { tokenSource } from "./tokens";
+import { readAuthorities } from "./settings/authorities";
+import { readSettings, type Settings } from "./settings/settings";
+import { tokenSource } from "./settings/tokens";
 
 /** What all calls of a process for one profile share: the settings, one client, and what the client has seen. */
 export interface Session {

@@ -1,15 +1,15 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Operation } from "../operations/operation";
 import { type Call, finish, requireRecordedEndpoint } from "./call";
+import { PartialState } from "./creation/partial";
+import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
-import type { Field } from "./fields";
 import type { Properties } from "./host";
-import { PartialState } from "./partial";
-import type { Pending } from "./pending";
-import { present } from "./present";
-import { hiddenOutputs } from "./state";
-import { outputsAfter, readBack } from "./update-outcome";
-import { type Change, write } from "./update-write";
+import { present } from "./looks/present";
+import { outputsAfter, readBack } from "./updates/update-outcome";
+import { type Change, write } from "./updates/update-write";
+import type { Field } from "./values/fields";
+import { hiddenOutputs } from "./values/state";
 
 /**
  * Updates an instance (§4.5): a full body, on condition that the revision is still the one in the state, then a look at

@@ -86,7 +86,7 @@ export interface LookupOptions {
  * @throws Error that says what was wrong, and what to do
  */
 export async function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
-  const { findInstances } = await import("../provider/lookups.js");
+  const { findInstances } = await import("../provider/looks/lookups.js");
   return found(findInstances(stackSetting, args));
 }
 
@@ -115,7 +115,7 @@ export function getInstancesOutput(
  * @throws Error that says what was wrong, and what to do
  */
 export async function getProjects(args: ProfileArgs = {}): Promise<FoundProject[]> {
-  const { findProjects } = await import("../provider/lookups.js");
+  const { findProjects } = await import("../provider/looks/lookups.js");
   return found(findProjects(stackSetting, undefined, args.profile));
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type PendingCreations, pendingCreations } from "../../src/cli/recover/creations";
 import { parseExport } from "../../src/cli/recover/deployment";
-import { creationBody } from "../../src/provider/body";
-import { instanceFields, projectFields } from "../../src/provider/fields";
+import { creationBody } from "../../src/provider/values/body";
+import { instanceFields, projectFields } from "../../src/provider/values/fields";
 import {
   creating,
   exported,

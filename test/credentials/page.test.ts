@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseImportArgs } from "../../src/cli/import/args";
-import { readSettings } from "../../src/provider/settings";
+import { readSettings } from "../../src/provider/settings/settings";
 import { complaints } from "../harness/compiler";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../readme/markdown";
 import { newcomersFolder } from "../readme/program-folder";
@@ -72,7 +72,7 @@ describe("docs/credentials.md", () => {
   it("quotes messages that exist", () => {
     const sources = ["settings", "profile", "token-setting", "oidc/subject", "oidc/fetch", "oidc/exchange"];
     const code = [
-      ...sources.map((name) => `src/provider/${name}.ts`),
+      ...sources.map((name) => `src/provider/settings/${name}.ts`),
       "src/api/failure.ts",
       "src/diagnostics/hints.ts",
     ]

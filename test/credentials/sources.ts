@@ -3,8 +3,8 @@ import { expect, onTestFinished } from "vitest";
 import type { TokenSource } from "../../src/api/client";
 import { type CloudInfraError, isCloudInfraError } from "../../src/diagnostics/error";
 import { inWords } from "../../src/diagnostics/words";
-import { readSettings } from "../../src/provider/settings";
-import { tokenSource } from "../../src/provider/tokens";
+import { readSettings } from "../../src/provider/settings/settings";
+import { tokenSource } from "../../src/provider/settings/tokens";
 import { FakeClock } from "../operations/fake-clock";
 
 export interface SourceOptions {

@@ -1,10 +1,10 @@
 import { deadlineIn } from "../../src/operations/deadline";
 import type { Call } from "../../src/provider/call";
 import type { Kind } from "../../src/provider/kind";
+import { Sightings } from "../../src/provider/looks/sightings";
 import { Memory } from "../../src/provider/memory";
-import { Progress } from "../../src/provider/progress";
-import { readSettings } from "../../src/provider/settings";
-import { Sightings } from "../../src/provider/sightings";
+import { readSettings } from "../../src/provider/settings/settings";
+import { Progress } from "../../src/provider/shown/progress";
 import { noJournal } from "../journal/no-journal";
 import { FakeClock } from "../operations/fake-clock";
 import type { FakeService } from "./fake-service";

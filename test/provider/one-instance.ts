@@ -8,9 +8,9 @@ import { type Journal, openJournal } from "../../src/journal/journal";
 import type { Clock } from "../../src/operations/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
 import { LastMoment } from "../operations/last-moment";
-import { EngineRow, type How } from "./engine-row";
 import { instanceNews } from "./samples";
 import { type Service, type ServiceOptions, saidBy, startService } from "./service";
+import { EngineRow, type How } from "./shown/engine-row";
 
 export const URN = String(instanceNews().__urn);
 

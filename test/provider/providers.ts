@@ -1,11 +1,11 @@
 import { EventEmitter } from "node:events";
 import type { Clock } from "../../src/operations/clock";
-import { EngineLog } from "../../src/provider/engine-log";
 import type { HostProvider } from "../../src/provider/host";
 import { Interruption, type Signalled } from "../../src/provider/interruption";
 import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
 import { providerOf } from "../../src/provider/provider";
 import { type Outside, Sessions } from "../../src/provider/session";
+import { EngineLog } from "../../src/provider/shown/engine-log";
 
 /** What one process of the provider offers to the host. */
 export interface Providers {

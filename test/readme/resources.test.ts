@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, it } from "vitest";
 import * as cloudinfra from "../../src";
 import * as provider from "../../src/provider";
-import { type Field, instanceFields, projectFields } from "../../src/provider/fields";
+import { type Field, instanceFields, projectFields } from "../../src/provider/values/fields";
 import { complaints } from "../harness/compiler";
 import { registered } from "../resources/registered";
 import { quoted, readMarkdown, section, tableRows } from "./markdown";

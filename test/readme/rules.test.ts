@@ -8,9 +8,9 @@ const rules = tableRows(
   section(readMarkdown("src/provider/README.md"), "The rules of a creation that is cut off"),
 );
 
-/** The files, or folders, that a cell names: in `folder` where they name none. */
+/** The files, or folders, that a cell names: of `folder`, where they do not begin at the top. */
 function missing(cell: string, folder: string, ending: string): string[] {
-  const named = quoted(cell).map((name) => (name.includes("/") ? name : `${folder}/${name}`));
+  const named = quoted(cell).map((name) => (/^(?:src|test)\//.test(name) ? name : `${folder}/${name}`));
   expect(named).not.toEqual([]);
   return named.filter(
     (name) => ![name, name + ending].some((file) => existsSync(path.join(REPOSITORY, file))),

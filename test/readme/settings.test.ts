@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseDuration } from "../../src/provider/durations";
-import { readSettings, type Settings } from "../../src/provider/settings";
+import { parseDuration } from "../../src/provider/inputs/durations";
+import { readSettings, type Settings } from "../../src/provider/settings/settings";
 import { quoted, readMarkdown, section, tableRows } from "./markdown";
 
 type Texts = Readonly<Record<string, string>>;

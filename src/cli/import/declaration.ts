@@ -2,9 +2,9 @@ import { v4 as uuidV4 } from "uuid";
 import type { ApiObject } from "../../api/client";
 import type { Call } from "../../provider/call";
 import type { Properties } from "../../provider/host";
-import { outputsOf } from "../../provider/outputs";
-import { plain } from "../../provider/plain";
-import { asValue } from "../../provider/words";
+import { outputsOf } from "../../provider/values/outputs";
+import { plain } from "../../provider/values/plain";
+import { asValue } from "../../provider/values/words";
 
 /** A resource that declares an object as it stands. */
 export interface Declaration {

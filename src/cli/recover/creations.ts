@@ -1,10 +1,10 @@
 import { validate } from "uuid";
 import * as v from "valibot";
 import type { Begun } from "../../journal/journal";
-import { creationBody } from "../../provider/body";
 import type { Properties } from "../../provider/host";
 import { instanceKind, type Kind, projectKind } from "../../provider/kind";
-import { type Hidden, hiddenOf, resourceName } from "../../provider/state";
+import { creationBody } from "../../provider/values/body";
+import { type Hidden, hiddenOf, resourceName } from "../../provider/values/state";
 import { type Deployment, inClear, type Resource } from "./deployment";
 
 const kinds: ReadonlyMap<string, Kind> = new Map([

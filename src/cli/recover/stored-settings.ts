@@ -1,5 +1,5 @@
-import { profileLookup, profileNames } from "../../provider/profile";
-import { found } from "../../provider/setting-values";
+import { profileLookup, profileNames } from "../../provider/settings/profile";
+import { found } from "../../provider/settings/setting-values";
 import { type Deployment, inClear } from "./deployment";
 
 /** The settings with which the stack was last used. The token is among those in the state, and is not looked at. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
-import { instanceFields, projectFields } from "../../../src/provider/fields";
+import { instanceFields, projectFields } from "../../../src/provider/values/fields";
 import type { Random } from "../random";
 import type { Slot } from "./slot";
 

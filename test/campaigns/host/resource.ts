@@ -1,7 +1,7 @@
 import { confirm } from "../../../src/journal/confirm";
 import type { HostProvider, Properties } from "../../../src/provider/host";
-import { EngineRow } from "../../provider/engine-row";
 import type { Saved } from "../../provider/service";
+import { EngineRow } from "../../provider/shown/engine-row";
 import { overTheWire } from "./wire";
 
 /** One process of the provider, and the journal on its machine. */

@@ -1,5 +1,5 @@
+import { isPlaceholder, pendingOf } from "../../../src/provider/creation/pending";
 import { InitialisationError, type Properties, type ReadAnswer } from "../../../src/provider/host";
-import { isPlaceholder, pendingOf } from "../../../src/provider/pending";
 import type { Scene } from "./scene";
 import type { Exchange } from "./served";
 

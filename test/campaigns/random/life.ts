@@ -1,8 +1,8 @@
 import type { StoredInstance } from "../../../src/emulator/state";
-import { EngineLog, type RowLog } from "../../../src/provider/engine-log";
 import { HostError, type HostProvider, type Properties } from "../../../src/provider/host";
-import { EngineRow } from "../../provider/engine-row";
+import { EngineLog, type RowLog } from "../../../src/provider/shown/engine-log";
 import { openProviders, Signals } from "../../provider/providers";
+import { EngineRow } from "../../provider/shown/engine-row";
 import { overTheWire } from "../host/wire";
 import type { Case, Step, Up } from "./case";
 import { claimsOf } from "./claims";

@@ -1,6 +1,6 @@
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { parseDuration } from "../../../src/provider/durations";
-import { findInstances, findProjects } from "../../../src/provider/lookups";
+import { parseDuration } from "../../../src/provider/inputs/durations";
+import { findInstances, findProjects } from "../../../src/provider/looks/lookups";
 import { Sessions } from "../../../src/provider/session";
 import type { Scene } from "./scene";
 import { countOne } from "./tally";

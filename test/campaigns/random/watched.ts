@@ -1,6 +1,6 @@
-import { parseDuration } from "../../../src/provider/durations";
 import { type HostProvider, InitialisationError, type Properties } from "../../../src/provider/host";
-import { hiddenOf } from "../../../src/provider/state";
+import { parseDuration } from "../../../src/provider/inputs/durations";
+import { hiddenOf } from "../../../src/provider/values/state";
 import { claimsOf } from "./claims";
 import { isPlain, judgeFailure } from "./failures";
 import type { Scene } from "./scene";

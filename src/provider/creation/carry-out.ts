@@ -1,0 +1,166 @@
+import type { ApiObject } from "../../api/client";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { asSeen, isSuccess, type Operation } from "../../operations/operation";
+import { operationFailed } from "../../operations/wait";
+import { type Call, waitForEnd } from "../call";
+import type { Properties } from "../host";
+import { seeAgain } from "../looks/see-again";
+import type { Sought } from "../looks/sightings";
+import { hiddenOf } from "../values/state";
+import { unfinished } from "./partial";
+import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
+import { creationOf, post } from "./post";
+import { warnOfSameNamed } from "./same-named";
+import { keyExpired } from "./unclear";
+
+/** How a creation ended, for certain. */
+export type End =
+  | { readonly kind: "made"; readonly object: ApiObject }
+  /** Nothing was made; or, where there is an object, one that failed. */
+  | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
+  /** The key brings back a failure of the service for ever (§4.7): only another key can change it. */
+  | { readonly kind: "key spent"; readonly error: CloudInfraError };
+
+/**
+ * Carries a creation out, from wherever it is: sends it, or sends it again, or goes on waiting; then reads the result back.
+ *
+ * @param again whether an earlier process may have sent it
+ * @throws PartialState where the end is not known: the state then holds what any machine needs to go on
+ */
+export async function carryOut(call: Call, inputs: Properties, begun: Pending, again: boolean): Promise<End> {
+  let pending = begun;
+  try {
+    let operation = pending.operation && asOperation(pending.operation);
+    if (operation === undefined) {
+      const sent = await send(call, inputs, pending, again);
+      if ("kind" in sent) return sent;
+      operation = sent.operation;
+      const { id, url } = operation;
+      pending = { ...pending, operation: { id, url } };
+      await note(call, inputs, pending, { operation: { id, url } });
+    }
+    return await endOf(call, operation, sentFields(pending), again);
+  } catch (error) {
+    if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
+    throw unfinished(call, error, inputs, pending);
+  }
+}
+
+/** Keeps what was learned of a creation in the journal (M3). */
+export function note(
+  { session }: Call,
+  inputs: Properties,
+  { key }: Pending,
+  more: Parameters<typeof session.journal.note>[2],
+): Promise<void> {
+  const { __urn } = hiddenOf(inputs);
+  return __urn === undefined || key === undefined
+    ? Promise.resolve()
+    : session.journal.note(__urn, key, more);
+}
+
+async function send(
+  call: Call,
+  inputs: Properties,
+  pending: Pending,
+  again: boolean,
+): Promise<End | { operation: Operation }> {
+  const creation = creationOf(pending);
+  if (creation === undefined || (again && !isKeyKept(pending))) throw await keyExpired(call, pending);
+  const posted = await post(call, creation, again);
+  if (posted.kind === "unsure") throw posted.error;
+  if (posted.kind === "refused") return { kind: "failed", error: posted.error };
+  if (posted.kind === "stored failure") {
+    await warnOfSameNamed(call, inputs, pending);
+    return { kind: "key spent", error: posted.error };
+  }
+  const { accepted } = posted;
+  if (accepted.kind === "operation") return { operation: accepted.operation };
+  if (accepted.kind === "object") {
+    const { object } = accepted;
+    return again ? stillThere(call, object, sentFields(pending)) : { kind: "made", object };
+  }
+  throw new CloudInfraError(
+    "bad_reply",
+    "the service accepted the request, but named neither an operation nor an object",
+  );
+}
+
+/** A key brings back its first reply also when the object was deleted since (§4.7). */
+async function stillThere(call: Call, object: ApiObject, sent: Sent): Promise<End> {
+  const { memory, sightings } = call.session;
+  const sought = soughtFor(call, object.id, sent);
+  if (!memory.isGone(object.id)) {
+    const look = await sightings.fresh(sought, call);
+    if ("found" in look || (await seeAgain(call, sought)) !== undefined) return { kind: "made", object };
+  }
+  const message = `${call.kind.name} ${object.id}, which a creation that was cut off has made, is not there`;
+  return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
+}
+
+/** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
+async function endOf(call: Call, begun: Operation, sent: Sent, again: boolean): Promise<End> {
+  let operation: Operation;
+  try {
+    operation = await waitForEnd(call, begun);
+  } catch (error) {
+    if (again && isCloudInfraError(error) && error.code === "operation_unknown")
+      return { kind: "failed", error };
+    throw error;
+  } finally {
+    call.session.sightings.forget();
+  }
+  if (!isSuccess(operation)) return failed(call, operation, sent);
+  try {
+    return { kind: "made", object: await readBack(call, operation, sent) };
+  } catch (error) {
+    const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
+    if (again && isGone) return { kind: "failed", error };
+    throw error;
+  }
+}
+
+async function failed(call: Call, operation: Operation, sent: Sent): Promise<End> {
+  const error = operationFailed(operation);
+  const id = call.session.client.resultId(operation);
+  if (id === undefined) return { kind: "failed", error };
+  const look = await call.session.sightings.twice(soughtFor(call, id, sent), call);
+  return "found" in look
+    ? { kind: "failed", error: withDetails(error, { resultId: id }), object: look.found }
+    : { kind: "failed", error };
+}
+
+/** What the result's link may answer where the object can still be seen in the list. */
+const elsewhere: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
+
+/** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
+async function readBack(call: Call, operation: Operation, sent: Sent): Promise<ApiObject> {
+  const { client } = call.session;
+  const { name } = call.kind;
+  const id = client.resultId(operation);
+  if (id === undefined) {
+    const message = `operation ${operation.id} is done, but names no ${name} as its result`;
+    throw new CloudInfraError("no_result", message, { operation: asSeen(operation) });
+  }
+  const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, is not there`;
+  const gone = new CloudInfraError("no_result", missing, { operation: asSeen(operation), resultId: id });
+  if (call.session.memory.isGone(id)) throw gone;
+  try {
+    // That a link answers says nothing of the address that objects have by themselves.
+    return await client.readResult(operation, call);
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });
+  }
+  const object = await seeAgain(call, soughtFor(call, id, sent)).catch((error: unknown) => {
+    throw isCloudInfraError(error)
+      ? withDetails(error, { resultId: id, operation: asSeen(operation) })
+      : error;
+  });
+  if (object !== undefined) return object;
+  throw gone;
+}
+
+function soughtFor({ kind }: Call, id: string, { project }: Sent): Sought {
+  return { kind, id, project };
+}

@@ -1,0 +1,68 @@
+import { CloudInfraError, detailsOf, type ErrorCode } from "../../diagnostics/error";
+import { hintFor } from "../../diagnostics/hints";
+import { type Call, valuesOf } from "../call";
+import type { Properties } from "../host";
+import { plain } from "../values/plain";
+import { hiddenOutputs } from "../values/state";
+import { type Pending, placeholderId } from "./pending";
+
+/** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
+export class PartialState extends CloudInfraError {
+  constructor(
+    readonly why: CloudInfraError,
+    readonly id: string,
+    readonly outs: Properties,
+    hint: string,
+  ) {
+    super(why.code, why.summary, { ...detailsOf(why), hint, cause: why });
+  }
+}
+
+/** The state of a creation that is not known to have ended; under the object's id, where that is known. */
+export function unfinished(
+  call: Call,
+  error: CloudInfraError,
+  inputs: Properties,
+  pending: Pending,
+): PartialState {
+  const known = error.resultId;
+  const outs = plain({
+    ...valuesOf(call, inputs),
+    ...hiddenOutputs(inputs),
+    __endpoint: call.session.client.endpoint,
+    __pending: pending,
+  });
+  const hint =
+    `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
+    `it goes on where this ended and makes nothing twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
+  return new PartialState(error, known ?? placeholderId(pending), outs, hint);
+}
+
+function whatIsThere(
+  { kind }: Call,
+  id: string | undefined,
+  { operation }: Pending,
+  code: ErrorCode,
+): string {
+  if (operation !== undefined && !LOST.has(code)) return `operation ${operation.id} goes on at the service`;
+  if (operation !== undefined) return `operation ${operation.id} was accepted`;
+  return id === undefined ? "the request may have been carried out" : `${kind.name} ${id} is there`;
+}
+
+/** With these nobody knows what has become of the operation. */
+const LOST: ReadonlySet<ErrorCode> = new Set(["operation_unknown", "no_result"]);
+const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
+const MORE_TIME =
+  ". To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";
+const TO_BE_MENDED: ReadonlySet<string> = new Set([
+  "unauthorized",
+  "forbidden",
+  "not_this_service",
+  "bad_reply",
+]);
+
+/** What has to be put right before it can go on, if anything; with the profile that the resource names. */
+export function advice(error: CloudInfraError, profile?: string): string {
+  const hint = TO_BE_MENDED.has(error.code) ? hintFor(error, [], profile) : undefined;
+  return hint === undefined ? "" : `${hint}. Then: `;
+}

@@ -1,0 +1,74 @@
+import * as v from "valibot";
+import type { Operation } from "../../operations/operation";
+import type { Properties } from "../host";
+
+/** The fields of a body that was sent; undefined where it is none: what a state or a file keeps may be damaged. */
+export function fieldsSent(body: string): Properties | undefined {
+  try {
+    const fields: unknown = JSON.parse(body);
+    return typeof fields === "object" && fields !== null && !Array.isArray(fields)
+      ? { ...fields }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const schema = v.object({
+  key: v.fallback(v.optional(v.string()), undefined),
+  body: v.fallback(v.optional(v.string()), undefined),
+  at: v.fallback(v.optional(v.number()), undefined),
+  operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
+  failed: v.fallback(v.optional(v.boolean()), undefined),
+  /** What an update asked for, by argument; null where it took one back. */
+  asked: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
+});
+
+/**
+ * What is known of work at the service that is not known to have ended, as the state keeps it: a secret, for the body may hold
+ * secret inputs. The body is the text that was sent, because a repeated request must carry the same one.
+ */
+export type Pending = v.InferOutput<typeof schema>;
+
+export function pendingOf(state: Properties): Pending | undefined {
+  const parsed = v.safeParse(schema, state.__pending);
+  return parsed.success ? parsed.output : undefined;
+}
+
+/** What a creation has asked for. The program may name another project by now. */
+export interface Sent {
+  readonly name: string | undefined;
+  readonly project: string | undefined;
+}
+
+export function sentFields({ body = "{}" }: Pending): Sent {
+  const { name, project } = fieldsSent(body) ?? {};
+  const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+  return { name: text(name), project: text(project) };
+}
+
+const PREFIX = "operation/";
+
+/** The id of a resource whose object's id is not known yet. */
+export function placeholderId({ operation, key }: Pending): string {
+  return `${PREFIX}${operation?.id ?? `key-${key}`}`;
+}
+
+export function isPlaceholder(id: string): boolean {
+  return id.startsWith(PREFIX);
+}
+
+/** An operation of an earlier process, to be polled. */
+export function asOperation({ id, url }: { id: string; url: string }): Operation {
+  return { id, url, status: "pending" };
+}
+
+const KEY_KEPT_MS = 23 * 3_600_000;
+
+/**
+ * Whether the service still answers this key with its first reply: 24 hours (§4.7), less one for clocks that differ. A time
+ * that is yet to come is no time at all.
+ */
+export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
+  return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;
+}

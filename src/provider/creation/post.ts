@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { validate } from "uuid";
+import type { Accepted } from "../../api/client";
+import { type CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
+import type { Call } from "../call";
+import { fieldsSent, type Pending } from "./pending";
+
+/** A creation as it is sent, and as it is sent again. */
+export interface Creation {
+  readonly key: string;
+  readonly body: string;
+  /** When it was sent first, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** How a POST ended: taken; refused for good, with nothing made; or not known. */
+export type Posted =
+  | { readonly kind: "accepted"; readonly accepted: Accepted }
+  | { readonly kind: "refused"; readonly error: CloudInfraError }
+  | { readonly kind: "stored failure"; readonly error: CloudInfraError }
+  | { readonly kind: "unsure"; readonly error: CloudInfraError };
+
+/**
+ * Sends a creation with its key (§4.7).
+ *
+ * @param again whether an earlier process may have sent it: then what only says that this try was not let in settles nothing
+ */
+export async function post(call: Call, { key, body }: Creation, again: boolean): Promise<Posted> {
+  const { client, sightings } = call.session;
+  try {
+    return { kind: "accepted", accepted: await call.kind.create(client, body, key, call) };
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (error.replayed) return { kind: "stored failure", error };
+    const unsure = error.sent || isKeyReused(error) || (again && !isDefinite(error));
+    return { kind: unsure ? "unsure" : "refused", error };
+  } finally {
+    sightings.forget();
+  }
+}
+
+const DEFINITE: ReadonlySet<string> = new Set(["refused", "not_found", "conflict"]);
+
+/** Whether the service has looked at this very request and will never carry it out. */
+function isDefinite({ code }: CloudInfraError): boolean {
+  return DEFINITE.has(code);
+}
+
+/** Whether somebody has sent this very key with another request, which may have made something. */
+function isKeyReused({ problem }: CloudInfraError): boolean {
+  return /idempotency|key.?reuse/i.test(`${problem?.code} ${problem?.type}`);
+}
+
+/**
+ * The key of a further try, where the one before is spent. It follows from that one, so that a machine that knows only the
+ * first, as the engine saved it, comes to the same keys.
+ */
+export function nextKey(key: string): string {
+  const bytes = createHash("sha256").update(`cloudinfra key after ${key}`).digest().subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // version 4 of the random form, which is what the service takes (§4.7)
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** How many keys may have been tried one after the other. */
+const MOST_SPENT = 16;
+
+/** The key to try where one is spent: the next one, if it follows from the `first`; else the first, which was not sent yet. */
+export function keyAfter(spent: string | undefined, first: string): string {
+  let key = first;
+  for (let tried = 0; tried < MOST_SPENT; tried += 1) {
+    const next = nextKey(key);
+    if (key === spent) return next;
+    key = next;
+  }
+  return first;
+}
+
+/** The creation that a state or a journal tells of, where it tells enough to send it again, and is not damaged. */
+export function creationOf({ key, body, at }: Pending): Creation | undefined {
+  if (key === undefined || body === undefined || at === undefined) return undefined;
+  return validate(key) && fieldsSent(body) !== undefined ? { key, body, at } : undefined;
+}

@@ -1,0 +1,34 @@
+import { isCloudInfraError } from "../../diagnostics/error";
+import { redact } from "../../diagnostics/redact";
+import type { Call } from "../call";
+import type { Properties } from "../host";
+import { secretsOf } from "../inputs/secrets";
+import { hiddenOf, resourceName } from "../values/state";
+import { type Pending, sentFields } from "./pending";
+
+/**
+ * The ids of the objects that have the name which a creation asked for. They are reported, and never taken: the wrong
+ * machine could be taken.
+ */
+export async function sameNamed(call: Call, pending: Pending): Promise<string[]> {
+  const { name: wanted, project } = sentFields(pending);
+  const objects = await call.kind.list(call.session.client, project, call);
+  return objects.filter(({ fields }) => wanted !== undefined && fields.name === wanted).map(({ id }) => id);
+}
+
+/** The service stored a failure of this creation, which says nothing about what it had done by then (§4.7). */
+export async function warnOfSameNamed(call: Call, inputs: Properties, pending: Pending): Promise<void> {
+  try {
+    const ids = await sameNamed(call, pending);
+    if (ids.length === 0) return;
+    const { client, warn } = call.session;
+    // The object's own name may be a secret, and so may whatever the service calls an id.
+    const words =
+      `cloudinfra: the service failed to create ${call.kind.name} "${resourceName(hiddenOf(inputs)) ?? ""}", and may have made it all the ` +
+      `same: its list shows ${ids.join(", ")} under that name. Another is made now. Look at the service, and delete there what nobody uses.`;
+    await warn(redact(words, [...secretsOf(inputs).texts, ...client.tokens]));
+  } catch (error) {
+    // What can't be looked at can't be reported; the creation itself goes on, or fails for its own reasons.
+    if (!isCloudInfraError(error)) throw error;
+  }
+}

@@ -1,0 +1,122 @@
+import type { ApiObject, Page } from "../../api/client";
+import type { Clock } from "../../operations/clock";
+import type { Pause, PauseSeen } from "../../operations/pause";
+import { Listing, type Objects } from "./listing";
+
+/**
+ * One more page is read where so many reads have come for each page. Nobody knows how many are still to come, for the engine keeps
+ * only a few in flight: so pages and single GETs grow together, until there are no more pages.
+ */
+const READS_A_PAGE = 2;
+/** Reads that come so long after each other, in milliseconds, have nothing to do with each other. */
+const APART_MS = 30_000;
+
+/** One list of the service, shared by all who ask for it at about the same time. */
+export class Sweep implements PauseSeen {
+  /** What keeps its next page from being asked for. */
+  pause: Pause | undefined;
+  private listing: Listing | undefined;
+  /** The one begun last, also where it no longer counts. */
+  private latest: Listing | undefined;
+  private queued: Promise<Listing> | undefined;
+  private lastArrival = Number.NEGATIVE_INFINITY;
+  private arrived = 0;
+
+  constructor(
+    private readonly pages: (progress: PauseSeen) => AsyncIterable<Page>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Whether something was seen that {@link seek} can look through. */
+  get usable(): boolean {
+    return this.current !== undefined;
+  }
+
+  /** Whether it had more than one page when it was read last. */
+  get isLong(): boolean {
+    return this.latest?.isLong ?? false;
+  }
+
+  /** How many pages were asked for. */
+  get page(): number {
+    return this.latest?.pages ?? 0;
+  }
+
+  /** Reads that have come one after the other, since nothing was written. */
+  get reads(): number {
+    return this.arrived;
+  }
+
+  /** One more read wants an object of this list. */
+  arrive(): void {
+    const now = this.clock.now();
+    this.arrived = now - this.lastArrival > APART_MS ? 1 : this.arrived + 1;
+    this.lastArrival = now;
+  }
+
+  /**
+   * Looks for an object in what was seen of the list in the last 30 s and before nothing was written, and on further pages.
+   *
+   * @param isPatient whether to look through all pages, whatever they cost
+   * @returns `costly` where so few reads have come that further pages would cost more than asking for each object by itself
+   */
+  async seek(id: string, isPatient: () => boolean): Promise<ApiObject | "missing" | "costly"> {
+    const listing = this.current ?? this.begin();
+    for (;;) {
+      const found = listing.objects.get(id);
+      if (found !== undefined) return found;
+      if (listing.isWhole) return "missing";
+      const pays = (listing.pages + 1) * READS_A_PAGE <= this.arrived;
+      if (!listing.isAtWork && !pays && !isPatient()) return "costly";
+      await listing.next();
+    }
+  }
+
+  /** A sweep that is running, or ended in the last 30 s and before nothing was written, or else a new one. */
+  recent(): Promise<Objects> {
+    return (this.current ?? this.begin()).whole();
+  }
+
+  /** A sweep that begins after this call. Callers that wait for the running one to end share the next. */
+  after(): Promise<Objects> {
+    return this.anew((listing) => listing.whole());
+  }
+
+  /** The first page of one that begins after this call. */
+  first(): Promise<Listing> {
+    return this.anew((listing) => listing.first().then(() => listing));
+  }
+
+  /** This process has changed something: what was seen before no longer counts. */
+  forget(): void {
+    this.listing = undefined;
+    this.arrived = 0;
+  }
+
+  pausing(pause: Pause | undefined): void {
+    this.pause = pause;
+  }
+
+  private get current(): Listing | undefined {
+    return this.listing?.isUsable ? this.listing : undefined;
+  }
+
+  private anew<T>(read: (listing: Listing) => Promise<T>): Promise<T> {
+    const work = this.latest?.work;
+    if (work === undefined) return read(this.begin());
+    const next = (): Listing => {
+      this.queued = undefined;
+      const listing = this.begin();
+      listing.first().catch(() => {}); // whoever waits for it is told
+      return listing;
+    };
+    this.queued ??= work.then(next, next);
+    return this.queued.then(read);
+  }
+
+  private begin(): Listing {
+    this.listing = new Listing(this.pages(this), this.clock);
+    this.latest = this.listing;
+    return this.listing;
+  }
+}

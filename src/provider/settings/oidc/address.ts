@@ -1,0 +1,31 @@
+import { isLoopback } from "../../../api/endpoint";
+import { CloudInfraError } from "../../../diagnostics/error";
+
+interface AddressOptions {
+  /** For people: what holds the address. */
+  readonly name: string;
+  /** Plain http also to other machines than this one. */
+  readonly allowHttp: boolean;
+  readonly withQuery?: boolean;
+}
+
+/**
+ * An address to which tokens may go.
+ *
+ * @throws CloudInfraError `config_invalid`, without the address
+ */
+export function addressOf(text: string, { name, allowHttp, withQuery = false }: AddressOptions): URL {
+  const url = URL.parse(text);
+  const refuse = (why: string): never => {
+    throw new CloudInfraError("config_invalid", `${name} ${why}`, {
+      hint: "give the whole address, as the operators of the token service tell it",
+    });
+  };
+  if (url === null || !["https:", "http:"].includes(url.protocol))
+    return refuse("is not a URL that begins with https://");
+  if (url.username !== "" || url.password !== "") return refuse("must not contain a user name or password");
+  if (url.hash !== "" || (url.search !== "" && !withQuery)) return refuse('must not contain "?" or "#"');
+  if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname))
+    return refuse(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
+  return url;
+}

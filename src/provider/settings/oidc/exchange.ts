@@ -1,0 +1,188 @@
+import type * as OAuth from "oauth4webapi";
+import * as v from "valibot";
+import type { Connections } from "../../../api/connections";
+import { CloudInfraError, isCloudInfraError } from "../../../diagnostics/error";
+import { redact } from "../../../diagnostics/redact";
+import { pauseMs } from "../../../operations/backoff";
+import type { Clock } from "../../../operations/clock";
+import { isTimeIsUp, limitOf, within } from "../../../operations/deadline";
+import type { Issued } from "../renewable-token";
+import type { OidcSetting } from "../token-setting";
+import { addressOf } from "./address";
+import { createFetch, type Fetch, Passing } from "./fetch";
+import { subjectToken } from "./subject";
+
+/** What an exchange is made with. */
+export interface ExchangeParts {
+  readonly clock: Clock;
+  readonly dispatcher: Connections;
+  readonly env: NodeJS.ProcessEnv;
+  readonly allowHttp: boolean;
+  /** From 0 to 1, for jitter. */
+  readonly random: () => number;
+}
+
+/** Milliseconds that an exchange may take, tries and pauses included; whoever waits for it has a deadline of their own. */
+const LIMIT_MS = 60_000;
+const MOST_TRIES = 5;
+const BACKOFF = { baseMs: 500, capMs: 8_000 };
+
+const GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
+
+/**
+ * The exchange of a token from elsewhere for one of the service (RFC 8693).
+ *
+ * @throws CloudInfraError `config_invalid` where the address is none
+ */
+export function tokenExchange(
+  setting: OidcSetting,
+  parts: ExchangeParts,
+): { readonly origin: string; exchange(): Promise<Issued> } {
+  const { kind, value, source } = setting;
+  const address = addressOf(value, { name: source, allowHttp: parts.allowHttp });
+  const { clock, dispatcher, random } = parts;
+  let server: OAuth.AuthorizationServer | undefined =
+    kind === "oidcIssuer" ? undefined : { issuer: address.origin, token_endpoint: address.href };
+
+  async function once(secrets: string[], signal: AbortSignal): Promise<Issued> {
+    // Loaded by the first exchange: who has no need of it does not wait for it.
+    const oauth = await import("oauth4webapi");
+    const fetch = createFetch(dispatcher, (text) => redact(text, secrets), signal);
+    server ??= await discover(oauth, address, fetch, parts.allowHttp);
+    const { env, allowHttp } = parts;
+    const secret = (text: string) => void secrets.push(text);
+    const subject = await subjectToken(setting, { env, allowHttp, fetch, secret });
+    return await ask(oauth, server, setting, { subject, fetch });
+  }
+
+  async function withRetries(secrets: string[], signal: AbortSignal): Promise<Issued> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await once(secrets, signal);
+      } catch (error) {
+        if (!(error instanceof Passing)) throw error;
+        const pause = pauseMs(BACKOFF, tries, random, error.error.retryAfterMs);
+        if (tries >= MOST_TRIES || pause >= LIMIT_MS) throw error.error;
+        await clock.sleep(pause, signal);
+      }
+    }
+  }
+
+  return {
+    origin: `the token exchange at ${address.origin}${address.pathname} (${source})`,
+    async exchange() {
+      const limit = limitOf(LIMIT_MS, clock);
+      const secrets = setting.clientSecret === undefined ? [] : [setting.clientSecret];
+      try {
+        return await within(limit.signal, withRetries(secrets, limit.signal));
+      } catch (error) {
+        if (isCloudInfraError(error)) throw error;
+        if (!isTimeIsUp(error) && !isTimeIsUp(limit.signal.reason)) throw error;
+        const message = `the token exchange at ${address.origin}${address.pathname} took longer than ${LIMIT_MS / 1000} s`;
+        throw new CloudInfraError("unreachable", message, { hint: "run it again once it answers" });
+      } finally {
+        limit.release();
+      }
+    },
+  };
+}
+
+/** Asks the issuer where its tokens are exchanged (OpenID Connect Discovery 1.0). */
+async function discover(
+  oauth: typeof OAuth,
+  issuer: URL,
+  fetch: Fetch,
+  allowHttp: boolean,
+): Promise<OAuth.AuthorizationServer> {
+  const reply = await oauth.discoveryRequest(issuer, {
+    [oauth.allowInsecureRequests]: true, // the address was judged where it was read
+    [oauth.customFetch]: (url, { headers }) =>
+      fetch("the issuer's configuration", new URL(url), { method: "GET", headers }),
+  });
+  const server = await usable("the issuer's configuration", () =>
+    oauth.processDiscoveryResponse(issuer, reply),
+  );
+  if (server.token_endpoint === undefined)
+    throw new CloudInfraError("bad_reply", `the issuer ${issuer.href} names no token endpoint`, {
+      hint: "set cloudinfra:oidcTokenEndpoint instead of cloudinfra:oidcIssuer",
+    });
+  const name = "the token endpoint that the issuer names";
+  const endpoint = addressOf(server.token_endpoint, { name, allowHttp, withQuery: true });
+  if (endpoint.origin === issuer.origin) return server;
+  throw new CloudInfraError(
+    "config_invalid",
+    `the issuer ${issuer.href} names a token endpoint elsewhere, at ${endpoint.origin}: no token was sent there`,
+    {
+      hint: `if that is right: set cloudinfra:oidcTokenEndpoint to ${endpoint.href}, and remove cloudinfra:oidcIssuer`,
+    },
+  );
+}
+
+async function ask(
+  oauth: typeof OAuth,
+  server: OAuth.AuthorizationServer,
+  setting: OidcSetting,
+  { subject, fetch }: { readonly subject: string; readonly fetch: Fetch },
+): Promise<Issued> {
+  const { audience, scope, subjectTokenType } = setting;
+  const parameters = {
+    subject_token: subject,
+    subject_token_type: subjectTokenType,
+    requested_token_type: ACCESS_TOKEN,
+    ...(audience !== undefined && { audience }),
+    ...(scope !== undefined && { scope }),
+  };
+  const client = { client_id: setting.clientId ?? "none" };
+  const reply = await oauth.genericTokenEndpointRequest(
+    server,
+    client,
+    authenticationOf(oauth, server, setting),
+    GRANT,
+    parameters,
+    {
+      [oauth.allowInsecureRequests]: true, // the address was judged where it was read
+      [oauth.customFetch]: (url, { headers, body }) =>
+        fetch("the token exchange", new URL(url), { method: "POST", headers, body: String(body) }),
+    },
+  );
+  const issued = await usable("the token exchange", async () =>
+    oauth.processGenericTokenEndpointResponse(server, client, await withoutIdToken(reply)),
+  );
+  // A lifetime of nothing can't be meant.
+  return { token: issued.access_token, lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined };
+}
+
+const withIdToken = v.pipe(v.string(), v.parseJson(), v.looseObject({ id_token: v.unknown() }));
+
+/** Nobody needs an id token here, and the library would refuse one that is not a sign-in's with this client. */
+async function withoutIdToken(reply: Response): Promise<Response> {
+  const parsed = v.safeParse(withIdToken, await reply.clone().text());
+  if (!parsed.success) return reply;
+  const { id_token: _, ...others } = parsed.output;
+  const { status, headers } = reply;
+  return new Response(JSON.stringify(others), { status, headers });
+}
+
+function authenticationOf(
+  oauth: typeof OAuth,
+  { token_endpoint_auth_methods_supported: methods }: OAuth.AuthorizationServer,
+  { clientId, clientSecret }: OidcSetting,
+): OAuth.ClientAuth {
+  if (clientId === undefined) return () => {};
+  if (clientSecret === undefined) return oauth.None();
+  const isInBody = methods?.includes("client_secret_post") && !methods.includes("client_secret_basic");
+  return isInBody ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
+}
+
+/** A reply as it must be; what the library finds wrong with it tells names, never values. */
+async function usable<T>(what: string, parse: () => Promise<T>): Promise<T> {
+  try {
+    return await parse();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CloudInfraError("bad_reply", `${what} answered with something that can't be used: ${why}`, {
+      hint: "check its address; if it is right, report this to those who run it",
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import * as v from "valibot";
+import { CloudInfraError } from "../../diagnostics/error";
+import { parseDuration } from "../inputs/durations";
+
+/** A setting's value and, in words, where it stands. */
+export interface Found {
+  readonly value: string;
+  readonly source: string;
+  /** What sets it to something else. */
+  readonly fix: string;
+}
+
+/** Looks a setting up by its name, without the namespace. */
+export type Lookup = (name: string) => Found | undefined;
+
+/** The environment's name of a setting: operationTimeout → CLOUDINFRA_OPERATION_TIMEOUT. */
+export function variable(name: string): string {
+  return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** A value without the white space around it; an empty one is none. */
+export function found(value: string | undefined, source: string, fix: string): Found | undefined {
+  return value === undefined || value.trim() === "" ? undefined : { value: value.trim(), source, fix };
+}
+
+/** What sets a setting of the stack or the environment. */
+export function fixOf(name: string): string {
+  return `pulumi config set cloudinfra:${name} …, or the variable ${variable(name)}`;
+}
+
+function invalid({ source, fix }: Found, wanted: string): never {
+  throw new CloudInfraError("config_invalid", `${source} is ${wanted}`, { hint: fix });
+}
+
+export function duration(setting: Found | undefined): number | undefined {
+  if (setting === undefined) return undefined;
+  return parseDuration(setting.value) ?? invalid(setting, 'not a duration such as "90s", "30m" or "1h30m"');
+}
+
+export function positive(setting: Found | undefined): number | undefined {
+  if (setting === undefined) return undefined;
+  const number = Number(setting.value);
+  return Number.isFinite(number) && number > 0 ? number : invalid(setting, "not a number above zero");
+}
+
+export function yesOrNo(setting: Found | undefined): boolean {
+  if (setting === undefined) return false;
+  if (setting.value !== "true" && setting.value !== "false")
+    return invalid(setting, "neither true nor false");
+  return setting.value === "true";
+}
+
+/** A list is written as JSON by `pulumi config set --path`, and with commas elsewhere. */
+export function list(setting: Found | undefined): string[] {
+  if (setting === undefined) return [];
+  if (!setting.value.startsWith("["))
+    return setting.value
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(setting.value);
+  } catch {
+    return invalid(setting, "not a list"); // the value itself may not be shown, nor the parser's excerpt of it
+  }
+  const texts = v.safeParse(v.array(v.string()), parsed);
+  return texts.success ? texts.output : invalid(setting, "not a list of texts");
+}

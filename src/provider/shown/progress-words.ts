@@ -1,0 +1,74 @@
+import type { CloudInfraError } from "../../diagnostics/error";
+import type { Pause } from "../../operations/pause";
+
+/** How far an operation is, as the wait loop tells it. */
+export interface Step {
+  /** From 0 to 1; undefined where the service does not tell. */
+  readonly progress?: number | undefined;
+  /** Estimated, in milliseconds. */
+  readonly remainingMs?: number | undefined;
+  /** What keeps the wait from looking again. */
+  readonly pause?: Pause | undefined;
+  /** When all this was so. */
+  readonly atMs: number;
+}
+
+/** What is waited for. */
+export interface Waiting {
+  readonly for: string;
+  /** What keeps it waiting. */
+  readonly pause?: Pause | undefined;
+}
+
+/** All that a row tells of one call. */
+export interface Row {
+  readonly verb: string;
+  readonly step?: Step | undefined;
+  readonly pause?: Pause | undefined;
+  /** From the outermost to the innermost. */
+  readonly waits: readonly Waiting[];
+  /** Since the call began, in milliseconds. */
+  readonly elapsedMs: number;
+  /** On the clock that pauses and steps are measured with. */
+  readonly nowMs: number;
+}
+
+/** `creating 42 % · about 18 s left`, `reading · page 12 of the list · the service answers 503; next try in 8 s`. */
+export function inWords({ verb, step, pause, waits, elapsedMs, nowMs }: Row): string {
+  // What the whole is for says more than the single look on the way there.
+  const what = waits[0]?.for;
+  const percent = step?.progress === undefined ? undefined : inPercent(step.progress);
+  const held = pause ?? waits.findLast((wait) => wait.pause !== undefined)?.pause ?? step?.pause;
+  const head = what === undefined && percent !== undefined ? `${verb} ${percent}` : verb;
+  const parts = [head, what, what === undefined ? undefined : percent];
+  const end = held === undefined ? timeOf(step, elapsedMs, nowMs) : pauseInWords(held, nowMs);
+  return [...parts, end].filter((part) => part !== undefined).join(" · ");
+}
+
+function timeOf(step: Step | undefined, elapsedMs: number, nowMs: number): string | undefined {
+  if (step?.progress === undefined) return `${inSeconds(elapsedMs)} so far`;
+  const leftMs = (step.remainingMs ?? 0) - (nowMs - step.atMs);
+  return leftMs > 0 ? `about ${inSeconds(leftMs)} left` : undefined;
+}
+
+function pauseInWords(pause: Pause, nowMs: number): string {
+  if (pause.for === "turn")
+    return `waiting for its turn${pause.isSlowed() ? ": the service wants fewer requests (429)" : ""}`;
+  const leftMs = pause.at - nowMs;
+  return `${failureInWords(pause.after)}; ${leftMs > 0 ? `next try in ${inSeconds(leftMs)}` : "trying again"}`;
+}
+
+function failureInWords({ code, status }: CloudInfraError): string {
+  if (status === undefined)
+    return code === "unreachable" ? "the service can't be reached" : "the last try failed";
+  return status < 300 ? "the service's reply can't be read" : `the service answers ${status}`;
+}
+
+function inPercent(progress: number): string {
+  return `${Math.round(Math.min(Math.max(progress, 0), 1) * 100)} %`;
+}
+
+function inSeconds(ms: number): string {
+  const whole = Math.max(1, Math.round(ms / 1000));
+  return whole < 120 ? `${whole} s` : `${Math.round(whole / 60)} min`;
+}

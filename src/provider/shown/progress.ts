@@ -1,0 +1,141 @@
+import type { Clock } from "../../operations/clock";
+import type { Pause, PauseSeen } from "../../operations/pause";
+import type { RowLog } from "./engine-log";
+import { inWords, type Step, type Waiting } from "./progress-words";
+
+/** Nothing is said of a wait before it has lasted so long, in milliseconds: each message costs the engine. */
+const FIRST_MS = 3_000;
+/** Where nothing moves the row is written anew after this share of what has passed, so that it is seen to be alive, … */
+const TICK_SHARE = 0.2;
+/** … and never sooner than after so many milliseconds. */
+const SHORTEST_TICK_MS = 5_000;
+/** A pause that is shorter, in milliseconds, is over before anybody has read of it. */
+const WORTH_TELLING_MS = 2_000;
+
+const CI_STEPS = 4;
+const MINUTE_MS = 60_000;
+/** In CI a wait that shows nothing else has a line after so many minutes, and then each hour. */
+const CI_MARKS = [1, 5, 15];
+
+export interface ProgressOptions {
+  readonly clock: Clock;
+  /** Whether each message is a line of its own in somebody's log. */
+  readonly inCi: boolean;
+}
+
+/**
+ * Shows in the resource's own row how far a call is and what it waits for: `creating 42 % · about 18 s left`,
+ * `deleting · waiting until the service shows it no more · 40 s so far`. In CI, where each message is a line, by quarters and, where
+ * nothing moves, ever more seldom.
+ */
+export class Progress implements PauseSeen {
+  private readonly beganMs: number;
+  private readonly waits: (() => Waiting)[] = [];
+  private step: Step | undefined;
+  private pause: Pause | undefined;
+  private shown: string | undefined;
+  private quarter = 0;
+  private marks = 0;
+  /** Whether something was said since the last mark. */
+  private isFresh = false;
+  private cancel: (() => void) | undefined;
+
+  constructor(
+    private readonly log: RowLog,
+    private readonly verb: string,
+    private readonly options: ProgressOptions,
+  ) {
+    this.beganMs = options.clock.now();
+  }
+
+  /** From now on the row tells of what takes long, until {@link clear}. */
+  begin(): this {
+    this.tickLater();
+    return this;
+  }
+
+  /** How far an operation is; undefined once it is over. */
+  show(step: Omit<Step, "atMs"> | undefined): void {
+    this.step = step && { ...step, atMs: this.options.clock.now() };
+    if (step?.progress === undefined) return;
+    const quarter = Math.floor(step.progress * CI_STEPS);
+    if (this.options.inCi && quarter <= this.quarter) return;
+    this.quarter = quarter;
+    this.write();
+  }
+
+  pausing(pause: Pause | undefined): void {
+    this.pause = pause;
+    const { inCi, clock } = this.options;
+    if (inCi || this.elapsedMs < FIRST_MS || pause?.for !== "next try") return;
+    if (pause.at - clock.now() >= WORTH_TELLING_MS) this.write();
+  }
+
+  /** While the work lasts, the row tells what is waited for: in words that are asked for anew each time. */
+  async during<T>(what: string | (() => Waiting), work: () => Promise<T>): Promise<T> {
+    const wait = typeof what === "string" ? () => ({ for: what }) : what;
+    this.waits.push(wait);
+    try {
+      return await work();
+    } finally {
+      this.waits.splice(this.waits.indexOf(wait), 1);
+    }
+  }
+
+  /** The row keeps its last message, through later steps too, until it is taken away: before the step is seen to end. */
+  async clear(): Promise<void> {
+    this.cancel?.();
+    this.cancel = undefined;
+    if (this.shown !== undefined) await this.log.write("");
+    this.shown = undefined;
+  }
+
+  private get elapsedMs(): number {
+    return this.options.clock.now() - this.beganMs;
+  }
+
+  private write(): void {
+    const { clock } = this.options;
+    const { verb, step, pause, waits, elapsedMs } = this;
+    const text = inWords({
+      verb,
+      step,
+      pause,
+      waits: waits.map((wait) => wait()),
+      elapsedMs,
+      nowMs: clock.now(),
+    });
+    if (text !== this.shown) void this.log.write(text);
+    this.shown = text;
+    this.isFresh = true;
+    if (!this.options.inCi && this.cancel !== undefined) this.tickLater();
+  }
+
+  private tickLater(): void {
+    this.cancel?.();
+    const { clock, inCi } = this.options;
+    const ms = inCi ? markMs(this.marks) - this.elapsedMs : this.untilTickMs();
+    this.cancel = clock.alarm(ms, () => this.tick());
+  }
+
+  private untilTickMs(): number {
+    if (this.elapsedMs < FIRST_MS) return FIRST_MS - this.elapsedMs;
+    return Math.max(SHORTEST_TICK_MS, TICK_SHARE * this.elapsedMs);
+  }
+
+  private tick(): void {
+    if (!this.options.inCi) {
+      this.write();
+      return;
+    }
+    this.marks += 1;
+    if (!this.isFresh) this.write();
+    this.isFresh = false;
+    this.tickLater();
+  }
+}
+
+/** When the next line in CI is due, in milliseconds since the call began. */
+function markMs(marks: number): number {
+  return (CI_MARKS[marks] ?? (marks - CI_MARKS.length + 1) * 60) * MINUTE_MS;
+}

@@ -1,0 +1,113 @@
+import { propertyPath } from "../../diagnostics/property";
+import type { Properties } from "../host";
+import { type Field, labelsOf, sameValue } from "../values/fields";
+import { mayBeSpelling } from "../values/spelling";
+import { type WireFields, wordOf } from "../values/words";
+
+/** The three sides of one property that the program manages; of labels, of each key by itself. */
+export interface Side {
+  readonly field: Field;
+  /** The property's path in the program. */
+  readonly property: string;
+  /** The state's value, and the service's word for it after the last apply. */
+  readonly inState: unknown;
+  readonly known: unknown;
+  /** The service's word now; `isShown` is false where the reply does not carry the field, which says nothing about it. */
+  readonly now: unknown;
+  readonly isShown: boolean;
+  readonly desired: unknown;
+  /** All that the reply carries. */
+  readonly object: WireFields;
+}
+
+/** What a comparison is made of: state, what the service remembers its values as, and inputs. */
+export interface Wanted {
+  readonly olds: Properties;
+  readonly words: Properties;
+  readonly news: Properties;
+}
+
+/** State, service and program beside each other, property by property. */
+export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFields): Side[] {
+  return fields.flatMap((field) => {
+    const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
+    if (inState === undefined && desired === undefined) return [];
+    const known = Object.hasOwn(wanted.words, field.name) ? wanted.words[field.name] : inState;
+    const now = wordOf(field, object, inState, desired);
+    const isShown = now !== undefined;
+    const side = { field, property: field.name, inState, known, now, isShown, desired, object };
+    return field.type === "labels" ? eachKey(side) : [side];
+  });
+}
+
+function eachKey({ field, isShown, object, ...labels }: Side): Side[] {
+  const inState = entriesOf(labels.inState);
+  const known = entriesOf(labels.known);
+  const now = entriesOf(labels.now);
+  const desired = entriesOf(labels.desired);
+  return [...new Set([...inState.keys(), ...desired.keys()])].sort().map((key) => ({
+    field,
+    property: labelPath(field, key),
+    inState: inState.get(key),
+    known: known.get(key),
+    now: now.get(key),
+    isShown,
+    desired: desired.get(key),
+    object,
+  }));
+}
+
+export const isToChange = ({ field, inState, desired }: Side): boolean => !sameValue(field, inState, desired);
+
+/** The service has what the program asks for, whoever put it there. */
+export const isThere = ({ field, now, isShown, desired }: Side): boolean =>
+  isShown && sameValue(field, now, desired);
+
+/** The service shows something else than the program asks for. */
+export const differing = (side: Side): boolean => side.isShown && !isThere(side);
+
+/** The service has something that is neither what the state knows nor what the program asks for. */
+const isMoved = (side: Side): boolean =>
+  side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known);
+
+/**
+ * Whether an update that got no definite answer was carried out: before it nobody had changed anything, and all that it
+ * changes is there now, at least in a spelling that may be the service's own.
+ */
+export function isOwnWork(before: readonly Side[], after: readonly Side[]): boolean {
+  const changed = after.filter((side) => isToChange(side) && side.isShown);
+  const isMade = (side: Side): boolean => isThere(side) || (isMoved(side) && mayBeSpelling(side));
+  return changed.length > 0 && changed.every(isMade) && !before.some(isMoved);
+}
+
+/**
+ * What an update whose revision is not in force any more has to do: nothing, where all is as desired already; go again,
+ * where nothing of the program's was changed; or give way.
+ */
+export type Verdict = "made" | "again" | { readonly conflict: readonly Side[] };
+
+/**
+ * @param unsure the sides before a request that may have been carried out, where there was one
+ * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
+ */
+export function judge(
+  sides: readonly Side[],
+  { unsure, countsNew }: { unsure?: readonly Side[] | undefined; countsNew: (field: Field) => boolean },
+): Verdict {
+  const isOwn = unsure !== undefined && isOwnWork(unsure, sides);
+  const conflict = sides.filter(
+    (side) =>
+      isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
+  );
+  if (conflict.length > 0) return { conflict };
+  return isOwn || sides.filter(isToChange).every(isThere) ? "made" : "again";
+}
+
+function entriesOf(labels: unknown): Map<string, unknown> {
+  return new Map(Object.entries(labelsOf(labels)));
+}
+
+function labelPath({ name }: Field, key: string): string {
+  const pointer = `/${name}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return propertyPath({ pointer }, (first) => first) ?? name;
+}

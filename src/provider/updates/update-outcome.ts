@@ -1,0 +1,117 @@
+import type { ApiObject } from "../../api/client";
+import { remainingMs } from "../../operations/deadline";
+import { type Call, valuesOf } from "../call";
+import type { Properties } from "../host";
+import { LAG_PAUSES_MS, present } from "../looks/present";
+import { type Field, sameValue } from "../values/fields";
+import { outputsOf } from "../values/outputs";
+import { mayBeSpelling } from "../values/spelling";
+import { hiddenOf } from "../values/state";
+import { compareWords, type WireFields, wordOf, wordsAfter } from "../values/words";
+import { isThere, isToChange, type Side, sidesOf } from "./conflict";
+import type { Change, Written } from "./update-write";
+
+/** What became of an update. */
+export interface Outcome {
+  readonly object: ApiObject;
+  /** What the update made of the object before anybody could change it again: not every service answers with it. */
+  readonly own?: ApiObject | undefined;
+  /** The changed fields that are as they were before. */
+  readonly unmade: readonly Field[];
+}
+
+type Sent = Extract<Written, { kind: "accepted" }>;
+
+/** Accepted is not applied: looks at the object until the change shows, or does not for some time. */
+export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
+  if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
+  const what = "waiting until the service shows the change";
+  return call.progress.during(what, () => lookUntilShown(call, change, written));
+}
+
+async function lookUntilShown(call: Call, change: Change, written: Sent): Promise<Outcome> {
+  let outcome = await lookAfter(call, change, written);
+  for (const pause of LAG_PAUSES_MS) {
+    if (outcome.unmade.length === 0 || remainingMs(call.deadline, call.session.clock) <= pause) break;
+    await call.session.clock.sleep(pause, call.signal);
+    outcome = await lookAfter(call, change, written);
+  }
+  return outcome;
+}
+
+async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcome> {
+  const look = await present(call, change.id, change.olds);
+  const { accepted, before } = sent;
+  const own = accepted.kind === "object" && accepted.object.id === change.id ? accepted.object : undefined;
+  const newest = own !== undefined && isOlder(look, own, sent) ? own : look;
+  const object = { ...newest, revision: newest.revision ?? own?.revision };
+  return { object, own, unmade: unmadeFields(change, before.fields, object.fields) };
+}
+
+/** A list that lags behind still shows a revision from before, when the reply to the update has told a newer one. */
+function isOlder(look: ApiObject, own: ApiObject, { before, revision }: Sent): boolean {
+  const past = [before.revision, revision];
+  return look.revision !== undefined && past.includes(look.revision) && !past.includes(own.revision);
+}
+
+/** The changed fields whose word at the service is neither the desired value nor another than before. */
+function unmadeFields({ fields, olds, news }: Change, before: WireFields, after: WireFields): Field[] {
+  const sidesIn = (object: WireFields): Side[] => sidesOf(fields, { olds, news, words: {} }, object);
+  const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
+  const unmade = sidesIn(after).filter(
+    (side) =>
+      isToChange(side) &&
+      side.isShown &&
+      !isThere(side) &&
+      sameValue(side.field, side.now, wordsBefore.get(side.property)),
+  );
+  return fields.filter((field) => unmade.some((side) => side.field === field));
+}
+
+/**
+ * The outputs from a look after the update; what was not made has its old values, so that the next `up` sees the
+ * difference again. Where somebody else has changed something since, the state keeps the revision from before: the next
+ * update is then refused instead of writing over a change that nobody has seen.
+ */
+export function outputsAfter(call: Call, change: Change, outcome: Outcome): Properties {
+  const { olds, news } = change;
+  const { object, unmade } = outcome;
+  const { __words: remembered = {}, revision } = hiddenOf(olds);
+  const made = change.fields.filter((field) => !unmade.includes(field));
+  const values = {
+    ...valuesOf(call, news),
+    ...Object.fromEntries(unmade.map(({ name }) => [name, olds[name]])),
+  };
+  const words = {
+    ...only(
+      call.kind.fields.filter((field) => !made.includes(field)),
+      remembered,
+    ),
+    ...Object.assign({}, ...made.map((field) => spelling(field, change, outcome))),
+  };
+  const { drifted } = compareWords(call.kind.fields, { values, words }, object.fields);
+  return outputsOf(call, drifted.length === 0 ? object : { ...object, revision }, {
+    hidden: news,
+    values,
+    words,
+    before: { ...olds, revision: undefined },
+  });
+}
+
+/** The service's own word for a value that was just applied; what somebody else made of it since is none. */
+function spelling(field: Field, { olds, news }: Change, { object, own }: Outcome): Properties {
+  const desired = news[field.name];
+  const wordIn = (fields: WireFields): unknown => wordOf(field, fields, desired);
+  const isSameState = object.revision !== undefined && object.revision === own?.revision;
+  const sides = sidesOf([field], { olds, news, words: hiddenOf(olds).__words ?? {} }, object.fields);
+  const isOwn =
+    own === undefined
+      ? sides.every((side) => isThere(side) || mayBeSpelling(side))
+      : isSameState || sameValue(field, wordIn(object.fields), wordIn(own.fields));
+  return wordsAfter([field], news, isOwn ? object.fields : (own?.fields ?? {}));
+}
+
+function only(fields: readonly Field[], properties: Properties): Properties {
+  const names = fields.map(({ name }) => name).filter((name) => Object.hasOwn(properties, name));
+  return Object.fromEntries(names.map((name) => [name, properties[name]]));
+}

@@ -1,0 +1,135 @@
+import { isIP } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import type { ApiObject } from "../../api/client";
+import type { Call } from "../call";
+import type { Properties } from "../host";
+import { projectKind } from "../kind";
+import { instanceFields, labelsOf } from "./fields";
+import { plain } from "./plain";
+import { hiddenOf, hiddenOutputs } from "./state";
+import { unmanagedIn } from "./unmanaged";
+import { wordsAfter } from "./words";
+
+/** What a resource's outputs are made of. */
+export interface Known {
+  /** The checked inputs, or the state's properties: the hidden ones are kept. */
+  readonly hidden: Properties;
+  /** The values of the fields that the program manages. */
+  readonly values: Properties;
+  /** The service's own spelling of them, where it differs. */
+  readonly words: Properties;
+  /** The outputs before; what this reply does not carry is not known to have changed. */
+  readonly before: Properties;
+}
+
+/** A resource's outputs. One that is also an input keeps the input's value, for previews echo inputs. */
+export function outputsOf(call: Call, object: ApiObject, known: Known): Properties {
+  const own =
+    call.kind === projectKind ? projectOutputs(object, known) : instanceOutputs(call, object, known);
+  return plain({
+    ...own,
+    ...known.values,
+    ...hiddenOutputs(known.hidden),
+    __endpoint: call.session.client.endpoint,
+    __words: Object.keys(known.words).length > 0 ? known.words : undefined,
+    __unmanaged: unmanagedIn(
+      call.kind.fields,
+      known.values,
+      object.fields,
+      hiddenOf(known.before).__unmanaged,
+    ),
+  });
+}
+
+/** The outputs of an object that is seen for the first time since it was made: its spelling is the service's word from now on. */
+export function outputsOfNew(
+  call: Call,
+  object: ApiObject,
+  hidden: Properties,
+  values: Properties,
+): Properties {
+  const words = wordsAfter(call.kind.fields, values, object.fields);
+  return outputsOf(call, object, { hidden, values, words, before: {} });
+}
+
+function projectOutputs({ fields }: ApiObject, { before }: Known): Properties {
+  return {
+    description: carried(fields, "description", before.description),
+    createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
+  };
+}
+
+const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
+const ADDRESS_FIELDS = ["ip_address", "public_address", "public_ip"];
+
+function instanceOutputs({ session }: Call, { id, fields, revision }: ApiObject, known: Known): Properties {
+  const { ipAddressField, revisionField } = session.settings;
+  const { before } = known;
+  const addressFields = ipAddressField === undefined ? ADDRESS_FIELDS : [ipAddressField];
+  const own = {
+    status: carried(fields, "status", before.status),
+    createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
+    url:
+      carried(fields, "url", before.url) ?? `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
+    ipAddress: ipAddress(fields, addressFields, known),
+    additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
+  };
+  return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
+}
+
+/** What else the service returned. What a reply does not carry, for list items may be sparse, is as before. */
+function others(fields: ApiObject["fields"], consulted: readonly string[], before: Properties): Properties {
+  const known = labelsOf(before.additionalProperties);
+  const shown = new Set([
+    ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
+    ...instanceFields.map((field) => field.wire),
+  ]);
+  const found = Object.entries(fields).filter(([name]) => !shown.has(name));
+  return {
+    ...known,
+    ...Object.fromEntries(found.map(([name, value]) => [name, sameMoment(value, known[name])])),
+  };
+}
+
+/** Whether nothing of an object differs: then a reply without a revision says nothing about it. */
+function unchanged(own: Properties, { values, before }: Known): boolean {
+  const now = plain({ ...own, ...values });
+  return (
+    Object.keys(now).length > 0 &&
+    Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, before[name]))
+  );
+}
+
+/** A text of the reply; what it does not carry is as before, and what it carries empty is none. */
+function carried(fields: ApiObject["fields"], name: string, before: unknown): unknown {
+  const value = fields[name];
+  if (value === undefined) return before;
+  if (value === null) return undefined;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */
+function sameMoment(now: unknown, before: unknown): unknown {
+  const [a, b] = [now, before].map(wholeSecond);
+  return a !== undefined && a === b ? before : now;
+}
+
+function wholeSecond(text: unknown): number | undefined {
+  if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
+}
+
+function ipAddress(
+  fields: ApiObject["fields"],
+  names: readonly string[],
+  { values, before }: Known,
+): unknown {
+  const carriedNames = names.filter((name) => Object.hasOwn(fields, name));
+  const address = carriedNames
+    .map((name) => fields[name])
+    .find((value) => typeof value === "string" && isIP(value));
+  if (address !== undefined || carriedNames.some((name) => name !== "public_ip")) return address;
+  // The address went with the mode that asked for it.
+  return before.publicIp === values.publicIp ? before.ipAddress : undefined;
+}

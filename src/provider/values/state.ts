@@ -1,0 +1,76 @@
+import * as v from "valibot";
+import type { Properties } from "../host";
+
+const text = v.fallback(v.optional(v.string()), undefined);
+const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined);
+
+const timeouts = v.fallback(v.optional(v.object({ create: text, update: text, delete: text })), undefined);
+const flag = v.fallback(v.optional(v.boolean()), undefined);
+const names = v.fallback(v.optional(v.array(v.string())), undefined);
+
+/**
+ * The hidden properties. Every state that was ever written must be read: whatever is missing or of another form is
+ * taken as absent.
+ */
+const hiddenProperties = v.object({
+  /** An argument, but none that the service knows: which settings lead to it. */
+  profile: text,
+  __urn: text,
+  __key: text,
+  /** When the key was made, in milliseconds since 1970: a key may be used for 24 hours (§4.7). */
+  __keyAt: v.fallback(v.optional(v.number()), undefined),
+  __timeouts: timeouts,
+  __secrets: names,
+  /** Id of the object that the `import` option tells to take over. */
+  __import: text,
+  /** Whether the name was made up. */
+  __autonamed: flag,
+  __endpoint: text,
+  __words: record,
+  /** Only among outputs: what the program says now, where that is not what the inputs keep. */
+  __now: v.fallback(
+    v.optional(v.object({ __urn: text, __timeouts: timeouts, __secrets: names, __autonamed: flag })),
+    undefined,
+  ),
+  /** Digests of what the object had in fields that the program does not set, when it was last seen. */
+  __unmanaged: record,
+  revision: text,
+});
+
+/** What the provider keeps of a resource beside its arguments. */
+export type Hidden = v.InferOutput<typeof hiddenProperties>;
+
+export function hiddenOf(properties: Properties): Hidden {
+  const hidden = v.parse(hiddenProperties, properties);
+  return { ...hidden, ...pickNow(hidden.__now ?? hidden) };
+}
+
+/** The hidden inputs, and the profile, as the state's inputs have them, which need not be what the program says now. */
+export function hiddenInputs(properties: Properties): Properties {
+  const { profile, __urn, __key, __keyAt, __timeouts, __secrets, __autonamed, __import } = v.parse(
+    hiddenProperties,
+    properties,
+  );
+  return { profile, __urn, __key, __keyAt, __timeouts, __secrets, __autonamed, __import };
+}
+
+/** What the program says of a resource beside its arguments, and may say otherwise at the next run. */
+export type Now = NonNullable<Hidden["__now"]>;
+
+export function nowOf(properties: Properties): Now {
+  return pickNow(hiddenOf(properties));
+}
+
+function pickNow({ __urn, __timeouts, __secrets, __autonamed }: Now): Now {
+  return { __urn, __timeouts, __secrets, __autonamed };
+}
+
+/** The hidden outputs that go with the hidden inputs. */
+export function hiddenOutputs(properties: Properties): Properties {
+  return { ...hiddenInputs(properties), __now: v.parse(hiddenProperties, properties).__now };
+}
+
+/** The resource's name in the program: what follows stack, project and type in its URN; it may hold colons too. */
+export function resourceName(hidden: Hidden): string | undefined {
+  return hidden.__urn?.split("::").slice(3).join("::");
+}

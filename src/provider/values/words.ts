@@ -1,0 +1,89 @@
+import type { Properties } from "../host";
+import { type Field, labelsOf, sameValue } from "./fields";
+
+/** An object's fields as the service sent them. */
+export type WireFields = Readonly<Record<string, unknown>>;
+
+/**
+ * The service's own word for a field. `undefined` where the reply does not carry it, which says nothing about it.
+ * Of labels, only those in `managed`: what others set is no concern of the program.
+ */
+export function wordOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
+  const word = object[field.wire];
+  if (word === undefined) return undefined;
+  if (field.type === "keys") return word ?? [];
+  if (field.type !== "labels") return word;
+  const labels = labelsOf(word);
+  const keys = new Set(managed.flatMap((value) => Object.keys(labelsOf(value))));
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => keys.has(key)));
+}
+
+/**
+ * The words to remember after the program's values were applied: where the service spells a value in its own way.
+ * A word that this reply does not carry stays as remembered.
+ */
+export function wordsAfter(
+  fields: readonly Field[],
+  values: Properties,
+  object: WireFields,
+  before: Properties = {},
+): Properties {
+  const words: Properties = {};
+  for (const field of fields) {
+    const value = values[field.name];
+    if (value === undefined) continue;
+    const word = wordOf(field, object, value);
+    if (word === undefined ? Object.hasOwn(before, field.name) : !sameValue(field, word, value)) {
+      words[field.name] = word === undefined ? before[field.name] : word;
+    }
+  }
+  return words;
+}
+
+/** What the service holds now, in terms of the program's values. */
+export interface Sighting {
+  /** The program's values; where the service's word moved since the last apply, that word. */
+  readonly values: Properties;
+  readonly words: Properties;
+  /** Names of the fields that somebody changed, and of those that the reply does not carry. */
+  readonly drifted: readonly string[];
+  readonly untold: readonly string[];
+}
+
+/** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
+export function compareWords(
+  fields: readonly Field[],
+  known: { readonly values: Properties; readonly words: Properties },
+  object: WireFields,
+): Sighting {
+  const values: Properties = {};
+  const words: Properties = {};
+  const drifted: string[] = [];
+  const untold: string[] = [];
+  for (const field of fields) {
+    const value = known.values[field.name];
+    if (value === undefined) continue;
+    const word = wordOf(field, object, value);
+    const isRemembered = Object.hasOwn(known.words, field.name);
+    if (word === undefined) untold.push(field.name);
+    if (word === undefined || sameValue(field, word, isRemembered ? known.words[field.name] : value)) {
+      values[field.name] = value;
+      if (isRemembered) words[field.name] = known.words[field.name];
+    } else if (sameValue(field, word, value)) {
+      values[field.name] = value; // spelled in the program's own way; where it is asked in another way, it may be as before
+      if (isRemembered) words[field.name] = known.words[field.name];
+    } else {
+      drifted.push(field.name);
+      const own = asValue(field, word);
+      if (own !== undefined) values[field.name] = own;
+    }
+  }
+  return { values, words, drifted, untold };
+}
+
+/** The service's word as a value of the program's type; `undefined` where the service says there is none. */
+export function asValue(field: Field, word: unknown): unknown {
+  if (word === null || word === undefined) return undefined;
+  if (field.type === "text") return typeof word === "string" ? word : JSON.stringify(word);
+  return word;
+}

@@ -1,0 +1,183 @@
+import { describe, expect, test } from "vitest";
+import type { Emulator } from "../../../src/emulator";
+import type { Properties } from "../../../src/provider/host";
+import { instanceNews, projectNews, SSH_KEY } from "../samples";
+import { failureOf, type Service, startService } from "../service";
+
+/** What somebody else made, and the inputs of a program that wants to take it over. */
+function foreign({ emulator }: Service, fields: Properties = {}): { id: string; news: Properties } {
+  const project = emulator.addProject().id;
+  const { id } = emulator.addInstance({
+    ...{ project, name: "web", image: "debian-13", flavor: "m1.small", network: "default" },
+    ...fields,
+  });
+  return { id, news: instanceNews({ project, __import: id }) };
+}
+
+const written = ({ requests }: Emulator) => requests.filter(({ method }) => method !== "GET");
+
+async function taken(service: Service, news: Properties) {
+  const { inputs, failures } = await service.instances.check({}, news);
+  expect(failures).toEqual([]);
+  return { inputs, ...(await service.instances.create(inputs)) };
+}
+
+describe("an instance that the `import` option names", () => {
+  test("is taken over by its id, and nothing is written, where it is what the program asks for", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service, { labels: { others: "x" } });
+    const { id: got, outs } = await taken(service, news);
+    expect(got).toBe(id);
+    expect(written(service.emulator)).toEqual([]);
+    expect(outs).toMatchObject({ name: "web", flavor: "m1.small", status: "running" });
+    expect(outs).not.toHaveProperty("labels");
+  });
+
+  test("is changed in place, on condition of its revision, in what can be", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service, { flavor: "m1.large", labels: { team: "ops", others: "x" } });
+    const { outs } = await taken(service, { ...news, labels: { team: "web" }, sshKeys: [SSH_KEY] });
+    expect(written(service.emulator).map(({ method }) => method)).toEqual(["PUT"]);
+    expect(written(service.emulator)[0]?.headers["if-match"]).toBeTruthy();
+    expect(service.emulator.instances.get(id)?.fields).toMatchObject({
+      flavor: "m1.small",
+      labels: { team: "web", others: "x" },
+      ssh_keys: [SSH_KEY],
+    });
+    expect(outs).toMatchObject({ flavor: "m1.small", labels: { team: "web" }, sshKeys: [SSH_KEY] });
+  });
+
+  test("is refused with both sides of each difference that only a replacement would make", async () => {
+    const service = await startService();
+    const { news } = foreign(service, { image: "ubuntu-24", flavor: "m1.large" });
+    const { inputs } = await service.instances.check({}, news);
+    const { message } = await failureOf(service.instances.create(inputs));
+    expect(message).toMatch(/ins-\S+, which `import` names, is not what the program asks for/);
+    expect(message).toMatch(/property +at the service +in the program\n +image +ubuntu-24 +debian-13/);
+    expect(message).not.toContain("flavor"); // that would be changed in place
+    expect(message).toContain("nothing was changed");
+    expect(written(service.emulator)).toEqual([]);
+  });
+
+  test("is refused without the values of secret arguments", async () => {
+    const service = await startService();
+    const { news } = foreign(service, { image: "ubuntu-24" });
+    const { inputs } = await service.instances.check({}, { ...news, __secrets: ["image"] });
+    const { message } = await failureOf(service.instances.create(inputs));
+    expect(message).toMatch(/image +\[secret\] +\[secret\]/);
+    expect(message).not.toMatch(/ubuntu-24|debian-13/);
+  });
+
+  test("is an error where the service does not show it, and nothing is made in its place", async () => {
+    const service = await startService();
+    const { news } = foreign(service);
+    const { inputs } = await service.instances.check({}, { ...news, __import: "ins-gone" });
+    const { message } = await failureOf(service.instances.create(inputs));
+    expect(message).toContain("the instance ins-gone, which `import` names, is not there");
+    expect(message).toContain("nothing was made");
+    expect(written(service.emulator)).toEqual([]);
+  });
+
+  test("needs the name it has: one that is made up would rename it", async () => {
+    const service = await startService();
+    const { news } = foreign(service);
+    const { failures } = await service.instances.check({}, { ...news, name: undefined });
+    expect(failures).toEqual([
+      { property: "", reason: expect.stringMatching(/^name: is required with the `import`/) },
+    ]);
+  });
+});
+
+describe("the `import` option that is left in", () => {
+  test("has no effect once the resource exists", async () => {
+    const service = await startService();
+    const { news } = foreign(service);
+    const { id, inputs, outs } = await taken(service, news);
+    for (const __import of [id, "ins-other", undefined]) {
+      const { inputs: next, failures } = await service.instances.check(inputs, { ...news, __import });
+      expect(failures).toEqual([]);
+      expect(next).toEqual(inputs);
+      expect(await service.instances.diff(id, outs, next)).toMatchObject({ changes: false, replaces: [] });
+    }
+    const { inputs: next } = await service.instances.check(inputs, {
+      ...news,
+      __import: "x",
+      flavor: "m1.large",
+    });
+    await service.instances.update(id, outs, next);
+    expect(written(service.emulator).map(({ method, path }) => `${method} ${path}`)).toEqual([
+      `PUT /v1/instances/${id}`,
+    ]);
+  });
+
+  test("does not keep a replacement from making another, and the old one is deleted", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const { inputs, outs } = await taken(service, news);
+    const { instances } = await service.anew();
+    const image = { ...news, image: "debian-14" };
+    const { inputs: next } = await instances.check(inputs, image);
+    expect(await instances.diff(id, outs, next)).toMatchObject({ replaces: ["image"] });
+    const { inputs: fresh } = await instances.check({}, image);
+    const { id: other } = await instances.create(fresh);
+    await instances.delete(id, outs);
+    expect(other).not.toBe(id);
+    expect([...service.emulator.instances.keys()]).toEqual([other]);
+  });
+
+  test("takes the same one again under --target-replace, which then does not delete it", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const { outs } = await taken(service, news);
+    const { instances } = await service.anew();
+    const { inputs: fresh } = await instances.check({}, news);
+    expect((await instances.create(fresh)).id).toBe(id);
+    await instances.delete(id, outs);
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+  });
+});
+
+test("a creation of the resource that was cut off before is settled: only the object that `import` names is left", async () => {
+  const service = await startService({ behaviour: { operationMs: 10_000 } });
+  const { id, news } = foreign(service);
+  const { __import: _, ...plain } = news;
+  const before = await service.anew({ operationTimeout: "1s" });
+  const { inputs } = await before.instances.check({}, plain);
+  await failureOf(before.instances.create(inputs));
+  const { instances } = await service.anew();
+  const { inputs: next } = await instances.check({}, news);
+  expect((await instances.create(next)).id).toBe(id);
+  expect([...service.emulator.instances.keys()]).toEqual([id]);
+});
+
+test("what the creation that was cut off has made can be taken over by its id", async () => {
+  const service = await startService({ behaviour: { operationMs: 10_000 } });
+  const project = service.emulator.addProject().id;
+  const news = instanceNews({ project });
+  const before = await service.anew({ operationTimeout: "1s" });
+  const { inputs } = await before.instances.check({}, news);
+  await failureOf(before.instances.create(inputs));
+  service.emulator.finishOperations();
+  const [made = ""] = service.emulator.instances.keys();
+  const { instances } = await service.anew();
+  const { inputs: next } = await instances.check({}, { ...news, __import: made });
+  expect((await instances.create(next)).id).toBe(made);
+  expect([...service.emulator.instances.keys()]).toEqual([made]);
+});
+
+describe("a project that the `import` option names", () => {
+  test("is taken over where it is what the program asks for, and else refused", async () => {
+    const service = await startService();
+    const { id } = service.emulator.addProject({ name: "shop", region: "eu-1" });
+    const { inputs } = await service.projects.check({}, projectNews({ __import: id }));
+    expect(await service.projects.create(inputs)).toMatchObject({
+      id,
+      outs: { name: "shop", region: "eu-1" },
+    });
+    const other = await service.anew();
+    const { inputs: wrong } = await other.projects.check({}, projectNews({ region: "us-1", __import: id }));
+    const { message } = await failureOf(other.projects.create(wrong));
+    expect(message).toMatch(/region +eu-1 +us-1/);
+    expect(written(service.emulator)).toEqual([]);
+  });
+});

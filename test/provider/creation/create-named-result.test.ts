@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { CloudInfraError } from "../../../src/diagnostics/error";
+import { deadlineIn } from "../../../src/operations/deadline";
+import type { Call } from "../../../src/provider/call";
+import { create } from "../../../src/provider/create";
+import { nextKey } from "../../../src/provider/creation/post";
+import { instanceKind } from "../../../src/provider/kind";
+import { hiddenOf } from "../../../src/provider/values/state";
+import { callTo } from "../fake-call";
+import { FakeService } from "../fake-service";
+import { instanceNews, KEY } from "../samples";
+import { failureOf } from "../service";
+
+/** A service whose operations name their object and have no link to it; it waits for nobody. */
+function finished(call: Call): Call {
+  const { client } = call.session;
+  const done = { id: "op-1", url: `${client.endpoint}/operations/op-1`, status: "done", resource: "ins-1" };
+  const session: Call["session"] = {
+    ...call.session,
+    client: {
+      ...client,
+      instances: { ...client.instances, create: async () => ({ kind: "operation", operation: done }) },
+      operations: { ...client.operations, poll: async () => done },
+      resultId: (operation) => operation.resource,
+      readResult: async () => {
+        throw new CloudInfraError("no_result", "operation op-1 has no link to its result");
+      },
+    },
+  };
+  return { ...call, session };
+}
+
+test("an operation that names its object, but has no link to it, is no dead end: the object is looked for", async () => {
+  const fake = new FakeService();
+  fake.addProject("prj-1");
+  fake.addInstance("ins-1", "prj-1");
+  expect(await create(finished(callTo(fake, instanceKind)), instanceNews())).toMatchObject({ id: "ins-1" });
+});
+
+describe("an object that a resumed creation has made, and that the list does not show yet,", () => {
+  const resumed = async (ms: number): Promise<{ failure: Error; begun: string[] }> => {
+    const fake = new FakeService();
+    fake.addProject("prj-1");
+    fake.addInstance("ins-1", "prj-1");
+    fake.unlisted.add("ins-1");
+    const begun: string[] = [];
+    const { session, ...call } = finished(callTo(fake, instanceKind));
+    const journal = { ...session.journal, begin: async ({ key }: { key: string }) => void begun.push(key) };
+    const news = instanceNews();
+    const pending = {
+      key: KEY,
+      body: "{}",
+      at: Date.now(),
+      operation: { id: "op-1", url: "/v1/operations/op-1" },
+    };
+    session.memory.diffed(hiddenOf(news).__urn, "operation/op-1", pending, true);
+    const late = { ...call, session: { ...session, journal }, deadline: deadlineIn(ms, session.clock) };
+    return { failure: await failureOf(create(late, news)), begun };
+  };
+
+  test("is not made a second time where there is no time to wait for it: its id goes into the state", async () => {
+    const { failure, begun } = await resumed(3_000);
+    expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { __pending: { key: KEY } } });
+    expect(failure.message).toContain("did not show it before the time was up");
+    expect(begun).toEqual([]);
+  });
+
+  test("is given up after half a minute of looks: another is made", async () => {
+    expect((await resumed(300_000)).begun).toEqual([nextKey(KEY)]);
+  });
+});

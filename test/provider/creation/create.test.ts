@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import type { LoggedRequest } from "../../../src/emulator";
+import { InitialisationError } from "../../../src/provider/host";
+import { instanceNews, KEY, SSH_KEY } from "../samples";
+import { failureOf, madeInstance, madeProject, startService } from "../service";
+
+const posts = (requests: readonly LoggedRequest[]) => requests.filter(({ method }) => method === "POST");
+
+test("an instance is made by one POST with the key of its inputs and its body, and read back when it is done", async () => {
+  const service = await startService();
+  const { id, state } = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
+  const [post, ...more] = posts(service.emulator.requests);
+  expect(more).toEqual([]);
+  expect(post).toMatchObject({ path: "/v1/instances", headers: { "idempotency-key": KEY } });
+  const [project] = service.emulator.projects.keys();
+  expect(post).toHaveProperty(
+    "body",
+    `{"project":"${project}","name":"web","image":"debian-13","flavor":"m1.small","network":"default",` +
+      `"public_ip":"auto","ssh_keys":["${SSH_KEY}"]}`,
+  );
+  expect([...service.emulator.instances.keys()]).toEqual([id]);
+  expect(state).toMatchObject({
+    project,
+    name: "web",
+    publicIp: "auto",
+    sshKeys: [SSH_KEY],
+    status: "running",
+    revision: service.emulator.instances.get(id)?.revision,
+    ipAddress: service.emulator.instances.get(id)?.address,
+    __key: KEY,
+    __endpoint: service.emulator.endpoint,
+  });
+});
+
+describe("a project", () => {
+  test.each([200, 201, 202] as const)(
+    "may come back at once or as an operation: POST answers %d",
+    async (projectPost) => {
+      const service = await startService({ behaviour: { projectPost } });
+      const { id, state } = await madeProject(service);
+      expect([...service.emulator.projects.keys()]).toEqual([id]);
+      expect(state).toMatchObject({ name: "shop", region: "eu-1", description: "" });
+    },
+  );
+});
+
+describe("the result of the operation", () => {
+  test.each(["absolute", "relative", "early"] as const)(
+    "is found by a link that is %s",
+    async (resultLink) => {
+      const service = await startService({ behaviour: { resultLink } });
+      const { id } = await madeInstance(service);
+      expect([...service.emulator.instances.keys()]).toEqual([id]);
+    },
+  );
+
+  test.each([404, 405] as const)("is found in the list where its link answers %d", async (getObject) => {
+    const service = await startService({ behaviour: { getObject } });
+    const { id, state } = await madeInstance(service);
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+    expect(state.status).toBe("running");
+  });
+
+  test("that nobody tells is an error that names the operation, not a guess", async () => {
+    const service = await startService({ behaviour: { resultLink: "missing" } });
+    const error = await failureOf(madeInstance(service));
+    const [operation] = service.emulator.operations.keys();
+    expect(error.message).toContain(`operation ${operation} is done, but names no instance as its result`);
+    expect(error.message).toContain("hint: ");
+  });
+
+  test("that can't be read is an error that names the object left behind", async () => {
+    const service = await startService();
+    service.emulator.fail({ method: "GET", path: "/v1/instances/", kind: "status", status: 403, times: 9 });
+    const error = await failureOf(madeInstance(service));
+    const [id] = service.emulator.instances.keys();
+    expect(error.message).toContain("forbidden (403)");
+    expect(error.message).toContain(`object ${id}`);
+  });
+});
+
+describe("what fails", () => {
+  test("a refused request names the property, and nothing is made", async () => {
+    const service = await startService();
+    const error = await failureOf(madeInstance(service, { flavor: "nope" }));
+    expect(error.message).toMatch(/^creating instance "web" was refused: /);
+    expect(error.message).toContain("\n  flavor: flavor 'nope' does not exist");
+    expect(error.message).toMatch(/\n {2}POST \/v1\/instances · trace tr-\d+/);
+    expect(error).not.toBeInstanceOf(InitialisationError);
+    expect(service.emulator.instances.size).toBe(0);
+  });
+
+  test.each(["failed", "error", "cancelled", "gave-up"])(
+    "an operation that ends as %s, with its problem",
+    async (failedStatus) => {
+      const service = await startService({ behaviour: { failedStatus } });
+      service.emulator.failNextOperation();
+      const error = await failureOf(madeInstance(service));
+      const [operation] = service.emulator.operations.keys();
+      expect(error.message).toContain(`operation ${operation} ended as "${failedStatus}"`);
+      expect(error.message).toContain("capacity_exhausted");
+    },
+  );
+
+  test("an operation that fails and leaves its object names that object", async () => {
+    const service = await startService();
+    service.emulator.failNextOperation({ leaveObject: true });
+    const error = await failureOf(madeInstance(service));
+    const [id] = service.emulator.instances.keys();
+    expect(error.message).toContain(`object ${id}`);
+  });
+
+  test("an operation that is not over in the time that customTimeouts gives it is named with how far it is", async () => {
+    const service = await startService({ behaviour: { operationMs: 3_600_000, progress: "stuck" } });
+    const error = await failureOf(madeInstance(service, { __timeouts: { create: "2m" } }));
+    const [operation] = service.emulator.operations.keys();
+    expect(error.message).toContain(`operation ${operation} is not over after`);
+    expect(error.message).toContain("40 %");
+    expect(service.clock.now()).toBeLessThanOrEqual(120_000);
+    expect(service.clock.now()).toBeGreaterThan(110_000);
+  });
+
+  test("without customTimeouts, in the time of the setting operationTimeout", async () => {
+    const service = await startService({
+      behaviour: { operationMs: 3_600_000 },
+      config: { operationTimeout: "5m" },
+    });
+    await failureOf(madeInstance(service));
+    expect(service.clock.now()).toBeLessThanOrEqual(300_000);
+    expect(service.clock.now()).toBeGreaterThan(280_000);
+  });
+
+  test("a lost reply does not: the POST is repeated with the same key and body", async () => {
+    const service = await startService();
+    service.emulator.fail({ method: "POST", kind: "lost-reply" });
+    const { id } = await madeInstance(service);
+    const [one, other] = posts(service.emulator.requests);
+    expect(other).toMatchObject({ headers: { "idempotency-key": KEY } });
+    expect(other).toHaveProperty("body", one?.body);
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+  });
+});
+
+test("an older program that passes no usable key still creates, with a key of the right form", async () => {
+  const service = await startService();
+  const project = service.emulator.addProject().id;
+  await service.instances.create(instanceNews({ project, __key: "not a key" }));
+  expect(posts(service.emulator.requests)[0]).toHaveProperty(
+    "headers.idempotency-key",
+    expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+  );
+});

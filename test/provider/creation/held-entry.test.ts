@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { oneInstance, URN } from "../one-instance";
+
+describe("the note of a creation that the state has is none", () => {
+  test("check removes it, and nothing changes", async () => {
+    const { service, web } = await oneInstance();
+    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
+    const { id } = web.there();
+    expect(await web.entry()).toMatchObject({ id });
+    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
+    await web.expectOne();
+    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+
+  const operation = { id: "op-1", url: "/v1/operations/op-1" };
+
+  test.each([
+    ["its key", { key: true }, false],
+    ["its id", { id: true }, false],
+    ["its operation", { operation }, false],
+    ["nothing in common", {}, true],
+  ])("where they have %s; a diff may come before any check", async (_what, common, changes) => {
+    const { web } = await oneInstance();
+    await web.up();
+    const { id, inputs, state } = web.there();
+    const key = "key" in common ? String(inputs.__key) : randomUUID();
+    await web.journal.begin({ urn: URN, key, body: "{}", at: 1 });
+    await web.journal.note(URN, key, { operation, id: "id" in common ? id : "ins-other" });
+    const pending = "operation" in common ? { __pending: { operation } } : {};
+    const answer = await (await web.process()).diff(id, { ...state, ...pending }, inputs);
+    expect(answer).toMatchObject({ changes, replaces: [] });
+  });
+
+  const options = { replaceOnChanges: true };
+
+  test("what is wanted anew is made anew, and the old one is deleted", async () => {
+    const { web } = await oneInstance();
+    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
+    const { id } = web.there();
+    expect(await web.up({ flavor: "m1.large" }, options)).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(id);
+  });
+
+  test("what is wanted anew is made anew also where the state has another key of it", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true });
+    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
+    const { id, inputs } = web.there();
+    expect((await web.noted()).key).not.toBe(inputs.__key);
+    expect(await web.up({ flavor: "m1.large" }, options)).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(id);
+  });
+
+  test("what is wanted anew is made anew also where check could not remove the note", async () => {
+    const { web } = await oneInstance();
+    await web.up({}, { unconfirmed: true });
+    const { id: _id, ...entry } = await web.noted();
+    const { id, inputs, state } = web.there();
+    const process = await web.process();
+    const news = web.news({ flavor: "m1.large" });
+    await process.diff(id, state, (await process.check(inputs, news)).inputs);
+    await web.journal.begin(entry);
+    const made = await process.create((await process.check({}, news)).inputs);
+    expect(made.id).not.toBe(id);
+    await process.delete(id, state);
+    web.saved = { ...made, inputs: news, state: made.outs };
+    await web.journal.remove(URN);
+    await web.expectOne();
+  });
+});

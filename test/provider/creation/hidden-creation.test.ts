@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+
+/** An instance under its own id in the state, which the service does not show before it is made. */
+async function hidden() {
+  const behaviour = { operationMs: 60_000, resultLink: "early", instanceVisible: "when-done" } as const;
+  const { service, web } = await oneInstance({ behaviour });
+  await web.up({ __timeouts: { create: "5s" } });
+  expect(web.there().id).toMatch(/^ins-/);
+  expect(service.emulator.instances.size).toBe(0);
+  return { service, web };
+}
+
+describe("an instance that can't be seen before its creation is over", () => {
+  test("is not gone for a refresh", async () => {
+    const { service, web } = await hidden();
+    const before = web.there();
+    await web.refresh();
+    expect(web.there()).toMatchObject({ id: before.id, state: before.state });
+    service.emulator.finishOperations();
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("is deleted once it is made", async () => {
+    const { service, web } = await hidden();
+    expect(await web.destroy()).toBeUndefined();
+    service.emulator.finishOperations();
+    expect(service.emulator.instances.size).toBe(0);
+    expect([...service.emulator.operations.values()].map(({ outcome }) => outcome)).toEqual(["done"]);
+  });
+
+  test("is gone where its creation failed", async () => {
+    const { service, web } = await hidden();
+    const [operation] = service.emulator.operations.keys();
+    service.emulator.remove(operation ?? "");
+    await web.refresh();
+    expect(web.saved).toBeUndefined();
+  });
+});

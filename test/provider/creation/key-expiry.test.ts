@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance, URN } from "../one-instance";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+describe("a key is good for 24 hours, less one for clocks that differ", () => {
+  async function killedAgo(ms: number) {
+    const { service, web } = await oneInstance();
+    const entry = await web.killedBeforeTheAnswer();
+    await web.note({ ...entry, at: Date.now() - ms });
+    return { service, web };
+  }
+
+  test("until then the request is repeated", async () => {
+    const { web } = await killedAgo(DAY_MS - HOUR_MS - 60_000);
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("after that nothing is sent or taken: the error lists what has that name, and says how to go on", async () => {
+    const { service, web } = await killedAgo(DAY_MS - HOUR_MS + 60_000);
+    const [id] = service.emulator.instances.keys();
+    const said = await web.up();
+    expect(said).toContain(`its list shows under that name: ${id}`);
+    expect(said).toContain("recover --forget <urn>");
+    expect(web.posts()).toHaveLength(1);
+    expect(web.saved).toBeUndefined();
+    expect(await web.entry(), "it stays noted until somebody has looked").toBeDefined();
+    await web.journal.remove(URN);
+    expect(await web.up()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(2);
+  });
+
+  test("an operation that was noted is waited for however old it is", async () => {
+    const { web } = await oneInstance();
+    await web.killedUp();
+    await web.note({ ...(await web.noted()), at: 0 });
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+});

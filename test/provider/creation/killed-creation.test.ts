@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+
+describe("a creation that was killed", () => {
+  test("is on disk before its request is made, and what the service answers as soon as it does", async () => {
+    const seen: unknown[] = [];
+    const { service, web } = await oneInstance({
+      onRequest: ({ method }) => {
+        if (method === "POST") seen.push(readdirSync(service.journalDir).length);
+      },
+    });
+    await web.killedUp();
+    const [post] = web.posts();
+    const [operation] = service.emulator.operations.keys();
+    expect(seen).toEqual([1]);
+    expect(await web.noted()).toMatchObject({
+      key: post?.headers["idempotency-key"],
+      body: post?.body,
+      operation: { id: operation },
+    });
+  });
+
+  test("is waited for by the next `up` where the service's answer was noted: nothing is sent again", async () => {
+    const { web } = await oneInstance();
+    await web.killedUp();
+    expect(await web.up()).toBeUndefined();
+    expect(web.posts()).toHaveLength(1);
+    await web.expectOne();
+  });
+
+  test("is sent again with its key and its text where the answer was not noted, whatever the program says now", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedBeforeTheAnswer();
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    const [first, again, ...more] = web.posts();
+    expect(more).toEqual([]);
+    expect(again?.body).toBe(first?.body);
+    expect(web.keys()).toBe(1);
+    const id = await web.expectOne();
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
+  });
+
+  test("keeps its key and its made-up name in the state, of which preview shows what `up` will use", async () => {
+    const { web } = await oneInstance();
+    await web.killedUp({ name: undefined });
+    const { key } = await web.noted();
+    const preview = await (await web.process()).check({}, web.news({ name: undefined, __key: "unknown" }));
+    expect(preview.inputs).toMatchObject({ name: `web-${key.slice(0, 7)}`, __key: key });
+    expect(await web.up({ name: undefined })).toBeUndefined();
+    expect(web.there().inputs).toMatchObject({ name: `web-${key.slice(0, 7)}`, __key: key });
+    await web.expectOne();
+  });
+
+  test("and gone on with, and killed again, is still gone on with", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedBeforeTheAnswer();
+    await web.killedUp();
+    await web.killedUp({ flavor: "m1.large" });
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    const id = await web.expectOne();
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
+  });
+
+  test("is in the state when the change that the program wants of it is refused", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    expect(await web.up({ flavor: "nope" })).toContain("flavor 'nope' does not exist");
+    const [id] = service.emulator.instances.keys();
+    expect(web.there()).toMatchObject({ id, state: { flavor: "m1.small" } });
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(web.posts()).toHaveLength(1);
+  });
+
+  test("leaves nothing behind in the next `up` where the program wants something that must be made anew", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    const [first] = service.emulator.instances.keys();
+    expect(await web.up({ image: "debian-14" })).toBeUndefined();
+    const id = await web.expectOne();
+    expect(id).not.toBe(first);
+    expect(web.keys()).toBe(2);
+    expect(service.emulator.instances.get(id)?.fields.image).toBe("debian-14");
+  });
+
+  test("is looked for in its own project where the program names another by now, and only lists show it", async () => {
+    const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+    await web.killedUp();
+    const { id: project } = service.emulator.addProject();
+    expect(await web.up({ project })).toBeUndefined();
+    const id = await web.expectOne();
+    expect(service.emulator.instances.get(id)?.fields.project).toBe(project);
+  });
+});
+
+describe("what the next `up` finds of a killed creation may be no good: the same `up` makes another, with another key", () => {
+  test("an operation that failed", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.failNextOperation({ kind: "create" });
+    await web.killedUp();
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test("an operation that failed and left its object: that one is deleted", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.killedUp();
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test("an operation that the service does not know any more", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    service.emulator.remove([...service.emulator.operations.keys()][0] ?? "");
+    for (const id of [...service.emulator.instances.keys()]) service.emulator.remove(id);
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test("an instance that somebody deleted meanwhile", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    service.emulator.finishOperations();
+    service.emulator.remove([...service.emulator.instances.keys()][0] ?? "");
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test("a refusal of the request as it was sent", async () => {
+    const { service, web } = await oneInstance();
+    const entry = await web.killedBeforeTheAnswer();
+    for (const id of [...service.emulator.instances.keys()]) service.emulator.remove(id);
+    await web.note({ ...entry, key: randomUUID(), body: entry.body.replace("m1.small", "nope") });
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("and every machine comes to the same other key, so that nothing is made twice", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.failNextOperation({ kind: "create" });
+    await web.killedUp();
+    const first = await web.noted();
+    service.emulator.finishOperations();
+    await web.killedUp({}, { pauses: 1 });
+    expect((await web.noted()).key).not.toBe(first.key);
+    // Another machine knows what the engine saved: the first key.
+    await web.note(first);
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+});

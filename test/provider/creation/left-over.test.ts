@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { OneInstance, oneInstance } from "../one-instance";
+import { failureOf, madeProject, type Service, startService } from "../service";
+
+const ANEW = { image: "debian-14" };
+const FIRST_CREATED = { deleteBeforeReplace: false };
+
+/** An instance, and a replacement of it that was killed: the state knows nothing of that. */
+async function cutOffReplacement(more: Parameters<typeof startService>[0] = {}) {
+  const { service, web } = await oneInstance(more);
+  await web.up();
+  const { id } = web.there();
+  await web.killedUp(ANEW, FIRST_CREATED);
+  const [, other = ""] = service.emulator.instances.keys();
+  expect([...service.emulator.instances.keys()]).toEqual([id, other]);
+  return { service, web, id, other };
+}
+
+const puts = ({ emulator }: Service): number =>
+  emulator.requests.filter(({ method }) => method === "PUT").length;
+
+describe("what a killed replacement was making", () => {
+  test("is what the resource becomes, where the program still wants it", async () => {
+    const { web, other } = await cutOffReplacement();
+    expect(await web.up(ANEW)).toBeUndefined();
+    expect(await web.expectOne()).toBe(other);
+  });
+
+  test("is deleted by the next `up` where the program does not want it any more, though nothing else has changed", async () => {
+    const { service, web, id } = await cutOffReplacement();
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(puts(service)).toBe(0);
+  });
+
+  test("is deleted by the next `up` beside another change", async () => {
+    const { service, web, id } = await cutOffReplacement();
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
+  });
+
+  test("is deleted where its answer was not noted", async () => {
+    const { web, id } = await cutOffReplacement();
+    await web.journal.begin(await web.noted());
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("is deleted where it was being made in another project, and only lists show it", async () => {
+    const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+    await web.up();
+    const { id } = web.there();
+    await web.killedUp({ project: service.emulator.addProject().id }, FIRST_CREATED);
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("costs the state nothing where it can't be deleted yet: it stays noted, and the instance as it is", async () => {
+    const { service, web, id } = await cutOffReplacement();
+    const before = web.there();
+    service.emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, times: 1 });
+    const said = await web.up();
+    expect(said).toContain("(403)");
+    expect(said).toContain(
+      "a creation that was cut off, whose object is to be deleted: run the command again",
+    );
+    expect(said).not.toContain("kept in the state");
+    expect(web.there()).toEqual(before);
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("is deleted with the resource", async () => {
+    const { service, web } = await cutOffReplacement();
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+    expect(await web.entry()).toBeUndefined();
+  });
+
+  test("is not deleted with the old instance while it becomes the resource", async () => {
+    const { service, web, other } = await cutOffReplacement();
+    service.emulator.clearRequests();
+    expect(await web.up(ANEW, { deleteBeforeReplace: true })).toBeUndefined();
+    expect(await web.expectOne()).toBe(other);
+    expect(web.posts()).toEqual([]);
+  });
+});
+
+describe("the deletion of a project", () => {
+  test("takes along what a killed creation was making in it, and nothing would ever find", async () => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    const web = new OneInstance(service);
+    await web.killedUp();
+    expect(service.emulator.instances.size).toBe(1);
+    await (await service.anew()).projects.delete(id, state);
+    expect(service.emulator.instances.size).toBe(0);
+    expect(service.emulator.projects.size).toBe(0);
+    expect(await web.entry()).toBeUndefined();
+    const methods = service.emulator.requests
+      .filter(({ method }) => method === "DELETE")
+      .map(({ path }) => path);
+    expect(methods.map((path) => path.split("/")[2])).toEqual(["instances", "projects"]);
+  });
+
+  test("leaves what was being made in another project", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    const { id, state } = await madeProject(service);
+    await (await service.anew()).projects.delete(id, state);
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await web.entry()).toBeDefined();
+  });
+
+  test("leaves what this process has just made: that note is the program's to remove", async () => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    const web = new OneInstance(service);
+    const { instances, projects } = await service.anew();
+    const { inputs } = await instances.check({}, web.news());
+    const made = await instances.create(inputs);
+    expect((await failureOf(projects.delete(id, state))).message).toContain("still holds instances");
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(await web.entry()).toMatchObject({ id: made.id });
+  });
+});

@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { projectNews } from "../samples";
+import { failureOf, type Service, startService } from "../service";
+
+/** An `up` of a project in a process of its own. */
+async function up({ anew }: Service): Promise<{ id: string }> {
+  const { projects } = await anew();
+  const { inputs } = await projects.check({}, projectNews());
+  return projects.create(inputs);
+}
+
+/** A project whose creation was answered at once, with an answer that was lost. */
+async function unanswered() {
+  const service = await startService();
+  const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
+  await failureOf(up(service));
+  lost.off();
+  const [id = ""] = service.emulator.projects.keys();
+  return { service, id };
+}
+
+describe("the first answer that a key brings back", () => {
+  test("is the project, where that is there", async () => {
+    const { service, id } = await unanswered();
+    expect(await up(service)).toMatchObject({ id });
+    expect(service.emulator.projects.size).toBe(1);
+  });
+
+  test("is none where it was deleted since: another is made", async () => {
+    const { service, id } = await unanswered();
+    service.emulator.remove(id);
+    const made = await up(service);
+    expect([...service.emulator.projects.keys()]).toEqual([made.id]);
+    expect(made.id).not.toBe(id);
+  });
+});

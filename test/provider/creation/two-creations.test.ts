@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance, URN } from "../one-instance";
+
+const SHORT = { __timeouts: { create: "5s" } };
+const OTHER = { ...SHORT, image: "debian-14" };
+
+describe("of two creations that were cut off,", () => {
+  /** The state knows one, and the journal another, which began at some other time. */
+  async function two(at: number) {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up(SHORT);
+    const first = web.there();
+    await web.journal.remove(URN);
+    web.saved = undefined;
+    await web.killedUp(OTHER);
+    await web.note({ ...(await web.noted()), at });
+    web.saved = first;
+    service.emulator.finishOperations();
+    expect(service.emulator.instances.size).toBe(2);
+    return { service, web };
+  }
+
+  test("the one on disk counts where it is the later one, and the other's object is deleted", async () => {
+    const { service, web } = await two(Date.now() + 1_000);
+    const [, id] = service.emulator.instances.keys();
+    const { key } = await web.noted();
+    expect(await web.up(OTHER)).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(web.posts()).toHaveLength(2);
+    expect(web.there().inputs, "later machines go by the key in the state").toMatchObject({ __key: key });
+  });
+
+  test("the one in the state counts where it is the later one; the other's object and note are gone", async () => {
+    const { service, web } = await two(1);
+    const [id] = service.emulator.instances.keys();
+    const { __key } = web.there().inputs;
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(web.posts()).toHaveLength(2);
+    expect(web.there().inputs).toMatchObject({ __key });
+  });
+
+  test("one that both know, under another key than the one that the engine saved, is one", async () => {
+    const { service, web } = await oneInstance();
+    service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true, times: 1 });
+    const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99, after: 1 });
+    await web.up();
+    lost.off();
+    const [id] = service.emulator.instances.keys();
+    expect(web.there()).toMatchObject({ id: `operation/key-${(await web.noted()).key}` });
+    expect((await web.noted()).key).not.toBe(web.there().inputs.__key);
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(web.keys()).toBe(2);
+  });
+
+  test("neither is lost where the earlier one can't be settled yet", async () => {
+    const { service, web } = await two(1);
+    const [id] = service.emulator.instances.keys();
+    const down = service.emulator.fail({ method: "DELETE", kind: "status", status: 403, times: 99 });
+    expect(await web.up(SHORT)).toContain("(403)");
+    expect(service.emulator.instances.size).toBe(2);
+    down.off();
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance, URN } from "../one-instance";
+
+describe("the deletion of a creation that was cut off", () => {
+  const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
+
+  async function placeholder(failure = false) {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    if (failure) service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up(SHORT);
+    expect(web.there().id).toMatch(/^operation\//);
+    return { service, web };
+  }
+
+  test.each([true, false])("waits for its end and deletes what it made (refresh: %s)", async (refresh) => {
+    const { service, web } = await placeholder();
+    expect(await web.destroy({ refresh })).toContain("is not over");
+    expect(web.there().id).toMatch(/^operation\//);
+    service.emulator.finishOperations();
+    expect(await web.destroy({ refresh })).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+    expect(await web.entry()).toBeUndefined();
+  });
+
+  test("deletes what a failed operation left", async () => {
+    const { service, web } = await placeholder(true);
+    service.emulator.finishOperations();
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+  });
+
+  test("repeats a request whose answer was lost, for only so it is known what it made", async () => {
+    const { service, web } = await oneInstance();
+    const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
+    await web.up();
+    lost.off();
+    await web.journal.remove(URN);
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+    expect(web.keys()).toBe(1);
+  });
+
+  test("deletes nothing of a key that is too old to tell", async () => {
+    const { service, web } = await placeholder();
+    const { id, inputs, state } = web.there();
+    const { operation, ...pending } = Object(state.__pending);
+    expect(operation).toBeDefined();
+    web.saved = { id, inputs, state: { ...state, __pending: { ...pending, at: 1 } } };
+    service.emulator.finishOperations();
+    expect(await web.destroy()).toContain("more than 23 hours ago");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+});

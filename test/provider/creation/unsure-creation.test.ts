@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { FaultRule } from "../../../src/emulator/faults";
+import { nextKey } from "../../../src/provider/creation/post";
+import { oneInstance, URN } from "../one-instance";
+import type { ServiceOptions } from "../service";
+
+const FOR_EVER = Number.POSITIVE_INFINITY;
+
+async function start(options: ServiceOptions = {}) {
+  const { service, web } = await oneInstance(options);
+  const fail = (rule: Omit<FaultRule, "method">) =>
+    service.emulator.fail({ method: "POST", times: FOR_EVER, ...rule });
+  return { service, web, fail };
+}
+
+describe("a request that may have arrived, and was never answered,", () => {
+  test("is kept in the state with its key, its text and its time; any machine repeats it", async () => {
+    const { web, fail } = await start();
+    const lost = fail({ kind: "lost-reply" });
+    const said = await web.up();
+    lost.off();
+    const [first] = web.posts();
+    const key = first?.headers["idempotency-key"];
+    expect(said).toContain("the request may have been carried out");
+    expect(web.there().id).toBe(`operation/key-${key}`);
+    expect(web.there().state.__pending).toEqual({ key, body: first?.body, at: expect.any(Number) });
+    expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();
+    expect(web.posts().at(-1)?.body).toBe(first?.body);
+    expect(web.keys()).toBe(1);
+    await web.journal.remove(URN);
+    await web.expectOne();
+  });
+
+  test.each([401, 403, 429])(
+    "is not settled by %d: that this try was not let in says nothing of the first",
+    async (status) => {
+      const { web, fail } = await start();
+      const lost = fail({ kind: "lost-reply" });
+      await web.up();
+      lost.off();
+      const { id } = web.there();
+      const refused = fail({ kind: "status", status });
+      expect(await web.up()).toContain(`(${status})`);
+      expect(web.there().id).toBe(id);
+      refused.off();
+      expect(await web.up()).toBeUndefined();
+      expect(web.keys()).toBe(1);
+      await web.expectOne();
+    },
+  );
+
+  test.each(["problem+json code", "type"])(
+    "is not settled by the answer that its key was used for another request (%s)",
+    async (how) => {
+      const { web, fail } = await start();
+      const lost = fail({ kind: "lost-reply" });
+      await web.up();
+      lost.off();
+      const { id } = web.there();
+      const reused =
+        how === "type"
+          ? { code: undefined, type: "https://e/idempotency-key-reused" }
+          : { code: "idempotency_key_reused" };
+      const refused = fail({ kind: "status", status: 422, problem: reused });
+      expect(await web.up()).toContain("(422)");
+      expect(web.there().id).toBe(id);
+      refused.off();
+      expect(await web.up()).toBeUndefined();
+      expect(web.keys()).toBe(1);
+      await web.expectOne();
+    },
+  );
+
+  test("is settled by a definite refusal of the very request: the same `up` sends another", async () => {
+    const { web, fail } = await start();
+    const reset = fail({ kind: "reset" });
+    await web.up({ flavor: "nope" });
+    reset.off();
+    expect(web.there().id).toMatch(/^operation\/key-/);
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test.each([401, 403, 429, 422])("is not settled by %d in the same `up` either", async (status) => {
+    const { service, web, fail } = await start();
+    fail({ kind: "lost-reply", times: 1 });
+    const refused = fail({ kind: "status", status, problem: { code: "no" } });
+    await web.up();
+    expect(service.emulator.instances.size).toBe(1);
+    expect(web.there().id).toMatch(/^operation\/key-/);
+    refused.off();
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(1);
+    await web.expectOne();
+  });
+});
+
+test.each([401, 403, 409, 422, 429])(
+  "a first request that is refused with %d leaves nothing: no state, no note",
+  async (status) => {
+    const { web, fail } = await start();
+    const refused = fail({ kind: "status", status });
+    expect(await web.up()).toContain(`(${status})`);
+    expect(web.saved).toBeUndefined();
+    expect(await web.entry()).toBeUndefined();
+    refused.off();
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  },
+);
+
+test("a failure that passes is no stored one: the request is repeated with its key until it is answered", async () => {
+  const { service, web, fail } = await start();
+  fail({ kind: "status", status: 500, times: 3 });
+  expect(await web.up()).toBeUndefined();
+  expect(web.posts()).toHaveLength(4);
+  expect(web.keys()).toBe(1);
+  expect(service.warnings).toEqual([]);
+});
+
+describe("a stored failure, which the service repeats for its key", () => {
+  test("is got past in the same `up` by another key", async () => {
+    const { web, fail } = await start();
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test("is got past by keys that follow from the first, so that a machine that knows only that one sends no others", async () => {
+    const { web, fail } = await start();
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    const __key = randomUUID();
+    expect(await web.up({ __key })).toBeUndefined();
+    const sent = web.posts().map(({ headers }) => headers["idempotency-key"]);
+    expect([...new Set(sent)]).toEqual([__key, nextKey(__key)]);
+  });
+
+  test("is reported with what has that name, for it may have been made all the same; and that is never taken", async () => {
+    const { service, web, fail } = await start();
+    const { id } = service.emulator.addInstance({ name: "web", project: web.project });
+    service.emulator.addInstance({ name: "other", project: web.project });
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    expect(await web.up()).toBeUndefined();
+    expect(service.warnings).toEqual([expect.stringContaining(`its list shows ${id} under that name`)]);
+    expect(web.there().id).not.toBe(id);
+    expect(service.emulator.instances.size).toBe(3);
+  });
+
+  test("is got past also where the list can't be read", async () => {
+    const { service, web, fail } = await start();
+    service.emulator.fail({ method: "GET", path: "/v1/instances", kind: "status", status: 403 });
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    expect(await web.up()).toBeUndefined();
+    expect(service.warnings).toEqual([]);
+    await web.expectOne();
+  });
+
+  test("is told where other keys bring no more, and leaves nothing", async () => {
+    const { web, fail } = await start();
+    fail({ kind: "status", status: 500, cached: true });
+    expect(await web.up()).toContain("(500)");
+    expect(web.saved).toBeUndefined();
+    expect(await web.entry()).toBeUndefined();
+    expect(web.keys()).toBe(3);
+  });
+
+  test("the state knows the object by its id, also under another key than the one that the engine saved", async () => {
+    const { service, web, fail } = await start();
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
+    const { id } = web.there();
+    expect(await web.entry()).toMatchObject({ id });
+    service.emulator.clearRequests();
+    expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
+    expect(service.emulator.requests).toEqual([]);
+    expect(await web.up({ image: "debian-14" })).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(id);
+  });
+});

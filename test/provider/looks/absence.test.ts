@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { CloudInfraError } from "../../../src/diagnostics/error";
+import { instanceKind, projectKind } from "../../../src/provider/kind";
+import { findOrAbsent } from "../../../src/provider/looks/absence";
+import type { Sought } from "../../../src/provider/looks/sightings";
+import { callTo } from "../fake-call";
+import { FakeService } from "../fake-service";
+
+/** What a read of one object comes to: its id, undefined where it is gone, or the error. */
+async function readOf(fake: FakeService, sought: Sought): Promise<unknown> {
+  const call = callTo(fake, sought.kind);
+  const first = await call.session.sightings.recent(sought, call);
+  return (await findOrAbsent(call, sought, first))?.id;
+}
+
+const instance: Sought = { kind: instanceKind, id: "ins-1", project: "prj-1" };
+const project: Sought = { kind: projectKind, id: "prj-1", project: undefined };
+
+function serviceWith(...projects: string[]): FakeService {
+  const fake = new FakeService();
+  for (const id of projects) fake.addProject(id);
+  return fake;
+}
+
+describe("an instance", () => {
+  test("that is there is found, with one look", async () => {
+    const fake = serviceWith("prj-1");
+    fake.addInstance("ins-1", "prj-1");
+    expect(await readOf(fake, instance)).toBe("ins-1");
+    expect(fake.asked).toHaveLength(1);
+  });
+
+  test.each(["offered", "404 to all", "405"] as const)(
+    "is gone after two looks with its project in sight (GET: %s)",
+    async (getAnswer) => {
+      const fake = serviceWith("prj-1");
+      fake.getAnswer = getAnswer;
+      expect(await readOf(fake, instance)).toBeUndefined();
+      const looks = fake.asked.filter((request) => request !== "LIST projects");
+      expect(looks).toEqual([
+        "GET instances ins-1",
+        "LIST instances prj-1",
+        // Nothing shows whether this GET works, where the list is empty.
+        "LIST instances prj-1",
+      ]);
+      expect(fake.asked).toContain("LIST projects");
+    },
+  );
+
+  test("is there where only GET, or only the list, says that it is not", async () => {
+    const fake = serviceWith("prj-1");
+    fake.addInstance("ins-1", "prj-1");
+    fake.getAnswer = "404 to all";
+    expect(await readOf(fake, instance)).toBe("ins-1");
+    fake.getAnswer = "offered";
+    fake.unlisted.add("ins-1");
+    expect(await readOf(fake, instance)).toBe("ins-1");
+  });
+
+  test("is gone with its project where the account still shows another one", async () => {
+    expect(await readOf(serviceWith("prj-2"), instance)).toBeUndefined();
+  });
+
+  test("is not gone where the account shows no project at all", async () => {
+    await expect(readOf(serviceWith(), instance)).rejects.toMatchObject({ code: "forbidden" });
+  });
+});
+
+describe("a project", () => {
+  test("is gone after two looks while the account shows another one", async () => {
+    expect(await readOf(serviceWith("prj-2"), project)).toBeUndefined();
+  });
+
+  test("is not gone where the account shows none: the error names the ways out", async () => {
+    const error = await readOf(serviceWith(), project).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "forbidden" });
+    expect(error).toHaveProperty(
+      "hint",
+      expect.stringMatching(/token.*cloudinfra:endpoint.*pulumi state delete/),
+    );
+  });
+});
+
+describe("an outage is an error, whichever look it hits", () => {
+  const unavailable = new CloudInfraError("unavailable", "503", { status: 503 });
+
+  test.each([1, 2, 3])("look %d", async (hit) => {
+    const fake = serviceWith("prj-1", "prj-2");
+    fake.whenAsked = () => {
+      if (fake.asked.length === hit) fake.failure = unavailable;
+    };
+    await expect(readOf(fake, instance)).rejects.toBe(unavailable);
+    expect(fake.asked).toHaveLength(hit);
+  });
+});

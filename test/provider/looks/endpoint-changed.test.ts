@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { changed, failureOf, madeInstance, madeProject, startService } from "../service";
+
+const elsewhere = "https://old.example.com/v1";
+
+describe("an object that was recorded at another endpoint", () => {
+  test.each(["read", "update", "delete"] as const)(
+    "is not asked about, changed or deleted: %s",
+    async (action) => {
+      const service = await startService();
+      const saved = await madeInstance(service);
+      service.emulator.clearRequests();
+      const state = { ...saved.state, __endpoint: elsewhere };
+      const { instances } = service;
+      const { message } = await failureOf(
+        action === "update"
+          ? instances.update(saved.id, state, changed(saved, { flavor: "m1.large" }))
+          : instances[action](saved.id, state),
+      );
+      expect(message).toContain(`instance ${saved.id} was recorded at ${elsewhere}`);
+      expect(message).toContain(`cloudinfra:endpoint is ${service.emulator.endpoint}`);
+      expect(message).toContain("cloudinfra:formerEndpoints");
+      expect(service.emulator.requests).toEqual([]);
+    },
+  );
+
+  test("nor a project", async () => {
+    const service = await startService();
+    const saved = await madeProject(service);
+    await failureOf(service.projects.delete(saved.id, { ...saved.state, __endpoint: elsewhere }));
+    expect(service.emulator.projects.has(saved.id)).toBe(true);
+  });
+});
+
+describe("the same endpoint", () => {
+  test.each([
+    ["with a slash", (url: string) => `${url}/v1/`],
+    ["without the version", (url: string) => url],
+    ["in capitals", (url: string) => `${url.toUpperCase()}/V1`],
+  ])("may be spelled %s", async (_how, spell) => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    const state = { ...saved.state, __endpoint: spell(service.emulator.url) };
+    expect(await service.instances.read(saved.id, state)).toHaveProperty("id", saved.id);
+  });
+
+  test("is the one of an older state that does not name any", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    const { __endpoint, ...older } = saved.state;
+    expect(__endpoint).toBe(service.emulator.endpoint);
+    expect(await service.instances.read(saved.id, older)).toHaveProperty("id", saved.id);
+  });
+});
+
+describe("formerEndpoints", () => {
+  test("are taken to be the configured one, which is recorded from then on", async () => {
+    const service = await startService({
+      config: { formerEndpoints: "https://older.example.com, https://old.example.com/" },
+    });
+    const saved = await madeInstance(service);
+    const { props } = await service.instances.read(saved.id, { ...saved.state, __endpoint: elsewhere });
+    expect(props).toHaveProperty("__endpoint", service.emulator.endpoint);
+  });
+});

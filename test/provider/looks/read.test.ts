@@ -1,0 +1,216 @@
+import { describe, expect, test } from "vitest";
+import type { HostProvider, Properties } from "../../../src/provider/host";
+import { instanceNews, OTHER_KEY, SSH_KEY } from "../samples";
+import { failureOf, madeInstance, madeProject, type Saved, startService } from "../service";
+
+const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
+const refreshed = (provider: HostProvider, { id, state }: Saved) => provider.read(id, state);
+
+/** What the host makes of a read: the state from then on. */
+async function stateAfter(
+  provider: HostProvider,
+  saved: Saved,
+): Promise<{ props: Properties; inputs: Properties }> {
+  const { id, props, inputs } = await refreshed(provider, saved);
+  expect(id).toBe(saved.id);
+  const { __provider } = saved.state;
+  return { props: { ...props, __provider }, inputs: { ...inputs, __provider } };
+}
+
+describe("a refresh without a change", () => {
+  test.each([
+    ["absolute links", {}],
+    ["GET 404", { getObject: 404 as const }],
+    ["GET 405", { getObject: 405 as const }],
+    ["revisions in fields", { revision: "body" as const }],
+    ["weak revisions", { revision: "weak" as const }],
+    ["an address in place of auto", { ipField: "public_ip" as const }],
+    ["instances that refuse limit=200", { instanceLimit: "refused" as const }],
+    ["short pages", { pageSize: 1 }],
+  ])("changes neither outputs nor inputs: %s", async (_what, behaviour) => {
+    const service = await startService({ behaviour });
+    const saved = await madeInstance(service, everything);
+    expect(await stateAfter(service.instances, saved)).toEqual({ props: saved.state, inputs: saved.inputs });
+  });
+
+  test("nor of a project, whose list items carry fractions and no description", async () => {
+    const service = await startService({ behaviour: { fractionalDates: true, getObject: 405 } });
+    const saved = await madeProject(service);
+    service.emulator.edit(saved.id, { description: "unchanged to lists" });
+    expect(await stateAfter(service.projects, saved)).toEqual({ props: saved.state, inputs: saved.inputs });
+  });
+});
+
+describe("drift", () => {
+  test.each([
+    ["name", { name: "other" }, "other"],
+    ["image", { image: "debian-14" }, "debian-14"],
+    ["flavor", { flavor: "m1.large" }, "m1.large"],
+    ["network", { network: "backend" }, "backend"],
+    ["publicIp", { public_ip: "203.0.113.99" }, "203.0.113.99"],
+    ["sshKeys", { ssh_keys: [] }, []],
+    ["labels", { labels: { team: "ops" } }, { team: "ops" }],
+  ])("of %s shows in outputs and inputs, so that the next `up` puts it right", async (name, edit, now) => {
+    const service = await startService();
+    const saved = await madeInstance(service, everything);
+    service.emulator.edit(saved.id, edit);
+    const { props, inputs } = await stateAfter(service.instances, saved);
+    expect(props[name]).toEqual(now);
+    expect(inputs).toEqual({ ...saved.inputs, [name]: now });
+    expect(props.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
+    const difference = await service.instances.diff(saved.id, props, saved.inputs);
+    expect(difference.changes).toBeUndefined();
+    expect(difference.replaces).toEqual(name === "image" ? [name] : []);
+  });
+
+  test("labels that somebody else adds are none", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, everything);
+    service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
+    expect((await stateAfter(service.instances, saved)).inputs).toEqual(saved.inputs);
+  });
+
+  test("what the program leaves to the service never becomes an input", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { public_ip: "auto", ssh_keys: [SSH_KEY], labels: { owner: "ops" } });
+    expect((await stateAfter(service.instances, saved)).inputs).toEqual(saved.inputs);
+  });
+});
+
+describe("an object that is not there", () => {
+  test.each([200, 404, 405] as const)("is gone for a refresh (GET: %d)", async (getObject) => {
+    const service = await startService({ behaviour: { getObject } });
+    const saved = await madeInstance(service);
+    service.emulator.remove(saved.id);
+    expect(await refreshed(service.instances, saved)).toEqual({});
+  });
+
+  test("is gone with its project, while the account shows another one", async () => {
+    const service = await startService();
+    const project = await madeProject(service);
+    const instance = await madeInstance(service, { project: project.id, __key: OTHER_KEY });
+    service.emulator.addProject();
+    service.emulator.remove(instance.id);
+    service.emulator.remove(project.id);
+    expect(await refreshed(service.instances, instance)).toEqual({});
+    expect(await refreshed(service.projects, project)).toEqual({});
+  });
+
+  test("is an error where the account shows nothing at all", async () => {
+    const service = await startService();
+    const saved = await madeProject(service);
+    service.emulator.remove(saved.id);
+    const { message } = await failureOf(refreshed(service.projects, saved));
+    expect(message).toMatch(/^reading project "shop" failed: .* this token may belong to another account/);
+    expect(message).toContain("pulumi state delete <urn>");
+  });
+});
+
+describe("what is no absence", () => {
+  test.each([
+    ["503", { kind: "status", status: 503 }],
+    ["500", { kind: "status", status: 500 }],
+    ["403", { kind: "status", status: 403 }],
+    ["401", { kind: "status", status: 401 }],
+    ["a web page", { kind: "html", status: 200 }],
+    ["a 404 of something else", { kind: "html", status: 404 }],
+    ["a cut-off reply", { kind: "truncate" }],
+    ["an empty reply", { kind: "empty" }],
+    ["no reply", { kind: "reset" }],
+  ] as const)("%s is an error", async (_what, fault) => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "GET", times: Number.POSITIVE_INFINITY, ...fault });
+    const { message } = await failureOf(refreshed(service.instances, saved));
+    expect(message).toMatch(/^reading instance "web" /);
+  });
+
+  test("a service that is down is an error", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    await service.emulator.pause();
+    const { message } = await failureOf(refreshed(service.instances, saved));
+    expect(message).toContain("can't be reached");
+    await service.emulator.resume();
+    expect(await refreshed(service.instances, saved)).toHaveProperty("id", saved.id);
+  });
+});
+
+describe("many at once", () => {
+  test("cost one list request for 200 instances, and none of a single one", async () => {
+    const service = await startService();
+    const first = await madeInstance(service);
+    for (let i = 1; i < 150; i++) service.emulator.addInstance({ name: first.state.name });
+    service.emulator.clearRequests();
+    const reads = [...service.emulator.instances.keys()].map((id) => service.instances.read(id, first.state));
+    expect((await Promise.all(reads)).map(({ id }) => id)).toEqual([...service.emulator.instances.keys()]);
+    expect(service.emulator.requests.map(({ method, query }) => [method, query.limit])).toEqual([
+      ["GET", "200"],
+    ]);
+  });
+});
+
+describe("`get` of what the program does not manage", () => {
+  const { __urn, __provider } = instanceNews();
+  const looked = { __urn, __provider };
+
+  test("shows the service's own words, and keeps no inputs", async () => {
+    const service = await startService();
+    const { id, fields } = service.emulator.addInstance({ public_ip: "auto", labels: { owner: "ops" } });
+    const { props, inputs } = await service.instances.read(id, looked);
+    expect(props).toMatchObject({
+      project: fields.project,
+      name: "foreign",
+      publicIp: "auto",
+      labels: { owner: "ops" },
+      status: "running",
+      ipAddress: "203.0.113.1",
+    });
+    expect(inputs).toEqual({ __urn });
+  });
+
+  test("is an error where it is not there", async () => {
+    const service = await startService();
+    service.emulator.addProject();
+    const { message } = await failureOf(service.instances.read("ins-0", looked));
+    expect(message).toMatch(/^reading instance "web" failed: there is no instance ins-0/);
+  });
+});
+
+describe("a list that spells values in another way than an object by itself, or leaves some out", () => {
+  const spellings = {
+    "spells them": (item: object) => ({ ...item, image: "/images/7" }),
+    "leaves them out": (item: object) => ({ ...item, image: undefined }),
+  };
+
+  test.each(Object.entries(spellings))("%s: what looks changed is looked at by itself", async (_, spelt) => {
+    const spelling = (object: object, place: string): object => (place === "item" ? spelt(object) : object);
+    const service = await startService({ behaviour: { spelling, revision: "header" } });
+    const { id, state } = await madeInstance(service);
+    const other = service.emulator.addInstance({ name: state.name });
+    const both = (): Promise<unknown> =>
+      Promise.all([service.instances.read(id, state), service.instances.read(other.id, state)]);
+    await both();
+    const { inputs } = await service.instances.read(id, state);
+    expect(inputs).toMatchObject({ image: state.image });
+
+    service.emulator.edit(id, { image: "theirs" });
+    const { instances } = await service.anew();
+    const [drifted] = await Promise.all([instances.read(id, state), instances.read(other.id, state)]);
+    expect(drifted.inputs).toMatchObject({ image: "theirs" });
+  });
+
+  test("costs nothing more where the revision says that nothing has changed", async () => {
+    const spelling = (object: object, place: string): object =>
+      place === "item" ? { ...object, image: undefined, public_ip: "none" } : object;
+    const service = await startService({ behaviour: { spelling } });
+    const made = [await madeInstance(service), await madeInstance(service)];
+    service.emulator.clearRequests();
+    const answers = await Promise.all(made.map(({ id, state }) => service.instances.read(id, state)));
+    const withoutProvider = ({ __provider: _, ...state }: Properties): Properties => state;
+    expect(answers.map(({ props }) => props)).toEqual(made.map(({ state }) => withoutProvider(state)));
+    for (const { inputs } of answers) expect(inputs).toMatchObject({ image: made[0]?.state.image });
+    expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/instances"]);
+  });
+});

@@ -1,0 +1,37 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { tokenSource } from "../../../src/provider/settings/tokens";
+import { NOTHING } from "../../credentials/sources";
+
+test("a token that several requests find refused at the same time is fetched once", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const log = path.join(folder, "log");
+  const command = `echo x >> '${log}'; echo "t-$(wc -l < '${log}')"`;
+  const source = tokenSource({ kind: "tokenCommand", value: command, source: "the setting" }, NOTHING);
+  expect(await source.get()).toBe("t-1");
+  expect(await Promise.all([source.renew?.("t-1"), source.renew?.("t-1")])).toEqual(["t-2", "t-2"]);
+  expect(readFileSync(log, "utf8")).toBe("x\nx\n");
+});
+
+test("a command's own text, which may hold a password, is not where the token is said to come from", () => {
+  const source = tokenSource(
+    {
+      kind: "tokenCommand",
+      value: "login --password hunter22",
+      source: "the setting",
+    },
+    NOTHING,
+  );
+  expect(source.origin).not.toContain("hunter22");
+});
+
+test("a command that asks on its input is told at once that there is none", async () => {
+  const source = tokenSource(
+    { kind: "tokenCommand", value: "read answer; echo t-1", source: "the setting" },
+    NOTHING,
+  );
+  expect(await source.get()).toBe("t-1");
+}, 30_000);

@@ -1,0 +1,147 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { TokenSource } from "../../../src/api/client";
+import { isCloudInfraError } from "../../../src/diagnostics/error";
+import { inWords } from "../../../src/diagnostics/words";
+import { tokenSource } from "../../../src/provider/settings/tokens";
+import { NOTHING } from "../../credentials/sources";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const inFolder = (name: string): string => path.join(folder, name);
+
+function fromFile(text: string): { source: TokenSource; write: (text: string) => void } {
+  const file = inFolder("token");
+  const write = (content: string) => writeFileSync(file, content);
+  write(text);
+  return { source: tokenSource({ kind: "tokenFile", value: file, source: "the setting" }, NOTHING), write };
+}
+
+const fromCommand = (value: string): TokenSource =>
+  tokenSource(
+    { kind: "tokenCommand", value, source: "the stack's setting cloudinfra:tokenCommand" },
+    NOTHING,
+  );
+
+/** What a person would see of a source that gives no token. */
+async function failureOf(source: TokenSource): Promise<string> {
+  const error: unknown = await source.get().then(
+    (token) => `gave ${token}`,
+    (reason: unknown) => reason,
+  );
+  expect(isCloudInfraError(error) && error.code).toBe("config_invalid");
+  return inWords(error, { doing: "reading" });
+}
+
+test("a token of a setting is what stands there, and there is no other", async () => {
+  const source = tokenSource(
+    { kind: "token", value: "t-1", source: "the variable CLOUDINFRA_TOKEN" },
+    NOTHING,
+  );
+  expect(await source.get()).toBe("t-1");
+  expect(source.renew).toBeUndefined();
+  expect(source.origin).toBe("the variable CLOUDINFRA_TOKEN");
+});
+
+describe("a token file", () => {
+  test("may end in a line break", async () => {
+    expect(await fromFile("t-1\n").source.get()).toBe("t-1");
+  });
+
+  test("is read again when the token is refused, and not before", async () => {
+    const { source, write } = fromFile("t-1");
+    expect(await source.get()).toBe("t-1");
+    write("t-2");
+    expect(await source.get()).toBe("t-1");
+    expect(await source.renew?.("t-1")).toBe("t-2");
+    expect(await source.get()).toBe("t-2");
+  });
+
+  test("that still holds the refused token gives no other", async () => {
+    expect(await fromFile("t-1").source.renew?.("t-1")).toBeUndefined();
+  });
+
+  test("is not read again for a token that was already replaced", async () => {
+    const { source, write } = fromFile("t-2");
+    await source.get();
+    write("t-3");
+    expect(await source.renew?.("t-1")).toBe("t-2");
+  });
+
+  test("that can't be read is an error that names it, the setting and why; later it may be there", async () => {
+    const file = inFolder("none");
+    const source = tokenSource(
+      {
+        kind: "tokenFile",
+        value: file,
+        source: "the variable CLOUDINFRA_TOKEN_FILE",
+      },
+      NOTHING,
+    );
+    const words = await failureOf(source);
+    expect(words).toContain(
+      `the token file ${file}, named by the variable CLOUDINFRA_TOKEN_FILE, can't be read`,
+    );
+    expect(words).toContain("ENOENT");
+    writeFileSync(file, "t-1");
+    expect(await source.get()).toBe("t-1");
+  });
+
+  test.each([
+    ["", "is empty"],
+    [" \n", "is empty"],
+    ["t-1 t-2", "more than a token"],
+    ["t-1\nt-2", "more than a token"],
+  ])("that holds %j is an error that does not repeat it", async (text, why) => {
+    const words = await failureOf(fromFile(text).source);
+    expect(words).toContain(why);
+    expect(words).not.toContain("t-1");
+  });
+});
+
+describe("a token command", () => {
+  test.each([
+    ["t-1", "echo t-1"],
+    ["t-2", `echo '{"token":"t-2","expires_in":60}'`],
+    ["t-3", `echo '{"access_token":"t-3"}'`],
+  ])("prints the token alone or as JSON: %s", async (token, command) => {
+    expect(await fromCommand(command).get()).toBe(token);
+  });
+
+  test.each([
+    ["ends badly", "echo t-1; echo not logged in >&2; exit 3", ["ended with 3", "it said: not logged in"]],
+    ["says nothing", "exit 4", ["ended with 4", "run it by hand"]],
+    ["prints nothing", "true", ["gave no token: it is empty"]],
+    ["prints JSON without a token", `echo '{"secret":"t-1"}'`, ["JSON without a token", '{"token": "…"}']],
+    ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
+    ["prints more", "echo your token is t-1", ["more than a token"]],
+  ])("that %s is an error with what helps, and without what it printed", async (_what, command, hints) => {
+    const words = await failureOf(fromCommand(command));
+    for (const hint of hints) expect(words).toContain(hint);
+    expect(words).not.toContain("t-1");
+  });
+
+  test("is run once for all who ask at the same time, and not again while its token is good", async () => {
+    const log = inFolder("log");
+    const source = fromCommand(`echo x >> '${log}'; echo t-1`);
+    expect(await Promise.all([source.get(), source.get(), source.get()])).toEqual(["t-1", "t-1", "t-1"]);
+    await source.get();
+    expect(readFileSync(log, "utf8")).toBe("x\n");
+  });
+
+  test("is run again after a failure and after a refusal", async () => {
+    const log = inFolder("log");
+    const source = fromCommand(
+      `echo x >> '${log}'; test "$(wc -l < '${log}')" -gt 1 && echo "t-$(wc -l < '${log}')"`,
+    );
+    await failureOf(source);
+    expect(await source.get()).toBe("t-2");
+    expect(await source.renew?.("t-2")).toBe("t-3");
+  });
+});

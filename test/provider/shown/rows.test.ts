@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import type { Page } from "../../../src/api/client";
+import { deadlineIn } from "../../../src/operations/deadline";
+import { instanceKind } from "../../../src/provider/kind";
+import { Sightings } from "../../../src/provider/looks/sightings";
+import { EngineLog, type RowLog } from "../../../src/provider/shown/engine-log";
+import { Progress } from "../../../src/provider/shown/progress";
+import { FakeClock } from "../../operations/fake-clock";
+import { FakeService } from "../fake-service";
+import { OneInstance } from "../one-instance";
+import { openProviders } from "../providers";
+import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "../service";
+
+/** What is written into rows. */
+class Rows extends EngineLog {
+  readonly written: string[] = [];
+
+  constructor() {
+    super(undefined);
+  }
+
+  override row(): RowLog {
+    return { write: async (message) => void this.written.push(message) };
+  }
+}
+
+/** A process of the provider whose rows are seen, in a terminal or in CI. */
+async function process({ emulator, clock, journalDir }: Service, inCi: boolean) {
+  const { endpoint, token } = emulator;
+  const log = new Rows();
+  const settings = { endpoint, token, journalDir };
+  const providers = await openProviders(settings, { clock, warn: () => {}, log, inCi });
+  return { ...providers, written: log.written };
+}
+
+describe("the row of a deletion", () => {
+  test("shows the operation's percent, and is emptied at the end", async () => {
+    const service = await startService({ behaviour: { deleteObject: 202, operationMs: 60_000 } });
+    const saved = await madeInstance(service);
+    const { instances, written } = await process(service, false);
+    await instances.delete(saved.id, saved.state);
+    expect(written[0]).toBe("deleting 0 %");
+    expect(written).toContainEqual(expect.stringMatching(/^deleting \d\d % · about \d+ s left$/));
+    expect(written.at(-1)).toBe("");
+  });
+
+  test.each([
+    [false, /^deleting · waiting until the service shows the instance no more · \d+ s so far$/, 20],
+    [true, /^deleting · waiting until the service shows the instance no more · 6\d s so far$/, 1],
+  ])("tells that the service still shows the object (CI: %s)", async (inCi, text, most) => {
+    const service = await startService({ behaviour: { deleteObject: 202 } });
+    const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 200, problem: { id: saved.id } });
+    const { instances, written } = await process(service, inCi);
+    await failureOf(instances.delete(saved.id, saved.state));
+    expect(written.pop()).toBe("");
+    expect(written.length).toBeGreaterThan(0);
+    expect(written.length).toBeLessThanOrEqual(most);
+    for (const line of written) expect(line).toMatch(text);
+  });
+
+  test("of a project tells that it waits for an instance whose creation was cut off", async () => {
+    const service = await startService({ behaviour: { operationMs: 60_000 } });
+    const { id, state } = await madeProject(service);
+    await new OneInstance(service).killedUp();
+    const { projects, written } = await process(service, false);
+    await projects.delete(id, state);
+    expect(service.emulator.projects.size).toBe(0);
+    const text =
+      /^deleting · waiting until the project's last instances are gone · \d+ %( · about \d+ s left)?$/;
+    expect(written.filter((line) => text.test(line)).length).toBeGreaterThan(3);
+    expect(written.at(-1)).toBe("");
+  });
+
+  test("shows what hinders it: a service that is down", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    const { instances, written } = await process(service, false);
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 503, retryAfter: 9, times: 3 });
+    await instances.delete(saved.id, saved.state);
+    expect(written[0]).toMatch(/^deleting · the service answers 503; next try in [67] s$/);
+    expect(written.at(-1)).toBe("");
+  });
+});
+
+describe("the row of a read", () => {
+  test("is not there in a refresh that is quick", async () => {
+    const service = await startService();
+    const saved = await Promise.all(Array.from({ length: 8 }, () => madeInstance(service)));
+    const { instances, written } = await process(service, false);
+    await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
+    expect(written).toEqual([]);
+  });
+
+  test("tells of a service that is down, and of the list that others wait for too", async () => {
+    const service = await startService();
+    const saved = [await madeInstance(service), await madeInstance(service)];
+    const { instances, written } = await process(service, false);
+    service.emulator.fail({ method: "GET", kind: "status", status: 503, retryAfter: 9 });
+    await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
+    const text = /^reading · page 1 of the list of instances · the service answers 503; next try in [67] s$/;
+    expect(written.filter((line) => text.test(line))).toHaveLength(2);
+    expect(written.filter((line) => line === "")).toHaveLength(2);
+  });
+
+  test("shows how far a long list is", async () => {
+    const clock = new FakeClock();
+    const client = new FakeService().client();
+    async function* pages(): AsyncGenerator<Page> {
+      for (let page = 1; ; page++) {
+        await clock.sleep(1_000);
+        yield { objects: [{ id: `ins-${page}`, fields: {}, revision: undefined }], isLast: page === 15 };
+      }
+    }
+    const slow = { ...client, instances: { ...client.instances, pages } };
+    const log = new Rows();
+    const progress = new Progress(log.row(), "reading", { clock, inCi: false }).begin();
+    const look = new Sightings(slow, clock, 600_000).swept(
+      { kind: instanceKind, id: "ins-15", project: "prj-1" },
+      { deadline: deadlineIn(60_000, clock), progress },
+    );
+    await clock.advance(15_000);
+    expect(await look).toMatchObject({ found: { id: "ins-15" } });
+    await progress.clear();
+    expect(log.written).toEqual([
+      "reading · page 3 of the list of instances · 3 s so far",
+      "reading · page 8 of the list of instances · 8 s so far",
+      "reading · page 13 of the list of instances · 13 s so far",
+      "",
+    ]);
+  });
+});
+
+test("the row of an update tells that the change does not show yet", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service);
+  const { instances, written } = await process(service, false);
+  service.emulator.ignoreUpdatesOf("flavor");
+  await failureOf(instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })));
+  expect(written).toEqual(["updating · waiting until the service shows the change · 3 s so far", ""]);
+});

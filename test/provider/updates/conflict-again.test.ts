@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { failureOf, madeInstance } from "../service";
+import { rowsOf } from "./conflict-rows";
+import { startRaced } from "./raced-service";
+
+describe("an update goes again with the revision in force where nobody changed what the program manages:", () => {
+  test.each([
+    ["a status", { status: "stopped" }],
+    ["a label of others", { labels: { team: "web", owner: "ops" } }],
+    ["a field that the program does not set", { public_ip: "203.0.113.99", ssh_keys: ["ssh-rsa THEIRS"] }],
+    ["a further property", { backup: "daily" }],
+  ])("%s moved before", async (_what, edit) => {
+    const service = await startRaced();
+    const saved = await madeInstance(service, { labels: { team: "web" } });
+    service.emulator.edit(saved.id, edit);
+    const theirs = service.fieldsOf(saved);
+    const { outs } = await service.updated(saved, { flavor: "m1.large", labels: { team: "ops" } });
+    expect(service.puts()).toEqual([412, 200]);
+    expect(service.fieldsOf(saved)).toEqual({
+      ...theirs,
+      flavor: "m1.large",
+      labels: { ...(theirs.labels ?? {}), team: "ops" },
+    });
+    expect(outs).toMatchObject({
+      flavor: "m1.large",
+      labels: { team: "ops" },
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+    expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ flavor: "m1.large" });
+  });
+
+  test.each([
+    ["header", 200],
+    ["body", 200],
+    ["both", 405],
+    ["weak", 200],
+    ["weak", 404],
+  ] as const)("a label moved between look and PUT (revision: %s, GET: %d)", async (revision, getObject) => {
+    const service = await startRaced({ behaviour: { revision, getObject } });
+    const saved = await madeInstance(service);
+    service.after("GET", () => service.emulator.edit(saved.id, { labels: { owner: "ops" } }));
+    await service.updated(saved, { flavor: "m1.large" });
+    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels: { owner: "ops" } });
+  });
+
+  test.each([1, 2, 3])("and again when it moves meanwhile (%d times)", async (times) => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    const label = (n: number) => () => {
+      const labels = { ...Object(service.fieldsOf(saved).labels), [`n${n}`]: "theirs" };
+      service.emulator.edit(saved.id, { labels });
+      if (n < times) service.after("GET", label(n + 1));
+    };
+    service.after("GET", label(1));
+    await service.updated(saved, { flavor: "m1.large" });
+    expect(service.puts()).toEqual([...Array(times).fill(412), 200]);
+    expect(Object.keys(Object(service.fieldsOf(saved).labels))).toHaveLength(times);
+  });
+
+  test("gives up after a few times, and says that nothing was overwritten", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    const touch = (): void => {
+      service.emulator.touch(saved.id);
+      service.after("GET", touch);
+    };
+    service.after("GET", touch);
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(service.puts()).toEqual([412, 412, 412, 412]);
+    expect(message).toContain("was refused 4 times, though nobody changed what the program manages");
+    expect(message).toContain(
+      "nothing was overwritten; something else keeps changing it: run `pulumi up` again",
+    );
+  });
+
+  test("ends at its deadline", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service, { __timeouts: { update: "400ms" } });
+    service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
+    const began = service.clock.now();
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(service.clock.now() - began).toBeLessThanOrEqual(400);
+    expect(message).toContain("was refused once, though nobody changed");
+  });
+
+  test("does not repeat a revision that is refused although it is the one that is shown", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(service.puts()).toEqual([412]);
+    expect(message).toContain(`it shows ${saved.state.revision}`);
+    expect(message).toContain("cloudinfra:revisionField");
+  });
+});
+
+test("a refused revision, and none shown any more, is an error that names the setting", async () => {
+  const service = await startRaced();
+  const saved = await madeInstance(service);
+  service.emulator.edit(saved.id, { status: "stopped" });
+  service.emulator.behaviour.revision = "none";
+  const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+  expect(message).toContain("carries no revision");
+  expect(message).toContain("cloudinfra:revisionField");
+  expect(service.puts()).toEqual([412]);
+});
+
+describe("an instance that somebody deleted", () => {
+  test.each([
+    ["before the look", undefined],
+    ["between look and PUT", "GET"],
+  ])("%s is told as such", async (_when, moment) => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    const remove = (): void => service.emulator.remove(saved.id);
+    if (moment === undefined) remove();
+    else service.after(moment, remove);
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(message).toContain(`instance ${saved.id} is not there any more`);
+    expect(message).toContain("`pulumi refresh` takes it out of the state");
+  });
+
+  test("after a 412 is told as such", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.tiny" });
+    service.after("PUT", () => service.emulator.remove(saved.id));
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(message).toContain(`instance ${saved.id} is not there any more`);
+    expect(rowsOf(message)).toEqual([]);
+  });
+});

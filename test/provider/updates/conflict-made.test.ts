@@ -1,0 +1,169 @@
+import { describe, expect, test } from "vitest";
+import { failureOf, madeInstance } from "../service";
+import { rowsOf } from "./conflict-rows";
+import { startRaced } from "./raced-service";
+
+const ARGS = { labels: { team: "web" } };
+
+describe("an update that was carried out, though its answer was lost and its repetition refused", () => {
+  test.each(["header", "body", "both", "weak"] as const)("is a success (revision: %s)", async (revision) => {
+    const service = await startRaced({ behaviour: { revision } });
+    const saved = await madeInstance(service, ARGS);
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    const { outs } = await service.updated(saved, { flavor: "m1.large" });
+    expect(service.puts()).toEqual([0, 412]);
+    expect(outs).toMatchObject({
+      flavor: "m1.large",
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+    expect(service.fieldsOf(saved).flavor).toBe("m1.large");
+    const { props } = await service.instances.read(saved.id, outs);
+    expect(props).toEqual(outs);
+  });
+
+  test("is one as well where the service spells another value in its own way", async () => {
+    const service = await startRaced({ behaviour: { ipField: "public_ip" } });
+    const saved = await madeInstance(service, { publicIp: "auto" });
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    const { outs } = await service.updated(saved, { flavor: "m1.large" });
+    expect(outs).toMatchObject({ flavor: "m1.large", publicIp: "auto", __words: saved.state.__words });
+  });
+
+  test('is one as well where what it set is spelt in the service\'s own way: an address for "auto"', async () => {
+    const service = await startRaced({ behaviour: { ipField: "public_ip" } });
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    const { outs } = await service.updated(saved, { publicIp: "auto" });
+    expect(outs).toMatchObject({ publicIp: "auto", __words: { publicIp: outs.ipAddress } });
+    expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ publicIp: "auto" });
+  });
+
+  test("is one as well where the service has spelt the value before in its own way, too", async () => {
+    const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    service.after("PUT", () => {
+      service.emulator.behaviour.extraFields = { flavor: "flv-2" };
+    });
+    const { outs } = await service.updated(saved, { flavor: "m1.large" });
+    expect(outs).toMatchObject({ flavor: "m1.large", __words: { flavor: "flv-2" } });
+    expect(service.puts()).toEqual([0, 412]);
+  });
+
+  test("is none where only a value that nobody asked for is there", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "reset" });
+    service.after("PUT", () => service.emulator.edit(saved.id, { flavor: "m1.tiny" }));
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(rowsOf(message)).toEqual([["flavor", "m1.small", "m1.tiny", "m1.large"]]);
+    expect(service.fieldsOf(saved).flavor).toBe("m1.tiny");
+  });
+
+  test.each([
+    ["was there before it", "now", "lost-reply"],
+    ["came before it was refused for certain", "look", undefined],
+  ] as const)("is none where a spelling %s", async (_when, moment, fault) => {
+    const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
+    const saved = await madeInstance(service);
+    const edit = (): void => {
+      service.emulator.behaviour.extraFields = { flavor: "flv-2" };
+      service.emulator.touch(saved.id);
+    };
+    if (moment === "now") edit();
+    else service.after("GET", edit);
+    if (fault) service.emulator.fail({ method: "PUT", kind: fault });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
+  });
+
+  test("is none where an address is there that is not the one it set", async () => {
+    const service = await startRaced({ behaviour: { ipField: "public_ip" } });
+    const saved = await madeInstance(service, { publicIp: "auto" });
+    service.emulator.fail({ method: "PUT", kind: "reset" });
+    service.after("PUT", () => service.emulator.edit(saved.id, { public_ip: "198.51.100.1" }));
+    const { message } = await failureOf(service.updated(saved, { publicIp: "203.0.113.50" }));
+    expect(rowsOf(message)[0]).toContain("198.51.100.1");
+  });
+
+  test("is not taken for granted where the look says nothing about what it set", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "reset" });
+    service.after("PUT", () => service.emulator.touch(saved.id));
+    service.emulator.behaviour.extraFields = { flavor: undefined };
+    await service.updated(saved, { flavor: "m1.large" });
+    expect(service.fieldsOf(saved).flavor).toBe("m1.large");
+    expect(service.puts()).toEqual([0, 412, 200]);
+  });
+
+  test.each([
+    ["flavor", { flavor: "m1.tiny" }, ["flavor", "m1.small", "m1.tiny", "m1.large"]],
+    ["label", { labels: { team: "theirs" } }, ["labels.team", "web", "theirs", "ops"]],
+    ["address", { public_ip: "198.51.100.1" }, ["publicIp", "203.0.113.5", "198.51.100.1", "auto"]],
+  ])("is none where somebody has changed the %s that it set since", async (_what, edit, row) => {
+    const service = await startRaced();
+    const saved = await madeInstance(service, { ...ARGS, publicIp: "203.0.113.5" });
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    service.after("PUT", () => service.emulator.edit(saved.id, edit));
+    const news = { flavor: "m1.large", labels: { team: "ops" }, publicIp: "auto" };
+    const { message } = await failureOf(service.updated(saved, news));
+    expect(rowsOf(message)).toContainEqual(row);
+    expect(service.fieldsOf(saved)).toMatchObject(edit);
+  });
+
+  test("is none where somebody changed something else since: their change is shown", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    service.after("PUT", () => service.emulator.edit(saved.id, { network: "backend" }));
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(rowsOf(message)).toEqual([
+      ["flavor", "m1.small", "m1.large", "m1.large"],
+      ["network", "default", "backend", "default"],
+    ]);
+    expect(service.fieldsOf(saved)).toMatchObject({ network: "backend" });
+  });
+
+  test("is found in a list that lags behind, too", async () => {
+    const service = await startRaced({ behaviour: { getObject: 405 } });
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    const now = service.emulator.instances.get(saved.id);
+    service.after("PUT", () => {
+      const { revision } = saved.state;
+      service.emulator.behaviour.extraFields = { revision, flavor: "m1.small" };
+      service.after("PUT", () =>
+        service.after("GET", () => {
+          service.emulator.behaviour.extraFields = {};
+        }),
+      );
+    });
+    const { outs } = await service.updated(saved, { flavor: "m1.large" });
+    expect(outs).toMatchObject({ flavor: "m1.large", revision: now?.revision });
+    expect(service.puts()).toEqual([0, 412]);
+  });
+});
+
+describe("what somebody else has made as desired already", () => {
+  test("is no conflict, and nothing is written once more", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service, ARGS);
+    service.emulator.edit(saved.id, { flavor: "m1.large", labels: { team: "ops", owner: "x" } });
+    const { outs } = await service.updated(saved, { flavor: "m1.large", labels: { team: "ops" } });
+    expect(service.puts()).toEqual([412]);
+    expect(outs).toMatchObject({ flavor: "m1.large", labels: { team: "ops" } });
+    expect(service.fieldsOf(saved).labels).toEqual({ team: "ops", owner: "x" });
+  });
+
+  test("of some properties leaves the rest to be made", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
+    service.emulator.edit(saved.id, { flavor: "m1.large", labels: { team: "ops", tier: "a" } });
+    const labels = { team: "ops", tier: "b" };
+    const { outs } = await service.updated(saved, { flavor: "m1.large", labels });
+    expect(service.puts()).toEqual([412, 200]);
+    expect(outs).toMatchObject({ flavor: "m1.large", labels });
+    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels });
+  });
+});

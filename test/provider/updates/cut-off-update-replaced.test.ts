@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { OneInstance } from "../one-instance";
+import { startService } from "../service";
+
+test("an update that was cut off is no creation: a replacement after it makes another instance before the old one goes", async () => {
+  const service = await startService({ behaviour: { putReply: 202, operationMs: 5_000 } });
+  const stack = new OneInstance(service);
+  const args = { name: undefined, __timeouts: { update: "2s" } };
+  expect(await stack.up(args)).toBeUndefined();
+  const { id } = stack.there();
+  expect(await stack.up({ ...args, flavor: "m1.large" })).toContain("run `pulumi up` again");
+  service.emulator.finishOperations();
+  service.emulator.clearRequests();
+  expect(await stack.up({ ...args, flavor: "m1.large", image: "alpine-3" })).toBeUndefined();
+  const writes = service.emulator.requests.filter(({ method }) => method !== "GET");
+  expect(writes.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
+  expect(stack.there().id).not.toBe(id);
+  expect([...service.emulator.instances.keys()]).toEqual([stack.there().id]);
+});

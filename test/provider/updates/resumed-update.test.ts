@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+import type { Service } from "../service";
+
+const SHORT = { __timeouts: { create: "5s", update: "5s" } };
+const LARGE = { ...SHORT, flavor: "m1.large" };
+
+/** An instance whose creation takes longer than it may, and whose id is known. */
+async function slowCreation({ fails = false } = {}) {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000, resultLink: "early" } });
+  if (fails) service.emulator.failNextOperation({ kind: "create" });
+  await web.up(SHORT);
+  expect(web.there().id).toBe([...service.emulator.instances.keys()][0]);
+  return { service, web };
+}
+
+/** An instance whose update to a larger flavor was accepted, and takes longer than it may. */
+async function slowUpdate(more: Record<string, unknown> = LARGE, behaviour = {}) {
+  const { service, web } = await oneInstance({ behaviour: { putReply: 202, ...behaviour } });
+  await web.up(SHORT);
+  const before = web.there();
+  service.emulator.behaviour.operationMs = 3_600_000;
+  const said = await web.up(more);
+  return { service, web, before, said };
+}
+
+const puts = ({ emulator }: Service) => emulator.requests.filter(({ method }) => method === "PUT");
+const flavor = ({ emulator }: Service) => [...emulator.instances.values()].map(({ fields }) => fields.flavor);
+
+describe("an instance that is in the state and still being created", () => {
+  test("is waited for again, a second time too, and then updated as the program wants it", async () => {
+    const { service, web } = await slowCreation();
+    const before = web.there();
+    expect(await web.up(SHORT)).toContain("is not over");
+    expect(web.there()).toMatchObject({ id: before.id, state: { __pending: before.state.__pending } });
+    service.emulator.finishOperations();
+    expect(await web.up(LARGE)).toBeUndefined();
+    await web.expectOne();
+    expect(flavor(service)).toEqual(["m1.large"]);
+  });
+
+  test("whose operation failed and left nothing, is an error, and the `up` after that makes it anew", async () => {
+    const { service, web } = await slowCreation({ fails: true });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(service.emulator.instances.size).toBe(0);
+    expect(await web.up(SHORT)).toContain("capacity_exhausted");
+    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test("is waited for also where the service offers no GET of one object, which says nothing about it", async () => {
+    const { service, web } = await slowCreation();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.getObject = 404;
+    expect(await web.up(SHORT)).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("that somebody deleted is an error first, too", async () => {
+    const { service, web } = await slowCreation();
+    service.emulator.finishOperations();
+    service.emulator.remove(web.there().id);
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(SHORT)).toContain("is not there");
+    expect(await web.up(SHORT)).toBeUndefined();
+    await web.expectOne();
+  });
+});
+
+describe("an update that goes on at the service when its time is over", () => {
+  test("is in the state with its operation, and is waited for by the next `up`, on any machine", async () => {
+    const { service, web, before, said } = await slowUpdate();
+    expect(said).toContain("goes on at the service");
+    expect(web.there()).toMatchObject({
+      id: before.id,
+      state: {
+        flavor: "m1.small",
+        revision: before.state.revision,
+        __pending: { operation: { id: expect.any(String) } },
+      },
+    });
+    expect(await web.up(LARGE, { onAnotherMachine: true })).toContain("is not over");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    expect(flavor(service)).toEqual(["m1.large"]);
+    await web.expectOne();
+  });
+
+  test("is its own also right after a cut-off creation, which was gone on with in the same `up`", async () => {
+    const { service, web } = await oneInstance({ behaviour: { putReply: 202, operationMs: 3_600_000 } });
+    await web.up(SHORT);
+    service.emulator.finishOperations();
+    expect(await web.up(LARGE)).toContain("goes on at the service");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(flavor(service)).toEqual(["m1.large"]);
+    expect(await web.up({ ...SHORT, flavor: "m1.huge" })).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.huge"]);
+    await web.expectOne();
+  });
+
+  test("and fails then, is made again", async () => {
+    const { service, web } = await slowUpdate(SHORT);
+    service.emulator.failNextOperation({ kind: "update" });
+    await web.up(LARGE);
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(flavor(service)).toEqual(["m1.small"]);
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.large"]);
+    expect(puts(service).length).toBeGreaterThan(1);
+  });
+
+  test("and that the program has taken back meanwhile, is taken back at the service", async () => {
+    const { service, web } = await slowUpdate();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(flavor(service)).toEqual(["m1.large"]);
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.small"]);
+    expect(web.there().state).toMatchObject({ flavor: "m1.small" });
+    await web.expectOne();
+  });
+
+  test("is no excuse to go over what somebody else has changed meanwhile", async () => {
+    const { service, web } = await slowUpdate();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    service.emulator.edit(web.there().id, { network: "theirs" });
+    expect(await web.up(SHORT)).toContain("somebody else changed network");
+    expect(await web.up(LARGE), "there is nothing left to write").toBeUndefined();
+    expect(await web.up(SHORT)).toContain("somebody else changed network");
+    const [instance] = service.emulator.instances.values();
+    expect(instance?.fields).toMatchObject({ flavor: "m1.large", network: "theirs" });
+  });
+
+  test("and was accepted but not made, is an error", async () => {
+    const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
+    await web.up(SHORT);
+    service.emulator.ignoreUpdatesOf("flavor");
+    service.emulator.behaviour.operationMs = 3_600_000;
+    await web.up(LARGE);
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(LARGE)).toContain("did not change flavor");
+  });
+
+  test("is nobody else's change where the service spells it in its own way", async () => {
+    const { service, web } = await slowUpdate({ ...SHORT, publicIp: "auto" }, { ipField: "public_ip" });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up({ ...SHORT, publicIp: "auto" })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ publicIp: "auto" });
+    await web.expectOne();
+  });
+});

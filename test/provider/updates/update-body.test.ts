@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/provider/host";
+import { updateBody } from "../../../src/provider/values/body";
+import { instanceFields } from "../../../src/provider/values/fields";
+import { instanceNews } from "../samples";
+
+/** The object as it stands, with more than the program manages. */
+const current: Properties = {
+  id: "ins-1",
+  project: "prj-1",
+  name: "web",
+  image: "debian-13",
+  flavor: "m1.small",
+  network: "default",
+  public_ip: "203.0.113.7",
+  ssh_keys: ["ssh-rsa AAAAB3 others"],
+  labels: { owner: "ops", team: "web" },
+  status: "running",
+  created_at: "2026-01-01T00:00:00Z",
+  updated_at: "2026-01-02T00:00:00Z",
+  url: "https://api.example.com/v1/instances/ins-1",
+  ip_address: "203.0.113.7",
+  revision: "r7",
+};
+const bodyOf = (olds: Properties, news: Properties, object = current): Properties =>
+  JSON.parse(updateBody(instanceFields, instanceNews(olds), instanceNews(news), object));
+
+test("holds every field of a creation request, and nothing that is read-only", () => {
+  const all = { publicIp: "auto", sshKeys: [], labels: { team: "web" } };
+  expect(Object.keys(bodyOf(all, { ...all, flavor: "m1.large" }))).toEqual([
+    ...["project", "name", "image", "flavor", "network", "public_ip", "ssh_keys", "labels"],
+  ]);
+});
+
+test("takes what the program never set from the object, so that a full replacement erases nobody's work", () => {
+  expect(bodyOf({}, { flavor: "m1.large" })).toEqual({
+    project: "prj-1",
+    name: "web",
+    image: "debian-13",
+    flavor: "m1.large",
+    network: "default",
+    public_ip: "203.0.113.7",
+    ssh_keys: ["ssh-rsa AAAAB3 others"],
+    labels: { owner: "ops", team: "web" },
+  });
+});
+
+test("sends the program's words for what it manages, not the service's", () => {
+  const object = { ...current, image: "img-7" };
+  expect(bodyOf({ publicIp: "auto" }, { publicIp: "auto", flavor: "m1.large" }, object)).toMatchObject({
+    image: "debian-13",
+    public_ip: "auto",
+  });
+});
+
+describe("labels", () => {
+  const labels = (olds: unknown, news: unknown, object = current) =>
+    bodyOf({ labels: olds }, { labels: news }, object).labels;
+
+  test("of others are kept", () => {
+    expect(labels({ team: "web" }, { team: "shop" })).toEqual({ owner: "ops", team: "shop" });
+  });
+
+  test("that the program stops setting are removed, and only those", () => {
+    expect(labels({ team: "web", tier: "a" }, { tier: "b" })).toEqual({ owner: "ops", tier: "b" });
+  });
+
+  test("become what is left when the argument is taken back", () => {
+    expect(labels({ team: "web" }, undefined)).toEqual({ owner: "ops" });
+    expect(labels({ owner: "ops", team: "web" }, undefined)).toEqual({});
+  });
+
+  test("that somebody else had set already become the program's", () => {
+    expect(labels(undefined, { owner: "dev" })).toEqual({ owner: "dev", team: "web" });
+  });
+});
+
+describe("an argument that was set and is no more", () => {
+  test("sshKeys goes as an empty list", () => {
+    expect(bodyOf({ sshKeys: ["ssh-rsa AAAAB3"] }, {}).ssh_keys).toEqual([]);
+  });
+
+  test("publicIp is left out", () => {
+    expect("public_ip" in bodyOf({ publicIp: "auto" }, {})).toBe(false);
+  });
+});
+
+test("what the object has empty is left out, not sent as null", () => {
+  expect("public_ip" in bodyOf({}, {}, { ...current, public_ip: null })).toBe(false);
+});

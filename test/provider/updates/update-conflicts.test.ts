@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import { HostError, InitialisationError } from "../../../src/provider/host";
+import { SSH_KEY } from "../samples";
+import { changed, failureOf, madeInstance, type Service, startService } from "../service";
+
+const writes = ({ emulator }: Service) =>
+  emulator.requests.filter(({ method, status }) => method === "PUT" && status < 300);
+
+describe("somebody else's change is never overwritten", () => {
+  test.each([
+    ["of the same field", { flavor: "m1.tiny" }],
+    ["of another field", { network: "backend" }],
+  ])("%s: 412, and the words for it", async (_what, edit) => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, edit);
+    const now = structuredClone(service.emulator.instances.get(saved.id)?.fields);
+    const error = await failureOf(
+      service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
+    );
+    expect(error.message).toContain("revision_mismatch (412)");
+    expect(error.message).toContain("pulumi refresh");
+    expect(error).not.toBeInstanceOf(InitialisationError);
+    expect(service.emulator.instances.get(saved.id)?.fields).toEqual(now);
+    expect(writes(service)).toEqual([]);
+  });
+
+  test("after a refresh the next `up` puts it right", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.tiny" });
+    const { props } = await service.instances.read(saved.id, saved.state);
+    const { outs } = await service.instances.update(saved.id, { ...props }, saved.inputs);
+    expect(outs.flavor).toBe("m1.small");
+    expect(service.emulator.instances.get(saved.id)?.fields.flavor).toBe("m1.small");
+  });
+});
+
+describe("a state without a revision, from before the service told one", () => {
+  const without = (state: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(state).filter(([key]) => key !== "revision"));
+
+  test("takes the object's own where nobody changed what the program manages", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, { labels: { team: "web" } });
+    service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
+    const { outs } = await service.instances.update(
+      saved.id,
+      without(saved.state),
+      changed(saved, { flavor: "m1.large" }),
+    );
+    expect(outs.flavor).toBe("m1.large");
+    expect(service.emulator.instances.get(saved.id)?.fields.labels).toEqual({ owner: "ops", team: "web" });
+  });
+
+  test("does not stop what the program sets for the first time, once a refresh has seen what is there", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    const news = changed(saved, { publicIp: "auto" });
+    service.emulator.edit(saved.id, { public_ip: "203.0.113.77" });
+    await failureOf(service.instances.update(saved.id, without(saved.state), news));
+    const { props } = await service.instances.read(saved.id, saved.state);
+    const { outs } = await service.instances.update(saved.id, without({ ...props }), news);
+    expect(outs.publicIp).toBe("auto");
+  });
+
+  test("is an error that names the field where somebody did", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { network: "backend" });
+    const { message } = await failureOf(
+      service.instances.update(saved.id, without(saved.state), changed(saved, { flavor: "m1.large" })),
+    );
+    expect(message).toContain("somebody else changed network of instance");
+    expect(message).toContain("pulumi refresh");
+    expect(writes(service)).toEqual([]);
+  });
+
+  test("is an error that names the setting where there is none at all", async () => {
+    const service = await startService({ behaviour: { revision: "none" } });
+    const saved = await madeInstance(service);
+    const { message } = await failureOf(
+      service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
+    );
+    expect(message).toContain("cloudinfra:revisionField");
+    expect(writes(service)).toEqual([]);
+  });
+});
+
+describe("accepted is not applied", () => {
+  test.each([200, 204, 202] as const)(
+    "a field that the service left as it was is an error (%d)",
+    async (putReply) => {
+      const service = await startService({ behaviour: { putReply } });
+      const saved = await madeInstance(service, { labels: { team: "web" } });
+      service.emulator.ignoreUpdatesOf("flavor");
+      const news = changed(saved, { flavor: "m1.large", labels: { team: "ops" } });
+      const error = await failureOf(service.instances.update(saved.id, saved.state, news));
+      expect(error.message).toMatch(/^updating instance "web" failed: .* did not change flavor\n/);
+      expect(error.message).toContain('replaceOnChanges: ["flavor"]');
+      expect(error).toBeInstanceOf(InitialisationError);
+      // The truth: what was made is in it, what was not is as before.
+      expect(error).toMatchObject({
+        id: saved.id,
+        reasons: [error.message],
+        properties: {
+          flavor: "m1.small",
+          labels: { team: "ops" },
+          revision: service.emulator.instances.get(saved.id)?.revision,
+        },
+      });
+      expect(JSON.parse(JSON.stringify(error))).toHaveProperty("properties.network", "default");
+    },
+  );
+
+  test("an argument that was taken back and stayed is one too", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
+    service.emulator.ignoreUpdatesOf("public_ip");
+    service.emulator.ignoreUpdatesOf("ssh_keys");
+    const news = changed(saved, { publicIp: undefined, sshKeys: undefined });
+    const error = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(error.message).toContain("did not change publicIp, sshKeys");
+    expect(error).toHaveProperty("properties.publicIp", "auto");
+    expect(error).toHaveProperty("properties.sshKeys", [SSH_KEY]);
+  });
+
+  test("the next `up` sees the difference again, and its success is complete", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.failNextOperation();
+    service.emulator.behaviour = { ...service.emulator.behaviour, putReply: 202 };
+    const news = changed(saved, { flavor: "m1.large" });
+    const error = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(error.message).toContain('ended as "failed"');
+    expect(error).toBeInstanceOf(HostError);
+    const { outs } = await service.instances.update(saved.id, saved.state, news);
+    expect(outs.flavor).toBe("m1.large");
+  });
+});
+
+describe("a refused update", () => {
+  test("names the property, and the options for one that can't be changed in place", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.refuseUpdatesOf("ssh_keys");
+    const { message } = await failureOf(
+      service.instances.update(saved.id, saved.state, changed(saved, { sshKeys: [SSH_KEY] })),
+    );
+    expect(message).toContain("\n  sshKeys: ssh_keys cannot be changed in place");
+    expect(message).toContain('replaceOnChanges: ["sshKeys"]');
+    expect(message).toContain('ignoreChanges: ["sshKeys"]');
+  });
+
+  test("of an instance that is gone says so, and what to do", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.remove(saved.id);
+    const { message } = await failureOf(
+      service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
+    );
+    expect(message).toContain(`instance ${saved.id} is not there any more`);
+    expect(message).toContain("pulumi refresh");
+  });
+});

@@ -1,0 +1,10 @@
+import { expect, test } from "vitest";
+import { instanceFields } from "../../../src/provider/values/fields";
+import { compareWords, wordsAfter } from "../../../src/provider/values/words";
+
+test("a service that answers null for an accepted value, and goes on doing so, makes no drift", () => {
+  const values = { publicIp: "auto" };
+  const object = { public_ip: null, ip_address: "203.0.113.7" };
+  const words = wordsAfter(instanceFields, values, object);
+  expect(compareWords(instanceFields, { values, words }, object)).toMatchObject({ values, drifted: [] });
+});

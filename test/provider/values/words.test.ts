@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/provider/host";
+import { instanceFields } from "../../../src/provider/values/fields";
+import { compareWords, wordsAfter } from "../../../src/provider/values/words";
+
+const values: Properties = {
+  project: "prj-1",
+  name: "web",
+  image: "debian-13",
+  flavor: "m1.small",
+  network: "default",
+  publicIp: "auto",
+  sshKeys: ["ssh-rsa AAAAB3 bob"],
+  labels: { team: "web" },
+};
+const echo = {
+  id: "ins-1",
+  project: "prj-1",
+  name: "web",
+  image: "debian-13",
+  flavor: "m1.small",
+  network: "default",
+  public_ip: "auto",
+  ssh_keys: ["ssh-rsa AAAAB3 bob"],
+  labels: { team: "web" },
+  status: "running",
+};
+
+describe("words to remember after the program's values were applied", () => {
+  const remembered = (object: Properties, before?: Properties) =>
+    wordsAfter(instanceFields, values, object, before);
+
+  test("none where the service repeats the values", () => {
+    expect(remembered(echo)).toEqual({});
+  });
+
+  test("those that the service spells in its own way", () => {
+    const own = { ...echo, image: "img-7", public_ip: "203.0.113.7" };
+    expect(remembered(own)).toEqual({ image: "img-7", publicIp: "203.0.113.7" });
+  });
+
+  test("not another order or comment of SSH keys, nor labels that others set", () => {
+    const own = { ...echo, ssh_keys: ["ssh-rsa AAAAB3"], labels: { team: "web", owner: "ops" } };
+    expect(remembered(own)).toEqual({});
+  });
+
+  test("those known before stay where this reply does not carry the field", () => {
+    expect(remembered({ id: "ins-1", flavor: "m1.small" }, { image: "img-7" })).toEqual({ image: "img-7" });
+  });
+
+  test("nothing of fields that the program does not set", () => {
+    expect(wordsAfter(instanceFields, { name: "web" }, { ...echo, network: "net-1" })).toEqual({});
+  });
+});
+
+describe("drift is measured against the service's own words", () => {
+  const compare = (object: Properties, words: Properties = {}, known = values) =>
+    compareWords(instanceFields, { values: known, words }, object);
+
+  test("an unchanged object has none, and keeps the values as the program has them", () => {
+    expect(compare(echo)).toEqual({ values, words: {}, drifted: [], untold: [] });
+  });
+
+  test("a spelling that has not moved is none", () => {
+    const words = { image: "img-7", publicIp: "203.0.113.7" };
+    const seen = compare({ ...echo, image: "img-7", public_ip: "203.0.113.7" }, words);
+    expect(seen).toEqual({ values, words, drifted: [], untold: [] });
+  });
+
+  test.each([
+    ["name", "name", "other"],
+    ["image", "image", "debian-14"],
+    ["flavor", "flavor", "m1.large"],
+    ["network", "network", "backend"],
+    ["publicIp", "public_ip", "203.0.113.9"],
+    ["sshKeys", "ssh_keys", ["ssh-rsa AAAAB4"]],
+    ["sshKeys", "ssh_keys", []],
+    ["labels", "labels", { team: "ops" }],
+    ["labels", "labels", {}],
+  ])("%s changed by somebody else becomes the value: %s %j", (name, wire, word) => {
+    const seen = compare({ ...echo, [wire]: word });
+    expect(seen.drifted).toEqual([name]);
+    expect(seen.values[name]).toEqual(word);
+  });
+
+  test("a moved spelling is drift, and is remembered no more", () => {
+    const seen = compare({ ...echo, image: "img-8" }, { image: "img-7" });
+    expect(seen).toMatchObject({ drifted: ["image"], values: { image: "img-8" }, words: {} });
+  });
+
+  test("the program's own spelling is none, and the service's, which a list may not use, is still known", () => {
+    const words = { image: "img-7" };
+    expect(compare(echo, words)).toEqual({ values, words, drifted: [], untold: [] });
+  });
+
+  test("a field that the reply does not carry is unknown, not removed", () => {
+    expect(compare({ id: "ins-1" }, { image: "img-7" })).toEqual({
+      values,
+      words: { image: "img-7" },
+      drifted: [],
+      untold: Object.keys(values),
+    });
+  });
+
+  test("a field that the reply says is empty is removed", () => {
+    const seen = compare({ ...echo, public_ip: null, ssh_keys: null, labels: null });
+    expect(seen.drifted).toEqual(["publicIp", "sshKeys", "labels"]);
+    expect(seen.values).toMatchObject({ sshKeys: [], labels: {} });
+    expect("publicIp" in seen.values).toBe(false);
+  });
+
+  test("labels that others add, and fields that the program leaves to the service, are none", () => {
+    const { publicIp, sshKeys, ...managed } = values;
+    expect([publicIp, sshKeys]).not.toContain(undefined);
+    const seen = compare(
+      { ...echo, public_ip: "203.0.113.9", labels: { team: "web", owner: "ops" } },
+      {},
+      managed,
+    );
+    expect(seen).toEqual({ values: managed, words: {}, drifted: [], untold: [] });
+  });
+
+  test("a word of another type is shown as a text", () => {
+    expect(compare({ ...echo, flavor: 4 }).values.flavor).toBe("4");
+    expect(compare({ ...echo, network: { id: "net-1" } }).values.network).toBe('{"id":"net-1"}');
+  });
+});
