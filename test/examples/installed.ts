@@ -10,16 +10,34 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A copy of an example outside the repository, where it sees the package only as an installed one. */
-export function installed(example: string, packageType: "commonjs" | "module"): string {
+/** A folder outside the repository that sees the package only as an installed one. */
+export function outside(): string {
   const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-example-"));
   folders.push(dir);
-  cpSync(path.join(REPOSITORY, "examples", example), dir, { recursive: true });
-  linkModules(dir, ["@pulumi/pulumi", "@pulumi/cloudflare", "@types/node"]);
-  const manifest: unknown = JSON.parse(readFileSync(path.join(dir, "package.json"), "utf8"));
-  writeFileSync(
-    path.join(dir, "package.json"),
-    JSON.stringify(Object.assign({}, manifest, { type: packageType })),
-  );
+  linkModules(dir, ["@pulumi/pulumi", "@pulumi/cloudflare", "@types/node", "typescript"]);
   return dir;
+}
+
+/** A copy of an example outside the repository. */
+export function installed(example: string): string {
+  const dir = outside();
+  cpSync(path.join(REPOSITORY, "examples", example), dir, { recursive: true });
+  return dir;
+}
+
+/** Says in package.json which kind of modules the program is of. */
+export function setPackageType(dir: string, packageType: "commonjs" | "module"): void {
+  const file = path.join(dir, "package.json");
+  const manifest: unknown = JSON.parse(readFileSync(file, "utf8"));
+  writeFileSync(file, JSON.stringify(Object.assign({}, manifest, { type: packageType })));
+}
+
+/** Changes the program in `dir`, which must not stay as it was. Tells what it was. */
+export function rewrite(dir: string, change: (program: string) => string): string {
+  const file = path.join(dir, "index.ts");
+  const program = readFileSync(file, "utf8");
+  const changed = change(program);
+  if (changed === program) throw new Error(`${file} has nothing to change`);
+  writeFileSync(file, changed);
+  return program;
 }

@@ -8,10 +8,11 @@ import { engines } from "../harness/engines";
 import { linkPackages } from "../harness/modules";
 import { installed } from "./installed";
 
+// The others are previewed where they go up, too (lives.test.ts).
 describe("a preview of an example needs no setting, and there is no service that it could ask", async () => {
   for (const engine of await engines()) {
     it(`quickstart, on ${engine.name}`, async () => {
-      const dir = installed("quickstart", "commonjs");
+      const dir = installed("quickstart");
       const stack = await engine.open({ dir, project: "quickstart", stack: "dev" });
       try {
         expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ create: 5 });
@@ -22,7 +23,7 @@ describe("a preview of an example needs no setting, and there is no service that
   }
 
   it("beside-other-clouds, without the engine: Cloudflare's own plugin is not at hand", async () => {
-    const dir = installed("beside-other-clouds", "commonjs");
+    const dir = installed("beside-other-clouds");
     linkPackages(dir, ["tsx"]);
     const script = `
       const pulumi = require("@pulumi/pulumi");

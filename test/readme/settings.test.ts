@@ -1,6 +1,9 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseDuration } from "../../src/provider/inputs/durations";
 import { readSettings, type Settings } from "../../src/provider/settings/settings";
+import { REPOSITORY } from "../harness/modules";
 import { quoted, readMarkdown, section, tableRows } from "./markdown";
 
 type Texts = Readonly<Record<string, string>>;
@@ -95,12 +98,11 @@ describe("the README's table of settings", () => {
 describe("what the READMEs say to set", () => {
   const known = table.flatMap(({ setting, variable }) => [`cloudinfra:${setting}`, variable]);
 
-  it.each(["README.md", "examples/quickstart/README.md", "examples/beside-other-clouds/README.md"])(
-    "%s names no setting or variable that does not exist",
-    (file) => {
-      const named = readMarkdown(file).match(/\bcloudinfra:\w+|\bCLOUDINFRA_\w+/g) ?? [];
-      expect(named).toContain("cloudinfra:endpoint");
-      expect(named.filter((name) => !known.includes(name))).toEqual([]);
-    },
-  );
+  const examples = readdirSync(path.join(REPOSITORY, "examples"));
+  const files = examples.map((name) => `examples/${name}/README.md`);
+
+  it.each(["README.md", ...files])("%s names no setting or variable that does not exist", (file) => {
+    const named = readMarkdown(file).match(/\bcloudinfra:[a-z]\w+|\bCLOUDINFRA_\w+/g) ?? [];
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  });
 });

@@ -1,0 +1,27 @@
+import * as pulumi from "@pulumi/pulumi";
+import { Instance, Project } from "pulumi-cloudinfra";
+
+const config = new pulumi.Config();
+
+// With the option `import` they are taken over instead of made. `protect` keeps a slip from deleting them.
+const project = new Project(
+  "shop",
+  { name: "shop", region: "eu-1" },
+  { import: config.require("projectId"), protect: true },
+);
+
+const web = new Instance(
+  "web",
+  {
+    project: project.id,
+    name: "web",
+    image: "debian-13",
+    flavor: "small",
+    network: "default",
+    labels: { role: "web" },
+  },
+  { import: config.require("webId"), protect: true },
+);
+
+/** How it is now. */
+export const status = web.status;

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { defaultBehaviour, startEmulator } from "pulumi-cloudinfra/emulator";
+import { describe, expect, it } from "vitest";
+import { help, parseEmulatorArgs } from "../../src/cli/emulator-args";
+import { behaviourSettings } from "../../src/emulator/behaviour-option";
+import { Controls } from "../../src/emulator/controls";
+import { fenced, quoted, readMarkdown, section, tableRows } from "../readme/markdown";
+import { instanceBody, open } from "./service";
+
+const page = readMarkdown("docs/emulator.md");
+const cellsOf = (heading: string): string[][] =>
+  tableRows(section(page, heading)).map((cells) => cells.map((cell) => cell.trim()));
+/** Where lines end makes no difference. */
+const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+describe("docs/emulator.md: the command line", () => {
+  it("has the options that the help has, with their defaults", () => {
+    const options = [...help().matchAll(/^ {2}(--\S+(?: <\S+>)?(?:=<\w+>)?) +(.*)$/gm)].map(
+      ([, option, words = ""]) => [`\`${option}\``, /\(([^)]+)\)$/.exec(words)?.[1] ?? ""],
+    );
+    expect(options).toHaveLength(6);
+    const rows = cellsOf("On the command line").map(([option, , usual = ""]) => [
+      option,
+      quoted(usual).join(),
+    ]);
+    expect(rows).toEqual(options);
+  });
+
+  it("is taken as it stands", () => {
+    const commands = fenced(section(page, "On the command line"), "sh");
+    expect(commands).toHaveLength(2);
+    for (const command of commands) {
+      const [, args = ""] = /^npx pulumi-cloudinfra emulator(.*)\n$/.exec(command) ?? [];
+      expect(parseEmulatorArgs(args.split(" ").filter(Boolean))).toHaveProperty("options");
+    }
+  });
+});
+
+describe("docs/emulator.md: in code", () => {
+  it("has a program that does what it says", async () => {
+    const emulator = await startEmulator({ token: "a-token-for-tests", behaviour: { operationMs: 50 } });
+
+    // What was there before, and what somebody else does.
+    const project = emulator.addProject({ name: "shop", region: "eu-1" });
+    const web = emulator.addInstance({ project: project.id, name: "web", public_ip: "auto" });
+    emulator.edit(web.id, { flavor: "large" });
+
+    // What it was asked, and what it holds.
+    const authorization = `Bearer ${emulator.token}`;
+    const reply = await fetch(`${emulator.endpoint}/instances/${web.id}`, { headers: { authorization } });
+    assert.equal(reply.status, 200);
+    assert.deepEqual(
+      emulator.requests.map(({ method, path, status }) => `${method} ${path} ${status}`),
+      [`GET /v1/instances/${web.id} 200`],
+    );
+    assert.equal(emulator.instances.get(web.id)?.fields.flavor, "large");
+
+    // A bad day.
+    emulator.fail({ kind: "status", status: 429, retryAfter: 2, path: "/v1/instances/", times: 3 });
+    emulator.fail({ kind: "slow", delayMs: 5_000, method: "POST" });
+    emulator.failNextOperation({ kind: "create", problem: { detail: "no capacity left in eu-1" } });
+    emulator.refuse("flavor", "huge");
+    await emulator.pause(); // nobody answers
+    await emulator.resume();
+
+    await emulator.stop();
+
+    const [program = ""] = fenced(page, "ts");
+    const [, code = ""] = program.split('pulumi-cloudinfra/emulator";');
+    expect(flat(readFileSync(__filename, "utf8"))).toContain(flat(code));
+  });
+
+  it("names all that an emulator has", () => {
+    const named = cellsOf("In a test").flatMap(([name = ""]) => quoted(name));
+    const members = Object.entries(Object.getOwnPropertyDescriptors(Controls.prototype)).map(
+      ([name, { value }]) => (value ? `${name}()` : name),
+    );
+    const own = ["constructor()", "settled()"];
+    expect([...named, ...own].sort()).toEqual(members.sort());
+  });
+
+  it("has every switch with its values and its default", () => {
+    const shown = (value: unknown): string =>
+      typeof value === "object" ? JSON.stringify(value) : `${value}`;
+    const usual = new Map(Object.entries(defaultBehaviour).map(([key, value]) => [key, [shown(value)]]));
+    const switches = Object.entries(behaviourSettings).map(([name, { allowed }]) => [
+      [name],
+      allowed.split("|"),
+      usual.get(name) ?? [],
+    ]);
+    const rows = cellsOf("Where the specification leaves it open");
+    expect(rows.map((cells) => cells.slice(0, 3).map(quoted))).toEqual(switches);
+    expect(rows.filter(([, , , words]) => !words)).toEqual([]);
+  });
+
+  it("has every kind of fault", () => {
+    const [, kinds = ""] = /type FaultKind =([^;]*);/.exec(readMarkdown("src/emulator/faults.ts")) ?? [];
+    const rows = cellsOf("Faults and delays").map(([kind = ""]) => quoted(kind).join());
+    expect(rows.sort()).toEqual([...kinds.matchAll(/"([\w-]+)"/g)].map(([, kind]) => kind).sort());
+  });
+});
+
+it("docs/emulator.md says what it knows of flavors and addresses", async () => {
+  const { call, emulator, advance } = await open();
+  const body = { ...instanceBody(emulator.addProject().id), public_ip: "auto" };
+  expect((await call("POST", "/v1/instances", { ...body, flavor: "made up just now" })).status).toBe(202);
+  for (const flavor of ["unknown-1", "nope"])
+    expect((await call("POST", "/v1/instances", { ...body, flavor })).status).toBe(422);
+  advance(1000);
+  expect([...emulator.instances.values()].map(({ address }) => address)).toEqual(["203.0.113.1"]);
+});

@@ -1,0 +1,151 @@
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
+import { changesOf, expectOk, noRequestsDuring, requestsDuring } from "../harness/assertions";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
+import { Leaks } from "../harness/leaks";
+import { stateOf } from "../harness/state";
+import { openWatched } from "../harness/watched-stack";
+import { rewrite } from "./installed";
+import { together } from "./together";
+
+// `npm start` plays the quickstart, and has a test; the example with tests plays itself (testing.test.ts).
+const EXAMPLES = ["fleet", "blue-green", "component", "importing", "several-regions"];
+
+/** What somebody had who then takes up the component. */
+const WITHOUT_COMPONENT = `import { Instance, Project } from "pulumi-cloudinfra";
+const project = new Project("north-project", { region: "eu-1" }).id;
+const common = { project, image: "debian-13", flavor: "small", network: "default" };
+new Instance("north-web", { ...common, publicIp: "auto", labels: { role: "web" } });`;
+
+/** What somebody made whom the example of importing takes it over from. */
+function given(emulator: Emulator): { project: string; web: string } {
+  const project = emulator.addProject({ name: "shop", region: "eu-1" }).id;
+  const fields = { name: "web", image: "debian-13", flavor: "large", network: "default", project };
+  return { project, web: emulator.addInstance({ ...fields, labels: { role: "web", team: "theirs" } }).id };
+}
+
+const idsOf = ({ projects, instances }: Emulator): string[] => [...projects.keys(), ...instances.keys()];
+
+/** The addresses of a project's instances. */
+const addressesIn = ({ instances }: Emulator, project: unknown): string[] =>
+  [...instances.values()]
+    .flatMap(({ fields, address }) => (fields.project === project && address ? address : []))
+    .sort();
+
+// Together, because on the real CLI each command takes seconds.
+describeLongOnEngines("the examples", (engine) => {
+  it("preview without a setting of the service, go up, change as they say, rest, and go down", async () => {
+    const leaks = new Leaks();
+    const deeds: string[] = []; // what was asked for, and who was there when it was answered
+    const note = ({ method, path: asked }: LoggedRequest): void => {
+      const there = [...here.instances.values()].map(({ fields, status }) => `${fields.image} ${status}`);
+      const website = there.filter((one) => /^(app|proxy)/.test(one)).sort();
+      if (method !== "GET") deeds.push(`${method} ${asked}: ${website.join(", ")}`);
+    };
+    const behaviour = { operationMs: 100 };
+    const here = await startEmulator({ token: leaks.token, behaviour, onRequest: note });
+    onTestFinished(() => here.stop());
+    const there = await startEmulator({ token: leaks.alsoToken(), behaviour });
+    onTestFinished(() => there.stop());
+    const old = given(here);
+    const dir = together(EXAMPLES);
+    const { stack, look } = await openWatched(
+      engine,
+      {
+        dir,
+        project: "examples",
+        stack: "dev",
+        config: { "examples:projectId": old.project, "examples:webId": old.web },
+        // The types have a test of their own.
+        env: { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"), PULUMI_NODEJS_TRANSPILE_ONLY: "true" },
+      },
+      leaks,
+    );
+    onTestFinished(() => stack.dispose());
+
+    const preview = expectOk(await stack.run("preview"));
+    expect(changesOf(preview)).toEqual({ create: 25 });
+    const profiles = { eu: { endpoint: there.endpoint, token: there.token } };
+    await stack.setConfig("cloudinfra:endpoint", here.endpoint);
+    await stack.setConfig("cloudinfra:token", { secret: here.token });
+    await stack.setConfig("cloudinfra:profiles", { secret: JSON.stringify(profiles) });
+    const component = rewrite(path.join(dir, "component"), () => WITHOUT_COMPONENT);
+
+    const up = expectOk(await stack.run("up"));
+    expect(changesOf(up)).toEqual({ create: 18 });
+    const first = await stack.deployment();
+    const idIn = (state: typeof first, name: string): string => stateOf(state, name).id ?? "";
+    const fleet = idIn(first, "fleet");
+
+    // fleet: its function tells the addresses.
+    expect(up.outputs.fleet).toEqual({ size: 5, addresses: addressesIn(here, fleet) });
+    expect(addressesIn(here, fleet)).toHaveLength(2);
+    // importing: taken over, with what differed changed and what others manage kept.
+    const said = up.diagnostics.map(({ message }) => message).join("\n");
+    expect(said).toContain(`takes over instance ${old.web}; nothing is made`);
+    expect([idIn(first, "shop"), idIn(first, "web")]).toEqual([old.project, old.web]);
+    const labels = { role: "web", team: "theirs" };
+    expect(here.instances.get(old.web)?.fields).toMatchObject({ flavor: "small", labels });
+    expect(first.resources?.filter(({ protect }) => protect)).toHaveLength(2);
+    // several-regions: each in its place.
+    const home = addressesIn(here, idIn(first, "shop-home"));
+    const eu = addressesIn(there, idIn(first, "shop-eu"));
+    expect(up.outputs["several-regions"]).toEqual({ addresses: { home: home[0], eu: eu[0] } });
+    expect([...there.projects.values()].map(({ fields }) => fields.region)).toEqual(["eu-1"]);
+
+    // Another image, one more web server beside one of somebody else, the component, and no protection.
+    await stack.setConfig("examples:image", "app-1.1");
+    await stack.setConfig("examples:counts", '{"web":3}');
+    const theirs = { name: "theirs", labels: { role: "web" }, public_ip: "203.0.113.99", project: fleet };
+    const foreign = here.addInstance(theirs).id;
+    rewrite(path.join(dir, "component"), () => component);
+    rewrite(path.join(dir, "importing"), (program) => program.replaceAll(", protect: true", ""));
+    deeds.length = 0;
+    const change = expectOk(await stack.run("up"));
+    expect(changesOf(change)).toEqual({ create: 8, replace: 1, update: 1 });
+    const second = await stack.deployment();
+
+    // fleet: no other one is touched, and the function also tells of somebody else's.
+    const fleets = change.steps.filter(({ name, op }) => /^(web|worker)-\d/.test(name) && op !== "same");
+    expect(fleets.map(({ op, name }) => `${op} ${name}`)).toEqual(["create web-3"]);
+    expect(change.outputs.fleet).toEqual({ size: 6, addresses: addressesIn(here, fleet) });
+    expect(addressesIn(here, fleet)).toContain("203.0.113.99");
+    // blue-green: the new one is there, then the entrance points to it, then the old one goes.
+    const [behind, entrance] = [idIn(second, "app"), idIn(second, "entrance")];
+    const both = "app-1.0 running, app-1.1 running, proxy-2.4 running";
+    expect(deeds).toContain("POST /v1/instances: app-1.0 running, app-1.1 creating, proxy-2.4 running");
+    expect(deeds.slice(-2)).toEqual([
+      `PUT /v1/instances/${entrance}: ${both}`,
+      `DELETE /v1/instances/${idIn(first, "app")}: app-1.1 running, proxy-2.4 running`,
+    ]);
+    expect(here.instances.get(entrance)?.fields.labels).toEqual({
+      upstream: here.instances.get(behind)?.address,
+    });
+    const { address } = Object(up.outputs["blue-green"]);
+    expect(change.outputs["blue-green"]).toEqual({ address, behind });
+    // component: what was there before is inside it, and registers its outputs.
+    for (const name of ["north-project", "north-web"]) {
+      expect(idIn(second, name)).toBe(idIn(first, name));
+      expect(stateOf(second, name).parent).toBe(stateOf(second, "north").urn);
+    }
+    const south = idIn(second, "south-project");
+    const [southern] = addressesIn(here, south);
+    expect(stateOf(second, "south").outputs).toEqual({ project: south, address: southern });
+    const [northern] = addressesIn(here, idIn(second, "north-project"));
+    expect(change.outputs.component).toEqual({ addresses: { north: northern, south: southern } });
+
+    // Nothing is left to do: only the fleet's function asks.
+    const again = await requestsDuring(here, () => noRequestsDuring(there, () => stack.run("up")));
+    expect(changesOf(expectOk(again.value)), again.value.output).toEqual({});
+    expect(again.requests).toEqual(["GET /v1/instances"]);
+
+    here.remove(foreign);
+    expectOk(await stack.run("destroy"));
+    expect([...idsOf(here), ...idsOf(there)]).toEqual([]);
+    for (const { requests } of [here, there])
+      expect(requests.filter(({ headers }) => headers.authorization !== "ok")).toEqual([]);
+    await look();
+    leaks.expectNone();
+  });
+});

@@ -1,0 +1,24 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { linkModules, REPOSITORY } from "../harness/modules";
+
+/** Copies of these examples as one program (of the project `examples`), each the output of its name: one life for all of them. Gone after the test. */
+export function together(examples: readonly string[]): string {
+  const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-examples-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }));
+  linkModules(dir, ["@pulumi/pulumi", "@types/node", "typescript"]);
+  for (const example of examples) {
+    const file = path.join("examples", example, "index.ts");
+    cpSync(path.join(REPOSITORY, file), path.join(dir, example, "index.ts"));
+  }
+  const index = examples.map((example, number) => [
+    `import * as program${number} from "./${example}";`,
+    `exports["${example}"] = { ...program${number} };`,
+  ]);
+  writeFileSync(path.join(dir, "index.ts"), `declare const exports: object;\n${index.flat().join("\n")}\n`);
+  writeFileSync(path.join(dir, "Pulumi.yaml"), "name: examples\nruntime: nodejs\n");
+  writeFileSync(path.join(dir, "package.json"), '{ "main": "index.ts" }');
+  return dir;
+}
