@@ -97,6 +97,16 @@ describe("progress", () => {
     expect(told[1]).toMatchObject({ elapsedMs: 550, remainingMs: 4_950 });
   });
 
+  it("is told of what keeps the wait from looking again, and of nothing once it has looked", async () => {
+    const told: Progress[] = [];
+    const { options } = wait([failing("unavailable", { retryAfterMs: 9_000 }), running(0.2), done], {
+      onProgress: (progress) => told.push(progress),
+    });
+    await waitForOperation(first, options);
+    expect(told.map(({ pause }) => pause?.for)).toEqual([undefined, "next try", undefined]);
+    expect(told[1]?.pause).toMatchObject({ after: { code: "unavailable" }, at: 550 + 9_500 });
+  });
+
   it("never fails the wait", async () => {
     const { options } = wait([done], {
       onProgress: () => {

@@ -57,6 +57,7 @@ describe("docs/waiting.md", () => {
     expect(tableRows(section(waiting, "Rows")).map(([row = ""]) => quoted(row).join())).toEqual(
       [
         { verb: "creating", ...seconds(9), step: { progress: 0.42, remainingMs: 18_000, atMs } },
+        { verb: "creating", ...seconds(9), step: { progress: 0.42, remainingMs: 18_000, atMs: -9_000 } },
         { verb: "creating", ...seconds(42) },
         { verb: "creating", ...seconds(9), step: { progress: 0.3, pause: down, atMs } },
         {

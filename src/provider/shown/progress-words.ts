@@ -33,22 +33,33 @@ export interface Row {
   readonly nowMs: number;
 }
 
+/** A look that is older, in milliseconds, does not tell how far an operation is now. */
+const FRESH_MS = 2_000;
+
 /** `creating 42 % · about 18 s left`, `reading · page 12 of the list · the service answers 503; next try in 8 s`. */
 export function inWords({ verb, step, pause, waits, elapsedMs, nowMs }: Row): string {
   // What the whole is for says more than the single look on the way there.
   const what = waits[0]?.for;
-  const percent = step?.progress === undefined ? undefined : inPercent(step.progress);
   const held = pause ?? waits.findLast((wait) => wait.pause !== undefined)?.pause ?? step?.pause;
+  const left = held === undefined ? timeLeft(step, nowMs) : undefined;
+  const percent = percentOf(step, left === undefined ? undefined : nowMs);
   const head = what === undefined && percent !== undefined ? `${verb} ${percent}` : verb;
   const parts = [head, what, what === undefined ? undefined : percent];
-  const end = held === undefined ? timeOf(step, elapsedMs, nowMs) : pauseInWords(held, nowMs);
+  const soFar = step?.progress === undefined ? `${inSeconds(elapsedMs)} so far` : undefined;
+  const end = held === undefined ? (left ?? soFar) : pauseInWords(held, nowMs);
   return [...parts, end].filter((part) => part !== undefined).join(" · ");
 }
 
-function timeOf(step: Step | undefined, elapsedMs: number, nowMs: number): string | undefined {
-  if (step?.progress === undefined) return `${inSeconds(elapsedMs)} so far`;
-  const leftMs = (step.remainingMs ?? 0) - (nowMs - step.atMs);
+function timeLeft(step: Step | undefined, nowMs: number): string | undefined {
+  if (step?.remainingMs === undefined) return undefined;
+  const leftMs = step.remainingMs - (nowMs - step.atMs);
   return leftMs > 0 ? `about ${inSeconds(leftMs)} left` : undefined;
+}
+
+/** @param nowMs where a time left that counts down stands beside it, which an old percent would contradict */
+function percentOf(step: Step | undefined, nowMs: number | undefined): string | undefined {
+  if (step?.progress === undefined || (nowMs ?? step.atMs) - step.atMs > FRESH_MS) return undefined;
+  return `${Math.round(Math.min(Math.max(step.progress, 0), 1) * 100)} %`;
 }
 
 function pauseInWords(pause: Pause, nowMs: number): string {
@@ -62,10 +73,6 @@ function failureInWords({ code, status }: CloudInfraError): string {
   if (status === undefined)
     return code === "unreachable" ? "the service can't be reached" : "the last try failed";
   return status < 300 ? "the service's reply can't be read" : `the service answers ${status}`;
-}
-
-function inPercent(progress: number): string {
-  return `${Math.round(Math.min(Math.max(progress, 0), 1) * 100)} %`;
 }
 
 function inSeconds(ms: number): string {

@@ -119,7 +119,7 @@ export class Progress implements PauseSeen {
   }
 
   private untilTickMs(): number {
-    if (this.elapsedMs < FIRST_MS) return FIRST_MS - this.elapsedMs;
+    if (this.shown === undefined) return Math.max(0, FIRST_MS - this.elapsedMs);
     return Math.max(SHORTEST_TICK_MS, TICK_SHARE * this.elapsedMs);
   }
 

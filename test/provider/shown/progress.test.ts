@@ -66,6 +66,21 @@ describe("in a terminal the row shows", () => {
     expect(written.at(-1)).toBe("");
   });
 
+  test("no percent that is old beside a time left that goes down, and not more than there is to say", async () => {
+    const { clock, written, progress } = row(false);
+    progress.begin();
+    progress.show({ progress: 0.2, remainingMs: 8_000 });
+    await clock.advance(2_000);
+    progress.show({ progress: 0.4, remainingMs: 6_000 });
+    await clock.advance(30_000);
+    expect(written).toEqual([
+      "creating 20 % · about 8 s left",
+      "creating 40 % · about 6 s left",
+      "creating · about 1 s left",
+      "creating 40 %",
+    ]);
+  });
+
   test("the outermost of several waits, beside an operation's percent and time left, which goes down", async () => {
     const { clock, written, progress } = row(false, "deleting");
     progress.begin();
@@ -78,8 +93,8 @@ describe("in a terminal the row shows", () => {
     await clock.advance(5_000);
     expect(written).toEqual([
       "deleting · waiting for the first · 50 % · about 20 s left",
-      "deleting · waiting for the first · 50 % · about 17 s left",
-      "deleting · waiting for the first · 8 s so far",
+      "deleting · waiting for the first · about 15 s left",
+      "deleting · waiting for the first · 10 s so far",
     ]);
   });
 

@@ -9,6 +9,7 @@ import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";
 import { OneInstance } from "../one-instance";
 import { openProviders } from "../providers";
+import { instanceNews } from "../samples";
 import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "../service";
 
 /** What is written into rows. */
@@ -81,6 +82,21 @@ describe("the row of a deletion", () => {
     expect(written[0]).toMatch(/^deleting · the service answers 503; next try in [67] s$/);
     expect(written.at(-1)).toBe("");
   });
+});
+
+test("the row of a creation tells why its operation can't be looked at, however long", async () => {
+  const service = await startService({ behaviour: { operationMs: 60_000 } });
+  service.emulator.addProject();
+  const { instances, written } = await process(service, false);
+  const [project] = service.emulator.projects.keys();
+  const { inputs } = await instances.check({}, instanceNews({ project }));
+  service.emulator.fail({ kind: "status", path: "/v1/operations/", status: 503, retryAfter: 20, times: 10 });
+  await instances.create(inputs);
+  const told = written.filter((line) =>
+    /^creating 0 % · the service answers 503; (next try in \d+ s|trying again)$/.test(line),
+  );
+  expect(told.length).toBeGreaterThan(10);
+  expect(written.at(-1)).toBe("");
 });
 
 describe("the row of a read", () => {
