@@ -74,6 +74,7 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
       nextStart = Math.max(nextStart, now + 1_000 / rate);
     },
     get isSlowed() {
+      recover();
       return rate < most;
     },
   };

@@ -39,6 +39,16 @@ function scene(maxRequestsPerSecond?: number) {
 }
 
 describe("after 429", () => {
+  it("it can be told that fewer start than was set, until as many do again", async () => {
+    const clock = new FakeClock();
+    const limits = createLimits({ concurrency: 1, maxRequestsPerSecond: 10, clock });
+    expect(limits.isSlowed).toBe(false);
+    limits.answered(429);
+    expect(limits.isSlowed).toBe(true);
+    await clock.advance(60_000);
+    expect(limits.isSlowed).toBe(false);
+  });
+
   it("so many start as were answered in the second before, less a part", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);

@@ -35,13 +35,17 @@ async function process({ emulator, clock, journalDir }: Service, inCi: boolean) 
 }
 
 describe("the row of a deletion", () => {
-  test("shows the operation's percent, and is emptied at the end", async () => {
+  test("shows the operation's percent, then what else it waits for, and is emptied at the end", async () => {
     const service = await startService({ behaviour: { deleteObject: 202, operationMs: 60_000 } });
     const saved = await madeInstance(service);
     const { instances, written } = await process(service, false);
+    service.emulator.fail({ path: "/v1/instances", kind: "status", status: 503, retryAfter: 9 });
     await instances.delete(saved.id, saved.state);
     expect(written[0]).toBe("deleting 0 %");
     expect(written).toContainEqual(expect.stringMatching(/^deleting \d\d % · about \d+ s left$/));
+    const confirming =
+      "deleting · waiting until the service shows the instance no more · the service answers 503";
+    expect(written.at(-2)).toMatch(new RegExp(`^${confirming}; next try in \\d s$`));
     expect(written.at(-1)).toBe("");
   });
 
