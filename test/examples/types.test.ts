@@ -13,7 +13,7 @@ interface Program {
 }
 
 const folders = readdirSync(path.join(REPOSITORY, "examples")).map((name) => `examples/${name}`);
-const programs = folders.flatMap((folder): Program[] => {
+const programs = [...folders, "template"].flatMap((folder): Program[] => {
   const settings = path.join(REPOSITORY, folder, "tsconfig.json");
   if (!existsSync(settings)) return [];
   return [{ name: path.basename(folder), folder, settings: JSON.parse(readFileSync(settings, "utf8")) }];
@@ -33,9 +33,9 @@ function together(packageType: "commonjs" | "module"): string {
   return dir;
 }
 
-describe("the examples", () => {
+describe("the examples and the template", () => {
   it("are all there, with the same settings of the compiler", () => {
-    expect(programs.map(({ name }) => name)).toEqual(expect.arrayContaining(["quickstart", "testing"]));
+    expect(programs.map(({ name }) => name)).toEqual(expect.arrayContaining(["quickstart", "template"]));
     // So that one may import the program by its name as Node.js asks for it. Pulumi's runner takes no other option for that.
     const forTests = { rewriteRelativeImportExtensions: true };
     for (const { name, settings } of programs) {

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import path from "node:path";
 import ts from "typescript";
@@ -15,13 +16,16 @@ const built = files.filter((file) => /^dist\/.*\.(js|d\.ts)$/.test(file));
 
 describe("the packed files", () => {
   it("are the build, its source, what is to be read, the licence and package.json, and nothing else", () => {
-    expect(files.filter((file) => !/^(dist|src|docs|examples)\//.test(file)).sort()).toEqual([
+    const template = readdirSync(path.join(REPOSITORY, "template")).map((file) => `template/${file}`);
+    expect(files.filter((file) => file.startsWith("template/")).sort()).toEqual(template.sort());
+    expect(files.filter((file) => !/^(dist|src|docs|examples|template)\//.test(file)).sort()).toEqual([
       "CHANGELOG.md",
       "LICENSE",
       "README.md",
       "package.json",
     ]);
-    const kinds = /^dist\/.*\.(js|d\.ts)(\.map)?$|^src\/.*\.(ts|md)$|^docs\/.*\.(md|svg)$|^examples\//;
+    const kinds =
+      /^dist\/.*\.(js|d\.ts)(\.map)?$|^src\/.*\.(ts|md)$|^docs\/.*\.(md|svg)$|^(examples|template)\//;
     expect(files.filter((file) => file.includes("/") && !kinds.test(file))).toEqual([]);
     const tests = files.filter((file) => /\btests?\b/.test(file));
     expect(tests.filter((file) => !file.startsWith("examples/testing/"))).toEqual([]);
