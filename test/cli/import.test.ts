@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parseImportArgs } from "../../src/cli/import/args";
 import type { Emulator } from "../../src/emulator";
 import { pulumiOnPath } from "../harness/pulumi-environment";
+import { fenced, readMarkdown, section } from "../readme/markdown";
 import { type RealStack, realStack } from "./real-cli";
 import { type Ended, runCli } from "./run-cli";
 
@@ -110,6 +111,17 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
 });
 
 describe("the command line of `import`", () => {
+  it("is as examples/importing types it, with the files that are named there", () => {
+    const page = section(readMarkdown("examples/importing/README.md"), "A whole project");
+    const [command = "", ...others] = fenced(page, "sh").join().split("\n");
+    const [, args = ""] = /^npx pulumi-cloudinfra import (.*)$/.exec(command) ?? [];
+    const parsed = parseImportArgs(args.split(" "));
+    expect(parsed).toMatchObject({ project: "prj-1", withProject: true });
+    const { document, program } = Object(parsed);
+    expect(others).toContain(`pulumi import --file ${document} --generate-code=false`);
+    expect(others).toContain(`mv ${program} index.ts`);
+  });
+
   it.each([
     [[], "name the project with --project <id>"],
     [["--project", "p", "--program", ""], "--program must not be empty"],

@@ -25,13 +25,6 @@ export function installed(example: string): string {
   return dir;
 }
 
-/** Says in package.json which kind of modules the program is of. */
-export function setPackageType(dir: string, packageType: "commonjs" | "module"): void {
-  const file = path.join(dir, "package.json");
-  const manifest: unknown = JSON.parse(readFileSync(file, "utf8"));
-  writeFileSync(file, JSON.stringify(Object.assign({}, manifest, { type: packageType })));
-}
-
 /** Changes the program in `dir`, which must not stay as it was. Tells what it was. */
 export function rewrite(dir: string, change: (program: string) => string): string {
   const file = path.join(dir, "index.ts");

@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { REPOSITORY } from "../harness/modules";
 import { isolatedEnvironment, pulumiOnPath } from "../harness/pulumi-environment";
 import { installed, rewrite } from "./installed";
 
@@ -21,6 +22,7 @@ async function tested(dir: string, file: string): Promise<string> {
     ...process.env,
     ...isolatedEnvironment(root),
     PULUMI_NODEJS_TRANSPILE_ONLY: "true", // the types have a test of their own
+    NODE_COMPILE_CACHE: path.join(REPOSITORY, "node_modules/.cache/compiled"),
     NODE_TEST_CONTEXT: undefined,
     NODE_OPTIONS: undefined,
   };
