@@ -3,9 +3,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
 import { changesOf, expectOk, noRequestsDuring, requestsDuring } from "../harness/assertions";
 import { describeLongOnEngines } from "../harness/describe-on-engines";
+import type { ConfigValue, Engine } from "../harness/engine";
 import { Leaks } from "../harness/leaks";
 import { stateOf } from "../harness/state";
-import { openWatched } from "../harness/watched-stack";
+import { openWatched, type WatchedStack } from "../harness/watched-stack";
 import { rewrite } from "./installed";
 import { together } from "./together";
 
@@ -33,6 +34,19 @@ const addressesIn = ({ instances }: Emulator, project: unknown): string[] =>
     .flatMap(({ fields, address }) => (fields.project === project && address ? address : []))
     .sort();
 
+async function opened(
+  engine: Engine,
+  dir: string,
+  config: Readonly<Record<string, ConfigValue>>,
+  leaks: Leaks,
+): Promise<WatchedStack> {
+  // The types have a test of their own.
+  const env = { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
+  const watched = await openWatched(engine, { dir, project: "examples", stack: "dev", config, env }, leaks);
+  onTestFinished(() => watched.stack.dispose());
+  return watched;
+}
+
 // Together, because on the real CLI each command takes seconds.
 describeLongOnEngines("the examples", (engine) => {
   it("preview without a setting of the service, go up, change as they say, rest, and go down", async () => {
@@ -50,20 +64,8 @@ describeLongOnEngines("the examples", (engine) => {
     onTestFinished(() => there.stop());
     const old = given(here);
     const dir = together(EXAMPLES);
-    const { stack, look } = await openWatched(
-      engine,
-      {
-        dir,
-        project: "examples",
-        stack: "dev",
-        config: { "examples:projectId": old.project, "examples:webId": old.web },
-        // The types have a test of their own.
-        env: { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"), PULUMI_NODEJS_TRANSPILE_ONLY: "true" },
-      },
-      leaks,
-    );
-    onTestFinished(() => stack.dispose());
-
+    const config = { "examples:projectId": old.project, "examples:webId": old.web };
+    const { stack, look } = await opened(engine, dir, config, leaks);
     const preview = expectOk(await stack.run("preview"));
     expect(changesOf(preview)).toEqual({ create: 25 });
     const profiles = { eu: { endpoint: there.endpoint, token: there.token } };
@@ -145,6 +147,30 @@ describeLongOnEngines("the examples", (engine) => {
     expect([...idsOf(here), ...idsOf(there)]).toEqual([]);
     for (const { requests } of [here, there])
       expect(requests.filter(({ headers }) => headers.authorization !== "ok")).toEqual([]);
+    await look();
+    leaks.expectNone();
+  });
+
+  it("blue-green leaves the old instance where it is when the new one can't be made, and goes on then", async () => {
+    const leaks = new Leaks();
+    const emulator = await startEmulator({ token: leaks.token, behaviour: { operationMs: 100 } });
+    onTestFinished(() => emulator.stop());
+    const config = {
+      "cloudinfra:endpoint": emulator.endpoint,
+      "cloudinfra:token": { secret: emulator.token },
+    };
+    const { stack, look } = await opened(engine, together(["blue-green"]), config, leaks);
+    const { behind } = Object(expectOk(await stack.run("up")).outputs["blue-green"]);
+    const before = structuredClone([...emulator.instances.values()]);
+    await stack.setConfig("examples:image", "app-1.1");
+    emulator.failNextOperation({ kind: "create" });
+    expect((await stack.run("up")).ok).toBe(false);
+    expect([...emulator.instances.values()]).toEqual(before);
+
+    expect(changesOf(expectOk(await stack.run("up")))).toEqual({ replace: 1, update: 1 });
+    const images = [...emulator.instances.values()].map(({ fields }) => fields.image);
+    expect(images.sort()).toEqual(["app-1.1", "proxy-2.4"]);
+    expect(emulator.instances.has(behind)).toBe(false);
     await look();
     leaks.expectNone();
   });
