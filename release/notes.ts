@@ -14,6 +14,8 @@ export interface Released {
 export function notesOf(tag: string, { version, repository }: Released, changelog: string): string {
   if (tag !== `v${version}`)
     throw new Error(`the tag is ${tag}, but package.json has the version ${version}`);
+  if (/[-+]/.test(version))
+    throw new Error(`${version} is a version to try out: npm would take it for the newest one`);
   if (repository === undefined)
     throw new Error(
       "package.json names no repository: npm takes no provenance without, and links of the README lead nowhere",

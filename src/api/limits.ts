@@ -106,7 +106,7 @@ export function createLimits({ concurrency, maxRequestsPerSecond, clock }: Limit
       return width;
     },
     get isSlowed() {
-      return width < concurrency || pace.isSlowed;
+      return pace.isSlowed || (width < concurrency && underWay >= width);
     },
   };
 }

@@ -1,6 +1,9 @@
 /** What a line may take: Pulumi's CLI puts four blanks before it, and a hundred columns are what a pull request's comment shows. */
 const COLUMNS = 96;
 
+/** What stays on one line: a command between backticks, a number or code with the word that says what it is, and any other word. */
+const UNBROKEN = /(?:code|trace|operation|object) \S+|\d+ attempts|(?:`[^`]*`|[^ ])+/g;
+
 /**
  * A message with its long lines broken at blanks, and what follows a break moved in. The first one stays as it is: Pulumi shows it by
  * itself too, on the resource's row. So does what stands between backticks, for a command is to be copied, a word that is
@@ -17,7 +20,7 @@ function broken(text: string): string {
   const [indent = ""] = /^ */.exec(text) ?? [];
   const lines: string[] = [];
   let line = indent;
-  for (const word of text.match(/(?:`[^`]*`|[^\s`])+|`/g) ?? []) {
+  for (const word of text.match(UNBROKEN) ?? []) {
     const isEmpty = line.trim() === "";
     if (!isEmpty && line.length + 1 + word.length > COLUMNS) {
       lines.push(line);

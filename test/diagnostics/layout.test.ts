@@ -24,6 +24,14 @@ describe("a message as it is shown", () => {
     );
   });
 
+  test.each(["code revision_conflict", "trace 0af7651916cd43dd", "8 attempts"])(
+    "has %s in one piece",
+    (pair) => {
+      for (let length = 60; length < 100; length++)
+        expect(laidOut(`it failed\n  PUT /v1/${"x".repeat(length)} · ${pair} · and more`)).toContain(pair);
+    },
+  );
+
   test("has an address whole, also where it is longer than a line", () => {
     const address = `https://api.example.com/${"x".repeat(120)}`;
     expect(laidOut(`it failed\n  because: ${address} is not there`).split("\n")).toEqual([
@@ -42,5 +50,7 @@ describe("a message as it is shown", () => {
   test("loses nothing of what is no pair of backticks", () => {
     const odd = `it failed\n  hint: ${words(15)} a \` alone ${words(8)}`;
     expect(laidOut(odd).replaceAll(/\s+/g, " ")).toBe(odd.replaceAll(/\s+/g, " "));
+    const text = `  label \`a is no good, ${words(20)}`;
+    expect(laidOut(`it failed\n${text}`).replaceAll(/\n {4}/g, " ")).toBe(`it failed\n${text}`);
   });
 });

@@ -21,6 +21,7 @@ describe("a release", () => {
   it.each([
     ["v9.9.9", { ...manifest, repository }, released, /the tag is v9\.9\.9, but package\.json has/],
     [`v${manifest.version}`, manifest, released, /names no repository/],
+    ["v8.0.0-rc.1", { version: "8.0.0-rc.1", repository }, released, /a version to try out/],
     ["v8.0.0", { version: "8.0.0", repository }, released, /no section "## 8\.0\.0"/],
     ["v8.0.0", { version: "8.0.0", repository }, "## Unreleased: 8.0.0\n\n- One.\n", /no section/],
     [

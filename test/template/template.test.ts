@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -19,6 +19,7 @@ interface Setting {
 
 const FOLDER = path.join(REPOSITORY, "template");
 const FILES = readdirSync(FOLDER).sort();
+const EXAMPLES = globSync("examples/*/package.json", { cwd: REPOSITORY }).map(path.dirname);
 const NAME = "my-shop";
 const DESCRIPTION = "A shop of ours";
 
@@ -96,6 +97,15 @@ it("asks for settings that there are, for the token as a secret", () => {
     name.includes(":") ? [] : [[name, one.default]],
   );
   expect(asked).toEqual(own);
+});
+
+it("and the examples get the version that they come with", () => {
+  const { version } = JSON.parse(readMarkdown("package.json"));
+  const [major, minor] = version.split(".");
+  for (const folder of ["template", ...EXAMPLES]) {
+    const { dependencies } = JSON.parse(readMarkdown(`${folder}/package.json`));
+    expect(dependencies["pulumi-cloudinfra"], folder).toBe(`^${major}.${minor}.0`);
+  }
 });
 
 it("needs the packages that the quickstart needs", () => {

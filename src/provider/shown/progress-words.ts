@@ -42,10 +42,11 @@ export function inWords({ verb, step, pause, waits, elapsedMs, nowMs }: Row): st
   const what = waits[0]?.for;
   const held = pause ?? waits.findLast((wait) => wait.pause !== undefined)?.pause ?? step?.pause;
   const left = held === undefined ? timeLeft(step, nowMs) : undefined;
-  const percent = percentOf(step, left === undefined ? undefined : nowMs);
+  const isCounted = held === undefined && step?.remainingMs !== undefined;
+  const percent = percentOf(step, isCounted ? nowMs : undefined);
   const head = what === undefined && percent !== undefined ? `${verb} ${percent}` : verb;
   const parts = [head, what, what === undefined ? undefined : percent];
-  const soFar = step?.progress === undefined ? `${inSeconds(elapsedMs)} so far` : undefined;
+  const soFar = percent === undefined ? `${inSeconds(elapsedMs)} so far` : undefined;
   const end = held === undefined ? (left ?? soFar) : pauseInWords(held, nowMs);
   return [...parts, end].filter((part) => part !== undefined).join(" · ");
 }
@@ -56,7 +57,7 @@ function timeLeft(step: Step | undefined, nowMs: number): string | undefined {
   return leftMs > 0 ? `about ${inSeconds(leftMs)} left` : undefined;
 }
 
-/** @param nowMs where a time left that counts down stands beside it, which an old percent would contradict */
+/** @param nowMs where a time left is counted down beside it, which an old percent would contradict */
 function percentOf(step: Step | undefined, nowMs: number | undefined): string | undefined {
   if (step?.progress === undefined || (nowMs ?? step.atMs) - step.atMs > FRESH_MS) return undefined;
   return `${Math.round(Math.min(Math.max(step.progress, 0), 1) * 100)} %`;

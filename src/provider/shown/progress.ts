@@ -8,7 +8,7 @@ const FIRST_MS = 3_000;
 /** Where nothing moves the row is written anew after this share of what has passed, so that it is seen to be alive, … */
 const TICK_SHARE = 0.2;
 /** … and never sooner than after so many milliseconds. */
-const SHORTEST_TICK_MS = 5_000;
+const SHORTEST_TICK_MS = 10_000;
 /** A pause that is shorter, in milliseconds, is over before anybody has read of it. */
 const WORTH_TELLING_MS = 2_000;
 
@@ -39,6 +39,8 @@ export class Progress implements PauseSeen {
   /** Whether something was said since the last mark. */
   private isFresh = false;
   private cancel: (() => void) | undefined;
+  /** When the alarm rings that {@link cancel} takes back. */
+  private dueMs = 0;
 
   constructor(
     private readonly log: RowLog,
@@ -56,8 +58,13 @@ export class Progress implements PauseSeen {
 
   /** How far an operation is; undefined once it is over. */
   show(step: Omit<Step, "atMs"> | undefined): void {
+    const isOver = step === undefined || (this.step?.pause !== undefined && step.pause === undefined);
     this.step = step && { ...step, atMs: this.options.clock.now() };
-    if (step?.progress === undefined) return;
+    if (step === undefined) this.quarter = 0; // the next operation of this call begins at none
+    if (step?.progress === undefined) {
+      if (isOver) this.tickSoon();
+      return;
+    }
     const quarter = Math.floor(step.progress * CI_STEPS);
     if (this.options.inCi && quarter <= this.quarter) return;
     this.quarter = quarter;
@@ -65,6 +72,7 @@ export class Progress implements PauseSeen {
   }
 
   pausing(pause: Pause | undefined): void {
+    if (this.pause !== undefined && pause === undefined) this.tickSoon();
     this.pause = pause;
     const { inCi, clock } = this.options;
     if (inCi || this.elapsedMs < FIRST_MS || pause?.for !== "next try") return;
@@ -75,6 +83,7 @@ export class Progress implements PauseSeen {
   async during<T>(what: string | (() => Waiting), work: () => Promise<T>): Promise<T> {
     const wait = typeof what === "string" ? () => ({ for: what }) : what;
     this.waits.push(wait);
+    if (this.waits.length === 1) this.tickSoon();
     try {
       return await work();
     } finally {
@@ -112,9 +121,19 @@ export class Progress implements PauseSeen {
   }
 
   private tickLater(): void {
+    this.tickIn(this.options.inCi ? markMs(this.marks) - this.elapsedMs : this.untilTickMs());
+  }
+
+  /** What the row tells may be over: it is written anew before long, however long the call has lasted. */
+  private tickSoon(): void {
+    const isLater = this.dueMs - this.options.clock.now() > FIRST_MS;
+    if (!this.options.inCi && this.cancel !== undefined && isLater) this.tickIn(FIRST_MS);
+  }
+
+  private tickIn(ms: number): void {
     this.cancel?.();
-    const { clock, inCi } = this.options;
-    const ms = inCi ? markMs(this.marks) - this.elapsedMs : this.untilTickMs();
+    const { clock } = this.options;
+    this.dueMs = clock.now() + ms;
     this.cancel = clock.alarm(ms, () => this.tick());
   }
 

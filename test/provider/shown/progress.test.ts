@@ -58,7 +58,7 @@ describe("in a terminal the row shows", () => {
     void progress.during("waiting for something", () => never);
     await clock.advance(45_000);
     const so = (seconds: number) => `deleting · waiting for something · ${seconds} s so far`;
-    expect(written).toEqual([3, 8, 13, 18, 23, 28, 34, 40].map(so));
+    expect(written).toEqual([3, 13, 23, 33, 43].map(so));
     await clock.advance(3_600_000 - 45_000);
     expect(written.length).toBeLessThan(40);
     expect(written.at(-1)).toMatch(/ · \d\d min so far$/);
@@ -72,12 +72,15 @@ describe("in a terminal the row shows", () => {
     progress.show({ progress: 0.2, remainingMs: 8_000 });
     await clock.advance(2_000);
     progress.show({ progress: 0.4, remainingMs: 6_000 });
+    progress.show({ progress: 0.4, remainingMs: 15_000 });
     await clock.advance(30_000);
     expect(written).toEqual([
       "creating 20 % · about 8 s left",
       "creating 40 % · about 6 s left",
-      "creating · about 1 s left",
-      "creating 40 %",
+      "creating 40 % · about 15 s left",
+      "creating · about 5 s left",
+      "creating · 22 s so far",
+      "creating · 32 s so far",
     ]);
   });
 
@@ -93,8 +96,7 @@ describe("in a terminal the row shows", () => {
     await clock.advance(5_000);
     expect(written).toEqual([
       "deleting · waiting for the first · 50 % · about 20 s left",
-      "deleting · waiting for the first · about 15 s left",
-      "deleting · waiting for the first · 10 s so far",
+      "deleting · waiting for the first · 8 s so far",
     ]);
   });
 
@@ -110,9 +112,72 @@ describe("in a terminal the row shows", () => {
     expect(written).toEqual([
       "reading · 3 s so far",
       "reading · the service answers 503; next try in 8 s",
-      "reading · the service answers 503; next try in 3 s",
       "reading · 14 s so far",
     ]);
+  });
+
+  describe("before long, however long the call has lasted, that something is over:", () => {
+    const SO_FAR_MS = 600_000;
+
+    test("an operation", async () => {
+      const { clock, written, progress } = row(false, "deleting");
+      progress.begin();
+      await clock.advance(SO_FAR_MS);
+      progress.show({ progress: 0.99, remainingMs: 2_000 });
+      progress.show(undefined);
+      void progress.during("waiting for something", () => never);
+      await clock.advance(3_000);
+      expect(written.slice(-2)).toEqual([
+        "deleting 99 % · about 2 s left",
+        "deleting · waiting for something · 10 min so far",
+      ]);
+    });
+
+    test("all that came before a wait", async () => {
+      const { clock, written, progress } = row(false, "deleting");
+      progress.begin();
+      await clock.advance(SO_FAR_MS);
+      void progress.during("waiting for something", () => never);
+      await clock.advance(3_000);
+      expect(written.at(-1)).toBe("deleting · waiting for something · 10 min so far");
+    });
+
+    test("an outage", async () => {
+      const { clock, written, progress } = row(false, "reading");
+      progress.begin();
+      await clock.advance(SO_FAR_MS);
+      progress.pausing(nextTry(SO_FAR_MS + 9_000));
+      progress.pausing(undefined);
+      await clock.advance(3_000);
+      expect(written.slice(-2)).toEqual([
+        "reading · the service answers 503; next try in 9 s",
+        "reading · 10 min so far",
+      ]);
+    });
+
+    test("an outage while an operation is waited for that tells no progress", async () => {
+      const { clock, written, progress } = row(false);
+      progress.begin();
+      await clock.advance(SO_FAR_MS - 60_000);
+      progress.show({ pause: nextTry(SO_FAR_MS) });
+      await clock.advance(60_000);
+      expect(written.at(-1)).toMatch(/^creating · the service answers 503/);
+      progress.show({});
+      await clock.advance(3_000);
+      expect(written.at(-1)).toBe("creating · 10 min so far");
+    });
+
+    test("and again and again, without being put off", async () => {
+      const { clock, written, progress } = row(false, "reading");
+      progress.begin();
+      await clock.advance(SO_FAR_MS);
+      const before = written.length;
+      for (let times = 0; times < 10; times++) {
+        progress.show(undefined);
+        await clock.advance(1_000);
+      }
+      expect(written.length).toBeGreaterThan(before);
+    });
   });
 
   test.each([
@@ -140,6 +205,16 @@ describe("in CI, where each message is a line", () => {
     const { written, progress } = row(true);
     for (let percent = 0; percent <= 100; percent++) progress.show({ progress: percent / 100 });
     expect(written).toEqual(["creating 25 %", "creating 50 %", "creating 75 %", "creating 100 %"]);
+  });
+
+  test("there are four of each operation of a call", () => {
+    const { written, progress } = row(true, "updating");
+    for (const _operation of ["an earlier one", "its own"]) {
+      for (let percent = 0; percent <= 100; percent++) progress.show({ progress: percent / 100 });
+      progress.show(undefined);
+    }
+    const four = ["updating 25 %", "updating 50 %", "updating 75 %", "updating 100 %"];
+    expect(written).toEqual([...four, ...four]);
   });
 
   test("where nothing moves there is one after 1, 5 and 15 minutes, and then each hour", async () => {

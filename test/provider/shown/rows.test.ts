@@ -144,7 +144,6 @@ describe("the row of a read", () => {
     await progress.clear();
     expect(log.written).toEqual([
       "reading · page 3 of the list of instances · 3 s so far",
-      "reading · page 8 of the list of instances · 8 s so far",
       "reading · page 13 of the list of instances · 13 s so far",
       "",
     ]);
