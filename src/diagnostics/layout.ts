@@ -18,14 +18,14 @@ function broken(text: string): string {
   const isTableRow = /\S {2,}\S/.test(text);
   if (text.length <= COLUMNS || isTableRow) return text;
   const [indent = ""] = /^ */.exec(text) ?? [];
+  const [first = "", ...words] = text.match(UNBROKEN) ?? [];
   const lines: string[] = [];
-  let line = indent;
-  for (const word of text.match(UNBROKEN) ?? []) {
-    const isEmpty = line.trim() === "";
-    if (!isEmpty && line.length + 1 + word.length > COLUMNS) {
+  let line = indent + first;
+  for (const word of words) {
+    if (line.length + 1 + word.length > COLUMNS) {
       lines.push(line);
       line = `${indent}  ${word}`;
-    } else line += isEmpty ? word : ` ${word}`;
+    } else line += ` ${word}`;
   }
   return [...lines, line].join("\n");
 }

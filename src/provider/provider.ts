@@ -55,13 +55,14 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
     } catch (error) {
       const name = resourceName(hidden) ?? id ?? "";
-      const wording = {
-        doing: `${verbs[action]} ${kind.name} "${name}"`,
-        propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
-        profile: hidden.profile,
-        secrets: [...secretsOf(properties, olds).texts, ...tokens],
-      };
-      const words = layOut(inWords(error, wording));
+      const words = layOut(
+        inWords(error, {
+          doing: `${verbs[action]} ${kind.name} "${name}"`,
+          propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
+          profile: hidden.profile,
+          secrets: [...secretsOf(properties, olds).texts, ...tokens],
+        }),
+      );
       const left = leftInState(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.

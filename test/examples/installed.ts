@@ -7,7 +7,7 @@ import { linkModules, REPOSITORY } from "../harness/modules";
 const folders: string[] = [];
 
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
 /** A folder outside the repository that sees the package only as an installed one. */

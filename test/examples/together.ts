@@ -1,14 +1,11 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { cpSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { onTestFinished } from "vitest";
-import { linkModules, REPOSITORY } from "../harness/modules";
+import { REPOSITORY } from "../harness/modules";
+import { outside } from "./installed";
 
-/** Copies of these examples as one program (of the project `examples`), each the output of its name: one life for all of them. Gone after the test. */
+/** Copies of these examples as one program (of the project `examples`), each the output of its name: one life for all of them. */
 export function together(examples: readonly string[]): string {
-  const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-examples-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }));
-  linkModules(dir, ["@pulumi/pulumi", "@types/node", "typescript"]);
+  const dir = outside();
   for (const example of examples) {
     const file = path.join("examples", example, "index.ts");
     cpSync(path.join(REPOSITORY, file), path.join(dir, example, "index.ts"));
