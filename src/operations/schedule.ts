@@ -16,8 +16,17 @@ export interface WaitSoFar {
   readonly samples: readonly Sample[];
   /** The service's own wish, in milliseconds: a floor. */
   readonly retryAfterMs?: number | undefined;
+  /**
+   * From 0 to 1, drawn once for a wait: how much sooner or later than others it looks, so that those that began together do not look
+   * together.
+   *
+   * @default 0.5
+   */
+  readonly spread?: number | undefined;
 }
 
+/** By what share, at most, a pause that is not aimed at the finish is shorter or longer for one wait than for another. */
+const SPREAD = 0.2;
 /** First poll: soon, for what is quick or fails at once. */
 const FIRST_MS = 550;
 /** A jump lands just behind the finish, not on it. */
@@ -72,9 +81,10 @@ export function remainingEstimateMs(soFar: WaitSoFar): number | undefined {
 }
 
 function pause(soFar: WaitSoFar): number {
-  const { elapsedMs, samples } = soFar;
-  if (elapsedMs < FIRST_MS) return FIRST_MS;
-  const fraction = Math.min(fractionOf(elapsedMs), elapsedMs);
+  const { elapsedMs, samples, spread = 0.5 } = soFar;
+  const tempo = 1 + SPREAD * (2 * spread - 1);
+  if (elapsedMs < FIRST_MS * tempo) return FIRST_MS * tempo;
+  const fraction = Math.min(fractionOf(elapsedMs) * tempo, elapsedMs, LONGEST_FRACTION_MS);
   const finish = estimate(soFar);
   if (finish === undefined) return fraction;
   const { remainingMs, unevennessMs, values } = finish;
@@ -85,7 +95,7 @@ function pause(soFar: WaitSoFar): number {
   // may have been on its way for longer.
   const wayMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
   const justPast = remainingMs + PAST_THE_FINISH_MS - wayMs;
-  const jump = Math.min(justPast - CAUTION * unevennessMs, jumpBound(elapsedMs, finish));
+  const jump = Math.min(justPast - CAUTION * unevennessMs, jumpBound(elapsedMs, finish, tempo));
   if (jump > fraction) return jump;
   // Near a finish that is not well known, short pauses would only add up.
   return Math.min(Math.max(justPast, unevennessMs / 2, SHORTEST_MS), fraction);
@@ -93,12 +103,12 @@ function pause(soFar: WaitSoFar): number {
 
 function fractionOf(elapsedMs: number): number {
   const early = Math.min(EARLY_FRACTION * elapsedMs, LONGEST_EARLY_MS);
-  return Math.min(Math.max(SHORTEST_MS, early, FRACTION * elapsedMs), LONGEST_FRACTION_MS);
+  return Math.max(SHORTEST_MS, early, FRACTION * elapsedMs);
 }
 
-function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate): number {
+function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: number): number {
   const share = Math.min(SHARE_OF_THE_WHOLE * (elapsedMs + remainingMs), LONGEST_JUMP_BOUND_MS);
-  const always = Math.max(SHORTEST_JUMP_BOUND_MS, share);
+  const always = Math.max(SHORTEST_JUMP_BOUND_MS, share) * tempo;
   return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), LONGEST_JUMP_MS);
 }
 

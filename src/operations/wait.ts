@@ -59,12 +59,13 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
   const startMs = clock.now();
   const limit = limitOf(remainingMs(deadline, clock), clock, options.signal);
   const samples: Sample[] = [{ atMs: 0, progress: first.progress }];
+  const spread = random();
   let operation = first;
   let failures: CloudInfraError[] = [];
   try {
     while (!isTerminal(operation)) {
       const elapsedMs = clock.now() - startMs;
-      const soFar = { elapsedMs, samples, retryAfterMs: operation.retryAfterMs };
+      const soFar = { elapsedMs, samples, retryAfterMs: operation.retryAfterMs, spread };
       const failed = failures.at(-1);
       const planned = failed
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)

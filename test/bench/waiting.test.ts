@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { beats, dominates, figuresIn } from "../../bench/waiting/dominance";
 import { type Kind, planOperation } from "../../bench/waiting/operation";
 import { ours } from "../../bench/waiting/ours";
@@ -18,6 +18,8 @@ const lasting = (endsAt: number, retryAfter?: number) => ({
   look: (at: number) => ({ state: at < endsAt ? ("running" as const) : ("done" as const), retryAfter }),
 });
 
+afterEach(() => void vi.restoreAllMocks());
+
 describe("the simulation of waiting", () => {
   // A poll sent at t after the 202 comes to the service at t + 100 of the operation, and back 50 ms later.
   it.each<[Waiter, number, number | undefined, { polls: number; overshootMs: number }]>([
@@ -30,9 +32,10 @@ describe("the simulation of waiting", () => {
     [coreLro, 4_000, 5, { polls: 2, overshootMs: 5_100 + 150 - 4_000 }],
     // Sent at 0, 0.2, 0.43, 0.699 and 1.0187 s: 0.1, 0.13, 0.169 and 0.2197 s of pause; timers drop what is less than 1 ms.
     [googleGax, 1_000, undefined, { polls: 5, overshootMs: 1_018 + 150 - 1_000 }],
-    // Sent at 0.55 s, and then as Retry-After asks.
+    // Sent at 0.55 s where chance is even, and then as Retry-After asks.
     [ours, 2_000, 5, { polls: 2, overshootMs: 550 + 100 + 5_000 + 150 - 2_000 }],
   ])("has %o wait for %i ms as can be told by hand", async (waiter, endsAt, retryAfter, outcome) => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
     const { polls, overshootMs } = await waitFor(waiter, lasting(endsAt, retryAfter));
     expect({ polls, overshootMs: Math.round(overshootMs) }).toEqual(outcome);
   });

@@ -7,13 +7,15 @@ const ROUND_TRIP_MS = 100;
 const FIRST_JUMP_MS = { least: 2_500, most: 10_000 };
 
 /** Lets an operation of the given length run against the schedule. @param progressAt from the share of the time to the progress shown */
-function simulate(totalMs: number, progressAt: (share: number) => number | undefined) {
+function simulate(totalMs: number, progressAt: (share: number) => number | undefined, spread?: number) {
   const samples: Sample[] = [{ atMs: 0, progress: progressAt(0) }];
   for (let elapsedMs = 0, polls = 1; ; polls++) {
-    const askedMs = elapsedMs + PollSchedule.next({ elapsedMs, samples }) + ROUND_TRIP_MS / 2;
+    const askedMs = elapsedMs + PollSchedule.next({ elapsedMs, samples, spread }) + ROUND_TRIP_MS / 2;
     elapsedMs = askedMs + ROUND_TRIP_MS / 2;
     if (!(elapsedMs < Number.MAX_SAFE_INTEGER)) throw new Error(`the schedule led to ${elapsedMs}`);
-    if (askedMs + ROUND_TRIP_MS / 2 >= totalMs) return { polls, lateMs: elapsedMs - totalMs };
+    if (askedMs + ROUND_TRIP_MS / 2 >= totalMs) {
+      return { polls, lateMs: elapsedMs - totalMs, lookedAtMs: samples.slice(1).map(({ atMs }) => atMs) };
+    }
     samples.push({ atMs: elapsedMs, tookMs: ROUND_TRIP_MS, progress: progressAt(elapsedMs / totalMs) });
   }
 }
@@ -60,6 +62,30 @@ describe("the poll schedule", () => {
 
   it("polls first after 0.55 s", () => {
     expect(PollSchedule.next({ elapsedMs: 0, samples: [{ atMs: 0, progress: 0 }] })).toBe(550);
+  });
+
+  it.each([
+    ["steady", steady],
+    ["missing", silent],
+  ])("spreads the polls of a hundred that began together, with progress %s", (_what, progressAt) => {
+    const waits = Array.from({ length: 100 }, (_, at) => simulate(30_000, progressAt, at / 99));
+    const lookedAtMs = waits.flatMap((wait) => wait.lookedAtMs).filter((atMs) => atMs > 4_000);
+    const perHalfSecond = new Map<number, number>();
+    for (const atMs of lookedAtMs) {
+      const half = Math.floor(atMs / 500);
+      perHalfSecond.set(half, (perHalfSecond.get(half) ?? 0) + 1);
+    }
+    expect(Math.max(...perHalfSecond.values())).toBeLessThanOrEqual(60);
+  });
+
+  it("ends no later, and with few more polls, whether it looks sooner or later than others", () => {
+    for (const seconds of [2, 5, 10, 20, 45, 120, 300, 600])
+      for (const spread of [0, 0.25, 0.75, 1]) {
+        const usual = simulate(seconds * 1_000, steady);
+        const { polls, lateMs } = simulate(seconds * 1_000, steady, spread);
+        expect(polls, `${seconds} s, ${spread}`).toBeLessThanOrEqual(usual.polls + 2);
+        expect(lateMs, `${seconds} s, ${spread}`).toBeLessThanOrEqual(700);
+      }
   });
 
   it("has the last poll come to the service just behind the finish, however long it is on its way", () => {
@@ -144,13 +170,15 @@ describe("the poll schedule", () => {
     .tuple(anySamples, fc.double({ min: 0, max: 1e5, noNaN: true }))
     .map(([samples, sinceMs]) => ({ elapsedMs: (samples.at(-1)?.atMs ?? 0) + sinceMs, samples }));
 
-  it("never waits longer than has elapsed (or a tenth of the whole), nor two minutes, nor less than half a second", () => {
+  const anySpread = fc.double({ min: 0, max: 1, noNaN: true });
+
+  it("never waits longer than has elapsed (or a tenth of the whole), nor two minutes, nor less than half a second, give or take a fifth", () => {
     fc.assert(
-      fc.property(anySoFar, (soFar) => {
-        const pauseMs = PollSchedule.next(soFar);
-        expect(pauseMs).toBeGreaterThanOrEqual(500);
+      fc.property(anySoFar, anySpread, (soFar, spread) => {
+        const pauseMs = PollSchedule.next({ ...soFar, spread });
+        expect(pauseMs).toBeGreaterThanOrEqual(500 * 0.8);
         const tenthMs = (soFar.elapsedMs + (remainingEstimateMs(soFar) ?? 0)) / 10;
-        const always = Math.min(Math.max(FIRST_JUMP_MS.least, tenthMs), FIRST_JUMP_MS.most);
+        const always = 1.2 * Math.min(Math.max(FIRST_JUMP_MS.least, tenthMs), FIRST_JUMP_MS.most);
         expect(pauseMs).toBeLessThanOrEqual(Math.min(Math.max(soFar.elapsedMs, always), 120_000));
       }),
       { numRuns: 2_000 },
@@ -159,9 +187,10 @@ describe("the poll schedule", () => {
 
   it("never waits longer than 20 s where the estimates don't agree, nor 8 s where there are none", () => {
     fc.assert(
-      fc.property(anySoFar, fc.boolean(), ({ elapsedMs, samples }, tells) => {
+      fc.property(anySoFar, fc.boolean(), anySpread, ({ elapsedMs, samples }, tells, spread) => {
         const soFar = {
           elapsedMs,
+          spread,
           samples: tells ? samples : samples.map(({ atMs }) => ({ atMs })),
         };
         fc.pre(remainingEstimateMs(soFar) === undefined);

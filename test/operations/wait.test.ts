@@ -21,6 +21,16 @@ describe("waiting", () => {
     expect(polledAt).toHaveLength(3);
   });
 
+  it("looks sooner or later than others that began at the same time", async () => {
+    const polls = [running(0.01), running(0.02), done];
+    const [sooner, later] = [wait(polls, { random: () => 0 }), wait(polls, { random: () => 1 })];
+    await waitForOperation(first, sooner.options);
+    await waitForOperation(first, later.options);
+    expect(sooner.polledAt[0]).toBeCloseTo(440);
+    expect(later.polledAt[0]).toBeCloseTo(660);
+    expect(later.polledAt[1]).toBeGreaterThan((sooner.polledAt[1] ?? Number.NaN) + 1_000);
+  });
+
   it("keeps away as long as Retry-After asks", async () => {
     const { options, polledAt } = wait([done]);
     await waitForOperation({ ...first, retryAfterMs: 45_000 }, options);
@@ -94,7 +104,7 @@ describe("progress", () => {
       ["running", 0.1],
       ["running", 0.2],
     ]);
-    expect(told[1]).toMatchObject({ elapsedMs: 550, remainingMs: 4_950 });
+    expect(told[1]).toMatchObject({ elapsedMs: 660, remainingMs: 5_940 });
   });
 
   it("is told of what keeps the wait from looking again, and of nothing once it has looked", async () => {
@@ -104,7 +114,7 @@ describe("progress", () => {
     });
     await waitForOperation(first, options);
     expect(told.map(({ pause }) => pause?.for)).toEqual([undefined, "next try", undefined]);
-    expect(told[1]?.pause).toMatchObject({ after: { code: "unavailable" }, at: 550 + 9_500 });
+    expect(told[1]?.pause).toMatchObject({ after: { code: "unavailable" }, at: 660 + 9_500 });
   });
 
   it("never fails the wait", async () => {
