@@ -95,7 +95,10 @@ function pause(soFar: WaitSoFar): number {
   // may have been on its way for longer.
   const wayMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
   const justPast = remainingMs + PAST_THE_FINISH_MS - wayMs;
-  const jump = Math.min(justPast - CAUTION * unevennessMs, jumpBound(elapsedMs, finish, tempo));
+  const aim = justPast - CAUTION * unevennessMs;
+  const bound = jumpBound(elapsedMs, finish, tempo);
+  // Stopping so shortly before the finish would need another pause, which ends well behind it.
+  const jump = aim < bound + SHORTEST_MS ? aim : bound;
   if (jump > fraction) return jump;
   // Near a finish that is not well known, short pauses would only add up.
   return Math.min(Math.max(justPast, unevennessMs / 2, SHORTEST_MS), fraction);

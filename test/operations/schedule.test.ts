@@ -78,15 +78,17 @@ describe("the poll schedule", () => {
     expect(Math.max(...perHalfSecond.values())).toBeLessThanOrEqual(60);
   });
 
-  it("ends no later, and with few more polls, whether it looks sooner or later than others", () => {
-    for (const seconds of [2, 5, 10, 20, 45, 120, 300, 600])
-      for (const spread of [0, 0.25, 0.75, 1]) {
-        const usual = simulate(seconds * 1_000, steady);
+  it.each([2, 3, 5, 7, 10, 15, 20, 30, 45, 60, 120, 300, 600])(
+    "is at most a quarter of a second late after %i s of steady progress, whether it looks sooner or later than others",
+    (seconds) => {
+      const usual = simulate(seconds * 1_000, steady);
+      for (let spread = 0; spread <= 1; spread += 0.05) {
         const { polls, lateMs } = simulate(seconds * 1_000, steady, spread);
-        expect(polls, `${seconds} s, ${spread}`).toBeLessThanOrEqual(usual.polls + 2);
-        expect(lateMs, `${seconds} s, ${spread}`).toBeLessThanOrEqual(700);
+        expect(polls, `spread ${spread}`).toBeLessThanOrEqual(usual.polls + 1);
+        expect(lateMs, `spread ${spread}`).toBeLessThanOrEqual(250);
       }
-  });
+    },
+  );
 
   it("has the last poll come to the service just behind the finish, however long it is on its way", () => {
     const samples = [0, 1_000, 2_000].map((atMs) => ({ atMs, tookMs: 300, progress: atMs / 4_000 }));
@@ -172,14 +174,14 @@ describe("the poll schedule", () => {
 
   const anySpread = fc.double({ min: 0, max: 1, noNaN: true });
 
-  it("never waits longer than has elapsed (or a tenth of the whole), nor two minutes, nor less than half a second, give or take a fifth", () => {
+  it("never waits longer than has elapsed (or a tenth of the whole), nor two minutes, nor less than half a second, give or take a fifth, or half a second to reach the finish", () => {
     fc.assert(
       fc.property(anySoFar, anySpread, (soFar, spread) => {
         const pauseMs = PollSchedule.next({ ...soFar, spread });
         expect(pauseMs).toBeGreaterThanOrEqual(500 * 0.8);
         const tenthMs = (soFar.elapsedMs + (remainingEstimateMs(soFar) ?? 0)) / 10;
         const always = 1.2 * Math.min(Math.max(FIRST_JUMP_MS.least, tenthMs), FIRST_JUMP_MS.most);
-        expect(pauseMs).toBeLessThanOrEqual(Math.min(Math.max(soFar.elapsedMs, always), 120_000));
+        expect(pauseMs).toBeLessThanOrEqual(Math.min(Math.max(soFar.elapsedMs, always), 120_000) + 500);
       }),
       { numRuns: 2_000 },
     );
