@@ -28,6 +28,17 @@ describe("the real clock", () => {
   });
 });
 
+describe("a clock that moves by itself", () => {
+  it("wakes all that sleep, in the order of their times, also where nobody sleeps again", async () => {
+    const clock = new FakeClock({ auto: true });
+    const woken: number[] = [];
+    const sleeps = [660, 440, 550].map((ms) => clock.sleep(ms).then(() => woken.push(ms)));
+    await Promise.all(sleeps);
+    expect(woken).toEqual([440, 550, 660]);
+    expect(clock.now()).toBe(660);
+  });
+});
+
 describe("a limit", () => {
   it("ends work that ignores its signal, and gives its caller's signal back", async () => {
     const clock = new FakeClock();

@@ -41,10 +41,8 @@ export class FakeClock implements Clock {
       const sleeper = { at: this.#now + ms, fire };
       this.#sleepers.add(sleeper);
       signal?.addEventListener("abort", stop, { once: true });
-      if (this.#auto)
-        globalThis.setImmediate(
-          () => this.#sleepers.has(sleeper) && this.#moveTo(this.#next(this.#sleepers)?.at),
-        );
+      // Whoever is next is woken, and so all are in the end: for each who sleeps somebody is woken once.
+      if (this.#auto) globalThis.setImmediate(() => this.#moveTo(this.#next(this.#sleepers)?.at));
     });
   }
 
