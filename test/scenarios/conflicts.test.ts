@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { expectConverged, expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on-engines";
 import type { RunResult } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
@@ -107,7 +107,7 @@ describeOnEngines("an update of what somebody else has changed", (engine) => {
   });
 });
 
-describeOnEngines("an update whose answer is lost", (engine) => {
+describeLongOnEngines("an update whose answer is lost", (engine) => {
   it("is found to be made, and is in the state", async () => {
     await withStack(engine, { program: small }, async (scenario) => {
       await withInstance(scenario, async (id) => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withElsewhere } from "../harness/elsewhere";
 import { withStack } from "../harness/scenario";
 
@@ -9,7 +9,7 @@ const program = (flavor: string): string => `
   new Instance("web", { project: project.id, image: "ubuntu", flavor: "${flavor}", network: "n" });
 `;
 
-describeOnEngines("another origin is never asked, with the token or without", (engine) => {
+describeLongOnEngines("another origin is never asked, with the token or without", (engine) => {
   it("where the service's links lead there: the same is asked of the endpoint instead", async () => {
     const behaviour = { projectPost: 202, putReply: 202, deleteObject: 202, resultLink: "early" } as const;
     await withStack(

@@ -2,7 +2,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { runRecover } from "../cli/run-recover";
 import { expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on-engines";
 import type { StateResource } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
@@ -73,7 +73,7 @@ describeOnEngines(
   },
 );
 
-describeOnEngines("a failure that the service stored for a key, and repeats", (engine) => {
+describeLongOnEngines("a failure that the service stored for a key, and repeats", (engine) => {
   it("is got past with a new key: one instance; what has its name is reported and not taken", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
       const project = emulator.addProject().id;
