@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { changesOf, expectConverged, expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf } from "../harness/state";
 
@@ -18,7 +18,7 @@ const program = `
   exports.web = new Shop("shop").web.name;
 `;
 
-describeOnEngines("resources inside a component", (engine) => {
+describeLongOnEngines("resources inside a component", (engine) => {
   it("may refer to each other, and depend on nothing else", async () => {
     await withStack(engine, { program }, async ({ stack, emulator }) => {
       expect(changesOf(expectOk(await stack.run("up")))).toEqual({ create: 5 });

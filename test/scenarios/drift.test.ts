@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { changesOf, expectConverged, expectOk, requestsDuring } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { inClear, stateOf, statesOf } from "../harness/state";
 
@@ -24,7 +24,7 @@ const program = `
   new Instance("image", args);
 `;
 
-describeOnEngines("a refresh", (engine) => {
+describeLongOnEngines("a refresh", (engine) => {
   it("shows what somebody else changed, field by field, and the next up puts it right", async () => {
     await withStack(engine, { program }, async ({ stack, emulator }) => {
       expectOk(await stack.run("up"));

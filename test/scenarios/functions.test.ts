@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { changesOf, expectOk, noRequestsDuring } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 
 const FUNCTIONS =
@@ -22,7 +22,7 @@ const AT_ONCE = `
   exports.projects = getProjects().then((all) => all.length);
 `;
 
-describeOnEngines("functions", (engine) => {
+describeLongOnEngines("functions", (engine) => {
   it("wait for what they depend on: unknown in a preview, which asks nothing, and right in the up", async () => {
     await withStack(engine, { program: PROGRAM }, async ({ stack, emulator }) => {
       const other = emulator.addProject({ name: "other", region: "us-1" }).id;

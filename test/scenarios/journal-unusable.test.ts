@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { expectOk } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { programOf } from "./cut-off";
 
@@ -42,7 +42,7 @@ const places: Record<string, readonly [words: string, (dir: string) => string | 
   ],
 };
 
-describeOnEngines("a journal whose place", (engine) => {
+describeLongOnEngines("a journal whose place", (engine) => {
   it.each(Object.entries(places))(
     "%s is missed with one warning, and the instances are made all the same",
     async (_how, [words, spoil]) => {

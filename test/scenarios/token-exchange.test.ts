@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Emulator, LoggedRequest } from "../../src/emulator";
 import { CLIENT, startTokenService, type TokenService } from "../credentials/token-service";
 import { expectOk, noRequestsDuring } from "../harness/assertions";
-import { describeOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { Engine } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 
@@ -63,7 +63,7 @@ async function withExchange(
 
 const HELD_MS = 3_600_000;
 
-describeOnEngines("a token that was exchanged", (engine) => {
+describeLongOnEngines("a token that was exchanged", (engine) => {
   it("and is refused in the middle of a wait is exchanged anew, with what the file holds by then", async () => {
     let writeAnew = (): void => {};
     let isRefused = false;

@@ -15,7 +15,9 @@ describe("operations through a service that spoils a fifth of the requests", () 
       expect(report.breaches).toEqual([]);
       expect(report.operations).toHaveLength(72);
       expect(Math.max(...report.made)).toBe(1);
-      expect(report.failures.size, "some calls fail").toBeGreaterThan(0);
+      // Whether a call fails for good, in spite of its repeated requests, is up to chance; that requests are spoiled is not.
+      const hits = [...report.hits.values()].reduce((sum, count) => sum + count, 0);
+      expect(hits).toBeGreaterThan(report.requests / 10);
     },
     LIMIT_MS,
   );
