@@ -10,7 +10,7 @@ export function describeOnEngines(title: string, scenarios: (engine: Engine) => 
   describeEach(title, scenarios, 1);
 }
 
-/** A group whose scenarios take half a minute and more with the CLI: they are played with it on request only. */
+/** A group whose scenarios take long with the CLI, for what little it would show that the fake does not: with it on request only. */
 export function describeLongOnEngines(title: string, scenarios: (engine: Engine) => void): void {
   describeEach(title, scenarios, 0);
 }

@@ -7,17 +7,15 @@ const SEED = 5;
 const FAULTS = 0.2;
 const LIMIT_MS = 300_000;
 
-describe("operations through a service that spoils a fifth of the requests", () => {
+describe("operations through a service that spoils three of ten requests", () => {
   it(
     "all converge on one object for each resource, and no call of create makes two",
     async () => {
-      const report = await hostCampaign({ operations: 72, seed: SEED, faults: FAULTS });
+      const report = await hostCampaign({ operations: 72, seed: SEED, faults: 0.3 });
       expect(report.breaches).toEqual([]);
       expect(report.operations).toHaveLength(72);
       expect(Math.max(...report.made)).toBe(1);
-      // Whether a call fails for good, in spite of its repeated requests, is up to chance; that requests are spoiled is not.
-      const hits = [...report.hits.values()].reduce((sum, count) => sum + count, 0);
-      expect(hits).toBeGreaterThan(report.requests / 10);
+      expect(report.failures.size, "some calls fail").toBeGreaterThan(0);
     },
     LIMIT_MS,
   );
