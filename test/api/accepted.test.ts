@@ -17,7 +17,8 @@ describe("a project's POST", () => {
     const { origin } = await startService(inTurn({ status, headers: { etag: '"r1"' }, body: project }));
     const { client, call } = clientOf(origin);
     const object = { id: "prj-1", fields: project, revision: "r1" };
-    expect(await client.projects.create("{}", "k", call)).toEqual({ kind: "object", object });
+    const deferred = status === 202 || undefined;
+    expect(await client.projects.create("{}", "k", call)).toEqual({ kind: "object", object, deferred });
   });
 
   it.each([200, 201, 202])("answered %i with an operation is the operation", async (status) => {
@@ -113,6 +114,66 @@ describe("an instance's POST", () => {
 });
 
 describe("PUT and DELETE", () => {
+  it.each([
+    { id: "ins-1", status: "running", revision: 8 },
+    { id: "ins-1", status: "pending", progress: 0.5, started_at: "2026-01-01T00:00:00Z" },
+  ])(
+    "answered with the id of the requested object are the object, however much it looks like an operation: %j",
+    async (body) => {
+      const { origin } = await startService(inTurn({ body }));
+      const { client, call } = clientOf(origin);
+      const object = { kind: "object", object: { id: "ins-1" } };
+      expect(await client.instances.update("ins-1", "{}", "r", call)).toMatchObject(object);
+      expect(await client.instances.delete("ins-1", call)).toMatchObject(object);
+    },
+  );
+
+  it("know a requested object by a numeric id, too, and the operation beside it", async () => {
+    const body = { id: 101, status: "running", revision: 8 };
+    const { origin } = await startService(inTurn({ body }, { status: 202, headers: location, body }));
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.update("101", "{}", "r", call)).toMatchObject({
+      kind: "object",
+      object: { id: "101", revision: "8" },
+    });
+    expect(await client.instances.update("101", "{}", "r", call)).toMatchObject({
+      kind: "operation",
+      operation: { id: "op-1", resource: "101" },
+    });
+  });
+
+  it.each([
+    {},
+    { headers: { location: "/v1/instances/ins-1" } },
+    { body: { message: "accepted" } },
+    { headers: { location: "/v1/instances/ins-1" }, body: { message: "accepted" } },
+  ])(
+    "answered 202 without an operation (%j) say that the work comes later, and 200 doesn't",
+    async (reply) => {
+      const { origin } = await startService((_request, index) => ({
+        status: index < 2 ? 202 : 200,
+        ...reply,
+      }));
+      const { client, call } = clientOf(origin);
+      expect(await client.instances.update("ins-1", "{}", "r", call)).toEqual({
+        kind: "none",
+        deferred: true,
+      });
+      expect(await client.instances.delete("ins-1", call)).toEqual({ kind: "none", deferred: true });
+      expect(await client.instances.update("ins-1", "{}", "r", call)).toEqual({ kind: "none" });
+    },
+  );
+
+  it("answered 202 with the object say that the work comes later", async () => {
+    const { origin } = await startService(inTurn({ status: 202, body: { id: "ins-1", revision: 8 } }));
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.update("ins-1", "{}", "r", call)).toMatchObject({
+      kind: "object",
+      object: { id: "ins-1" },
+      deferred: true,
+    });
+  });
+
   it("may answer with the object, an operation, or nothing", async () => {
     const instance = { id: "ins-1", name: "web", status: "running" };
     const { origin } = await startService(

@@ -1,9 +1,156 @@
-import { expect, it } from "vitest";
-import { clientOf, inTurn, startService } from "./service";
+import { createServer } from "node:http";
+import { createSecureServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { Dispatcher } from "undici";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { connectionsOf, openConnections } from "../../src/api/connections";
+import { inWords } from "../../src/diagnostics/words";
+import { startProxy } from "../credentials/network";
+import { trusted } from "./raw";
+import { clientOf, failureOf, inTurn, startService } from "./service";
 
 it("many requests use no more connections than may be under way at once", async () => {
   const { origin, seen, connections } = await startService(inTurn({ body: { items: [] } }));
   const { client, call } = clientOf(origin, { concurrency: 4 });
   await Promise.all(Array.from({ length: 200 }, () => client.projects.list(call)));
   expect([seen.length, connections()]).toEqual([200, 4]);
+});
+
+it.each(["directly", "through a proxy"])(
+  "requests use HTTP/1.1 %s even if the service offers HTTP/2, because undici resends HTTP/2 requests by itself",
+  async (how) => {
+    const versions: string[] = [];
+    const server = createSecureServer({ allowHTTP1: true }, (request, response) => {
+      versions.push(request.httpVersion);
+      response.end('{"items":[]}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const isDirect = how === "directly";
+    const { authority, dispatcher } = await trusted(
+      isDirect ? {} : { HTTPS_PROXY: (await startProxy(port)).url },
+    );
+    server.setSecureContext(authority);
+    const endpoint = isDirect ? `https://localhost:${port}` : "https://api.example.test";
+    const { client, call } = clientOf(endpoint, { dispatcher });
+    expect(await client.projects.list(call)).toEqual([]);
+    expect(versions).toEqual(["1.1"]);
+  },
+);
+
+describe("an error of the HTTP library", () => {
+  /** Fails each request, before or after an established connection has taken it. */
+  class Failing extends Dispatcher {
+    constructor(
+      private readonly error: Error,
+      private readonly established: boolean,
+    ) {
+      super();
+    }
+
+    override dispatch(_options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      const controller = { aborted: false, paused: false, reason: null, abort() {}, pause() {}, resume() {} };
+      if (this.established) handler.onRequestStart?.(controller, undefined);
+      queueMicrotask(() => handler.onResponseError?.(controller, this.error));
+      return true;
+    }
+  }
+
+  const withCode = (code: string) => Object.assign(new Error(`it went wrong: ${code}`), { code });
+  const CODES = [
+    ...[
+      "ECONNREFUSED",
+      "ENOTFOUND",
+      "EHOSTUNREACH",
+      "ETIMEDOUT",
+      "ECONNRESET",
+      "EPIPE",
+      "EPROTO",
+      "ENETDOWN",
+    ],
+    ...["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_SOCKET", "UND_ERR_INFO", "UND_ERR_PRX_TLS"],
+    ...["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_TLS_CERT_ALTNAME_INVALID", "ERR_HTTP2_STREAM_ERROR"],
+  ];
+
+  it.each([...CODES, "no code"])(
+    "%s leaves the outcome unknown only if a connection was established",
+    async (code) => {
+      for (const established of [true, false]) {
+        const error = code === "no code" ? new TypeError("undici has a bug") : withCode(code);
+        const dispatcher = connectionsOf(new Failing(error, established));
+        const { client, call } = clientOf("https://api.example.com", { dispatcher });
+        expect(await failureOf(client.instances.create("{}", "key-1", call))).toMatchObject({
+          code: "unreachable",
+          sent: established,
+        });
+      }
+    },
+  );
+
+  it("tells the addresses that were tried, if the host has several", async () => {
+    const tried = ["connect ECONNREFUSED ::1:443", "connect ECONNREFUSED 127.0.0.1:443"];
+    const error = Object.assign(new AggregateError(tried.map((message) => new Error(message))), {
+      code: "ECONNREFUSED",
+    });
+    const dispatcher = connectionsOf(new Failing(error, false));
+    const { client, call } = clientOf("https://api.example.com", { dispatcher });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      summary: `the service can't be reached: ${tried.join("; ")}`,
+    });
+  });
+});
+
+describe("a proxy's 407", () => {
+  /** A proxy on loopback that wants a login for everything. */
+  async function startClosedProxy(): Promise<string> {
+    const server = createServer((_request, response) => response.writeHead(407).end());
+    server.on("connect", (_request, socket) => socket.end("HTTP/1.1 407 No\r\n\r\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it.each(["http", "https"])(
+    "to a request over %s sent nothing to the service, and the hint is about the proxy",
+    async (scheme) => {
+      const proxy = await startClosedProxy();
+      const dispatcher = openConnections({ env: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } });
+      onTestFinished(() => dispatcher.close());
+      const options = { dispatcher, allowHttp: true };
+      const { client, call } = clientOf(`${scheme}://api.example.test`, options);
+      const error = await failureOf(client.instances.create("{}", "key-1", call));
+      expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
+      const words = inWords(error, { doing: "creating" });
+      expect(words).toContain("the proxy answered 407");
+      expect(words).toContain("hint: Give the proxy's user name and password");
+    },
+  );
+
+  it("that comes as a reply has the same hint", async () => {
+    const { origin } = await startService(inTurn({ status: 407 }));
+    const { client, call } = clientOf(origin);
+    const error = await failureOf(client.projects.list(call));
+    expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
+    expect(inWords(error, { doing: "reading" })).toContain("hint: Give the proxy's user name and password");
+  });
+});
+
+describe("NO_PROXY", () => {
+  it.each([
+    ["0.0.0.0/8", "0.0.0.0", false],
+    ["other.test, 10.0.0.0/8,0.0.0.0/31", "0.0.0.0", false],
+    ["::/64", "[::]", false],
+    ["10.0.0.0/8", "0.0.0.0", true],
+    ["0.0.0.0/33,0.0.0.0/,0.0.0.0/x", "0.0.0.0", true],
+    ["0.0.0.0/8", "api.example.test", true],
+  ])("%s: %s is reached through the proxy: %s", async (noProxy, host, isProxied) => {
+    const { port } = await startService(() => ({}));
+    const proxy = await startProxy(port);
+    const dispatcher = openConnections({ env: { HTTPS_PROXY: proxy.url, NO_PROXY: noProxy } });
+    onTestFinished(() => dispatcher.close());
+    const { client, call } = clientOf(`https://${host}:1`, { dispatcher, retry: { maxAttempts: 1 } });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "unreachable" });
+    expect(proxy.asked).toEqual(isProxied ? [`CONNECT ${host}:1`] : []);
+  });
 });

@@ -31,6 +31,23 @@ describe("a list", () => {
     },
   );
 
+  it.each([{}, { next_cursor: null }, { has_more: null, next_cursor: null }, { has_more: false }])(
+    "whose items are null, with %j, is empty",
+    async (end) => {
+      const { origin } = await startService(inTurn({ body: { items: null, ...end } }));
+      const { client, call } = clientOf(origin);
+      expect(await client.instances.list({}, call)).toEqual([]);
+    },
+  );
+
+  it("whose items are null goes on if it has a cursor", async () => {
+    const { origin } = await startService(
+      inTurn({ body: { items: null, next_cursor: "x", has_more: true } }, { body: { items: items("a") } }),
+    );
+    const { client, call } = clientOf(origin);
+    expect(ids(await client.projects.list(call))).toEqual(["a"]);
+  });
+
   it("whose cursors go round is an error, not an endless loop", async () => {
     const cursors = ["x", "y", "x"];
     const { origin, seen } = await startService((_request, index) => ({

@@ -20,6 +20,7 @@ describe("a link to an operation", () => {
     ["with a query", `${own}?region=eu`, `${own}?region=eu`],
     ["of another host", "https://internal.example.net/v1/operations/op-1", own],
     ["of another scheme", "http://api.example.com/cloud/v1/operations/op-1", own],
+    ["of another port", "https://api.example.com:8443/cloud/v1/operations/op-1", own],
     ["with a password", "https://u:p@api.example.com/cloud/v1/operations/op-1", own],
   ])("%s is asked at the endpoint", (_what, link, url) => {
     expect(readLink(link, from, endpoint)).toEqual({ url, collection: "operations", id: "op-1" });
@@ -43,6 +44,12 @@ describe("a link to an operation", () => {
     "//evil.example/op-1",
   ])("that leads nowhere of ours is not asked: %j", (link) => {
     expect(readLink(link, from, endpoint).url).toBeUndefined();
+  });
+
+  it("of another host is followed at the endpoint if its path is below the endpoint's, even outside the usual collections", () => {
+    expect(readLink("https://internal.example.net/cloud/v1/jobs/7?wait=1", from, endpoint).url).toBe(
+      "https://api.example.com/cloud/v1/jobs/7?wait=1",
+    );
   });
 
   it("to another origin is stopped before anything is sent, should one ever come so far", () => {

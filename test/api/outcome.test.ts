@@ -4,9 +4,7 @@ import type { Attempt, WireReply } from "../../src/api/transport";
 import { parseProblem } from "../../src/diagnostics/problem";
 
 const creation = { needsBody: true };
-const REJECTIONS = [
-  400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431,
-];
+const REJECTIONS = [400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431];
 
 function reply(status: number, body: WireReply["body"], headers: Record<string, string> = {}): Attempt {
   const problem = body.kind === "json" ? parseProblem(body.value) : undefined;

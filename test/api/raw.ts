@@ -27,10 +27,7 @@ export async function startRaw(
     plain.on("error", () => {}); // a test that breaks a connection sees its error on both ends
     onTestFinished(() => void plain.destroy());
     if (onConnection !== undefined) return onConnection(plain);
-    const { key, cert } = authority ?? {};
-    // TLS takes over the handle of a socket, and nothing could be written past it any more.
-    const below = Duplex.from({ readable: plain, writable: plain });
-    const socket = authority ? new TLSSocket(below, { isServer: true, key, cert }) : plain;
+    const socket = authority ? secured(plain, authority) : plain;
     socket.on("error", () => {});
     let text = "";
     socket.on("data", (bytes) => {
@@ -44,6 +41,13 @@ export async function startRaw(
     });
   });
   return { port: await listening(server), requests };
+}
+
+/** TLS takes over the handle of a socket, and nothing could be written past it any more; so there is a stream in between. */
+function secured(plain: Socket, { key, cert }: Authority): TLSSocket {
+  const between = Duplex.from({ readable: plain, writable: plain });
+  between.on("error", () => {});
+  return new TLSSocket(between, { isServer: true, key, cert });
 }
 
 async function listening(server: Server): Promise<number> {
@@ -60,10 +64,10 @@ export function wire(status: number, body: unknown, headers: Record<string, stri
   return `HTTP/1.1 ${status} X\r\n${lines.join("")}\r\n${text}`;
 }
 
-/** An authority for `localhost`, and connections that trust it. */
-export async function trusted() {
-  const authority = await makeAuthority("localhost");
-  const dispatcher = openConnections({ env: {}, authorities: [authority.ca] });
+/** An authority for `localhost` and `api.example.test`, and connections that trust it. */
+export async function trusted(env: NodeJS.ProcessEnv = {}) {
+  const authority = await makeAuthority("localhost", "api.example.test");
+  const dispatcher = openConnections({ env, authorities: [authority.ca] });
   onTestFinished(() => dispatcher.close());
   return { authority, dispatcher };
 }

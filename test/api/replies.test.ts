@@ -1,5 +1,7 @@
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { LARGEST_BODY } from "../../src/api/parse";
+import { inWords } from "../../src/diagnostics/words";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const html = {
@@ -91,13 +93,72 @@ describe("a reply that can't be used", () => {
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: true });
   });
 
-  it("settles a POST where it is a page for people: something else answered, most often at a wrong address", async () => {
+  it("leaves the outcome of a POST unknown if it is a web page: a proxy may have sent it in place of the service's reply", async () => {
     const { origin } = await startService(inTurn(html));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
       code: "not_this_service",
-      sent: false,
+      sent: true,
     });
+  });
+
+  it.each(["gzip", "deflate", "br"] as const)(
+    "is none if it is compressed with %s although nobody asked for it",
+    async (coding) => {
+      const compress = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }[coding];
+      const page = compress(JSON.stringify({ items: [{ id: "prj-1" }] }));
+      const { origin, seen } = await startService(
+        inTurn({ headers: { "content-encoding": coding.toUpperCase() }, body: page }),
+      );
+      const { client, call } = clientOf(origin);
+      expect(await client.projects.list(call)).toMatchObject([{ id: "prj-1" }]);
+      expect(seen[0]?.headers["accept-encoding"]).toBe("identity");
+    },
+  );
+
+  it.each([
+    ["gzip", gzipSync("{}").subarray(0, 12), 3],
+    ["zstd", Buffer.from("28b52ffd2002110000", "hex"), 3],
+  ])(
+    "is named by its coding, without its bytes, if its %s can't be decoded",
+    async (coding, body, attempts) => {
+      const { origin } = await startService(inTurn({ headers: { "content-encoding": coding }, body }));
+      const { client, call } = clientOf(origin);
+      expect(await failureOf(client.projects.list(call))).toMatchObject({
+        code: "bad_reply",
+        summary: `the reply is damaged, or its content coding "${coding}" is not supported (200)`,
+        attempts,
+      });
+    },
+  );
+
+  it("is not decompressed beyond the largest size", async () => {
+    const bomb = gzipSync(Buffer.alloc(LARGEST_BODY + 1, " "));
+    const { origin } = await startService(inTurn({ headers: { "content-encoding": "gzip" }, body: bomb }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ summary: "the reply is too large" });
+  });
+
+  it("is no redirect if it is a 304", async () => {
+    const { origin } = await startService(inTurn({ status: 304 }));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      code: "bad_reply",
+      summary: "the service answered Not Modified (304), which this request never asks for",
+    });
+  });
+
+  it.each([
+    [{ reason: "the flavor is sold out" }, '{"reason":"the flavor is sold out"}'],
+    ["the flavor is sold out", "the flavor is sold out"],
+  ])("is shown as it is if it is no problem document: %j", async (body, shown) => {
+    const { origin } = await startService(inTurn({ status: 409, body }));
+    const { client, call } = clientOf(origin);
+    const error = await failureOf(client.instances.create("{}", "k", call));
+    expect(inWords(error, { doing: "creating" }).split("\n").slice(0, 2)).toEqual([
+      "creating was refused: Conflict (409)",
+      `  ${shown}`,
+    ]);
   });
 
   it("leaves a POST unsure when it has the wrong shape", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { deadlineIn } from "../../src/operations/deadline";
 import { clientOf, failureOf, inTurn, startService, TOKEN } from "./service";
 
@@ -7,14 +7,17 @@ const page = { items: [], next_cursor: null, has_more: false };
 const accepted = { status: 202, headers: { location: "/v1/operations/op-1" }, body: operation };
 
 describe("what is repeated", () => {
-  it.each([408, 425, 429, 500, 502, 503, 504])("a GET answered %i is tried again", async (status) => {
-    const { origin, seen } = await startService(inTurn({ status }, { body: page }));
-    const { client, call } = clientOf(origin);
-    expect(await client.projects.list(call)).toEqual([]);
-    expect(seen).toHaveLength(2);
-  });
+  it.each([408, 425, 429, 500, 502, 503, 504, 505, 507, 520, 530, 599])(
+    "a GET answered %i is tried again",
+    async (status) => {
+      const { origin, seen } = await startService(inTurn({ status }, { body: page }));
+      const { client, call } = clientOf(origin);
+      expect(await client.projects.list(call)).toEqual([]);
+      expect(seen).toHaveLength(2);
+    },
+  );
 
-  it.each([400, 403, 404, 405, 409, 410, 412, 422, 501, 505])("a GET answered %i is not", async (status) => {
+  it.each([304, 400, 403, 404, 405, 409, 410, 412, 422, 501])("a GET answered %i is not", async (status) => {
     const { origin, seen } = await startService(inTurn({ status, body: { code: "no" } }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({ status, attempts: 1 });
@@ -49,10 +52,19 @@ describe("what is repeated", () => {
     ]);
   });
 
-  it("a POST waits for its first try where a 409 says that one is still in progress, and fails at any other 409", async () => {
-    const inProgress = { status: 409, body: { code: "idempotency_request_in_progress" } };
+  it("a POST is retried if the code or type of a 409 says that the key's first request is in progress, and after no other 409", async () => {
+    const named = {
+      code: "name_taken",
+      title: "A request is outstanding",
+      detail: 'the name "job-in-progress" is still being processed (idempotency)',
+    };
     const { origin, seen } = await startService(
-      inTurn(inProgress, accepted, { status: 409, body: { code: "name_taken" } }),
+      inTurn(
+        { status: 409, body: { code: "idempotency_request_in_progress" } },
+        { status: 409, body: { type: "https://e.example/problems/idempotency" } },
+        accepted,
+        { status: 409, body: named },
+      ),
     );
     const { client, call } = clientOf(origin);
     expect(await client.instances.create("{}", "k", call)).toMatchObject({ kind: "operation" });
@@ -60,7 +72,7 @@ describe("what is repeated", () => {
       code: "conflict",
       sent: false,
     });
-    expect(seen).toHaveLength(3);
+    expect(seen).toHaveLength(4);
   });
 
   it("ends after eight tries with the last answer, and says how many", async () => {
@@ -77,15 +89,74 @@ describe("what is repeated", () => {
     expect(seen).toHaveLength(8);
     expect(clock.sleeps).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000]);
   });
+});
 
-  it("is over at once where two tries of a POST get the same stored failure", async () => {
-    const { origin, seen } = await startService(
-      inTurn({ status: 500, body: { code: "boom", trace_id: "tr-1" } }),
-    );
+describe("a failure that the service has stored for a key", () => {
+  const failing = (traceId: unknown, status = 500) => ({ status, body: { code: "boom", trace_id: traceId } });
+  const create = async (...answers: Parameters<typeof inTurn>) => {
+    const { origin } = await startService(inTurn(...answers));
     const { client, call } = clientOf(origin);
-    const error = await failureOf(client.instances.create("{}", "k", call));
-    expect(error).toMatchObject({ code: "unavailable", replayed: true, attempts: 2 });
-    expect(seen).toHaveLength(2);
+    return failureOf(client.instances.create("{}", "key-1", call));
+  };
+
+  it("is recognized by its trace id, and ends the retries", async () => {
+    expect(await create(failing("tr-1"))).toMatchObject({ code: "unavailable", replayed: true, attempts: 2 });
+    const afterRejection = await create({ status: 429 }, failing("tr-1"));
+    expect(afterRejection).toMatchObject({ replayed: true, attempts: 3 });
+  });
+
+  it.each([
+    ["was lost", { fault: "lost" }],
+    ["was cut off", { status: 202, body: { id: "op-1", status: "pending" }, fault: "cut" }],
+    ["was a web page", { status: 200, body: "<html>" }],
+    ["was another failure", failing("tr-0", 504)],
+    ["was a failure without a trace id", { status: 503 }],
+  ] as const)(
+    "is not assumed if the reply to an earlier attempt %s: that one may have succeeded",
+    async (_how, first) => {
+      expect(await create(first, failing("tr-1"))).toMatchObject({
+        replayed: false,
+        attempts: 8,
+        sent: true,
+      });
+    },
+  );
+
+  it.each([
+    "",
+    " ",
+    "none",
+    "-",
+    0,
+    "0",
+    "00000000000000000000000000000000",
+    "00000000-0000-0000-0000-000000000000",
+    "key-1",
+  ])("is not assumed if the trace id %j identifies nothing", async (traceId) => {
+    expect(await create(failing(traceId))).toMatchObject({ replayed: false, attempts: 8, sent: true });
+  });
+
+  it.each(["before", "in between"])(
+    "is not assumed if another request got the same trace id %s",
+    async (when) => {
+      const { origin, seen } = await startService(() => failing("tr-1", 503));
+      const { client, call, clock } = clientOf(origin, { retry: { maxAttempts: 3 } });
+      const listing = () => failureOf(client.projects.list(call));
+      if (when === "before") await listing();
+      const creating = failureOf(client.instances.create("{}", "key-1", call));
+      if (when === "in between") await listing();
+      expect(await creating).toMatchObject({ replayed: false, attempts: 3, sent: true });
+      expect([seen.length, clock.sleeps.length]).toEqual([6, 4]);
+    },
+  );
+
+  it("is not assumed of requests without a key", async () => {
+    const { origin } = await startService(inTurn(failing("tr-1")));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.update("ins-1", "{}", "r1", call))).toMatchObject({
+      replayed: false,
+      attempts: 8,
+    });
   });
 });
 
@@ -111,6 +182,19 @@ describe("pauses", () => {
     const { client, call, clock } = clientOf(origin, { random: () => 0 });
     await client.projects.list(call);
     expect(clock.sleeps).toEqual([90_000]);
+  });
+
+  it("take Retry-After as a date in the form of asctime, which is UTC", async () => {
+    vi.stubEnv("TZ", "Asia/Tokyo");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const headers = { date: "Sun Nov  6 08:49:37 1994", "retry-after": "Sun Nov  6 08:50:37 1994" };
+    const now = { ...headers, date: "Sun, 06 Nov 1994 08:49:37 GMT" };
+    const { origin } = await startService(
+      inTurn({ status: 503, headers }, { status: 503, headers: now }, { body: page }),
+    );
+    const { client, call, clock } = clientOf(origin, { random: () => 0 });
+    await client.projects.list(call);
+    expect(clock.sleeps).toEqual([60_000, 60_000]);
   });
 
   it("are our own where Retry-After says nothing sensible", async () => {
@@ -156,29 +240,35 @@ describe("whether a failed request may have been carried out", () => {
     });
   });
 
-  it.each([{ fault: "lost" } as const, { status: 503 }, { status: 504 }])(
-    "is so after %j",
-    async (answer) => {
-      const { origin } = await startService(inTurn(answer));
-      const { client, call } = clientOf(origin);
-      expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: true });
-    },
-  );
+  it.each([
+    { fault: "lost" } as const,
+    ...[301, 302, 303, 304, 307, 308, 406, 408, 425, 500, 501, 503, 504, 507, 520, 598].map((status) => ({
+      status,
+    })),
+    { status: 200, body: "<html>sign in</html>" },
+    { status: 202 },
+    { status: 204 },
+  ])("is so after %j", async (answer) => {
+    const { origin } = await startService(inTurn(answer));
+    const { client, call } = clientOf(origin);
+    expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: true });
+  });
 
-  it.each([400, 403, 404, 422, 429])("is not so after a definite %i", async (status) => {
+  it.each([400, 401, 403, 404, 409, 422, 429])("is not so after %i", async (status) => {
     const { origin } = await startService(inTurn({ status, body: { code: "no" } }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: false });
   });
 
-  it("stays so when a later try is refused", async () => {
-    const { origin } = await startService(
-      inTurn({ fault: "lost" }, { status: 401, body: { code: "expired" } }),
-    );
-    const { client, call } = clientOf(origin);
-    const error = await failureOf(client.instances.create("{}", "k", call));
-    expect(error).toMatchObject({ code: "unauthorized", sent: true });
-  });
+  it.each([400, 401, 403, 404, 409, 422, 429])(
+    "stays so when a later attempt is rejected with %i",
+    async (status) => {
+      const { origin } = await startService(inTurn({ fault: "lost" }, { status, body: { code: "no" } }));
+      const { client, call } = clientOf(origin);
+      const error = await failureOf(client.instances.create("{}", "k", call));
+      expect(error).toMatchObject({ status, sent: true });
+    },
+  );
 
   it("stays so when a later try finds no token", async () => {
     const { origin } = await startService(inTurn({ fault: "lost" }));

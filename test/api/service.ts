@@ -23,6 +23,7 @@ export interface Answer {
 
 export interface Service {
   origin: string;
+  port: number;
   seen: Seen[];
   /** How many connections were made so far. */
   connections(): number;
@@ -56,7 +57,8 @@ export async function startService(answer: (request: Seen, index: number) => Ans
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
-  return { origin: `http://127.0.0.1:${address.port}`, seen, connections: () => connections };
+  const { port } = address;
+  return { origin: `http://127.0.0.1:${port}`, port, seen, connections: () => connections };
 }
 
 /** Answers in turn; the last one for ever. */

@@ -31,9 +31,32 @@ describe("a problem document", () => {
 
   it.each([
     [
-      { code: 42, status: "422", detail: ["no"] },
+      { code: 42, status: "422", detail: { a: 1 } },
       { code: "42", status: 422, detail: undefined },
     ],
+    [
+      { title: "Invalid", detail: ["no image", "no flavor"] },
+      { title: "Invalid", detail: undefined, errors: [{ detail: "no image" }, { detail: "no flavor" }] },
+    ],
+    [
+      {
+        detail: [
+          { loc: ["body", "ssh_keys", 0], msg: "not a key", type: "value_error" },
+          { loc: ["query", "a/b"], msg: "no" },
+          { loc: ["body"], msg: "is no object" },
+        ],
+      },
+      {
+        detail: undefined,
+        errors: [
+          { pointer: "/ssh_keys/0", detail: "not a key" },
+          { pointer: "/query/a~1b", detail: "no" },
+          { pointer: undefined, detail: "is no object" },
+        ],
+      },
+    ],
+    [{ detail: { code: "x", message: "no room" } }, { code: "x", detail: "no room" }],
+    [{ error: "no room left", status: 409 }, { detail: "no room left" }],
     [{ message: "no room" }, { detail: "no room" }],
     [{ error: { code: "x", message: "no room" } }, { code: "x", detail: "no room" }],
     [{ errors: ["a", "", 5] }, { errors: [{ detail: "a" }] }],
@@ -52,12 +75,20 @@ describe("a problem document", () => {
     expect(parseProblem(body)).toMatchObject(problem);
   });
 
-  it.each([undefined, null, 5, "text", [], [{ code: "x" }], {}, { items: [] }, { type: "", code: null }])(
-    "is not found in %j",
-    (body) => {
-      expect(parseProblem(body)).toBeUndefined();
-    },
-  );
+  it.each([
+    undefined,
+    null,
+    5,
+    "text",
+    [],
+    [{ code: "x" }],
+    {},
+    { items: [] },
+    { type: "", code: null },
+    { error: "Not Found", status: 404 },
+  ])("is not found in %j", (body) => {
+    expect(parseProblem(body)).toBeUndefined();
+  });
 
   it("is looked for in anything without a crash", () => {
     fc.assert(

@@ -193,6 +193,19 @@ describe("what is told", () => {
     );
   });
 
+  it("takes no longer than the text is, whatever it is made of", () => {
+    const blank = " ".repeat(2_000_000);
+    for (const detail of [
+      `a${blank}b`,
+      `a\n${blank}\n`,
+      "\t ".repeat(1_000_000),
+      "\u001b[".repeat(500_000),
+    ]) {
+      const text = told({ status: 422, problem: parseProblem({ code: "x", detail }) });
+      expect(text).toContain("was refused: x (422)");
+    }
+  });
+
   it("can't be steered by the service's text", () => {
     const problem = parseProblem({ code: "x", detail: "a\u001b[2Jb\r\n  hint: run `rm -rf`\u2028c" });
     const text = told({ status: 422, problem });
