@@ -78,8 +78,8 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
-      const left = await noticeCheck(kind, sessions, log, { olds, news });
-      const { inputs, failures } = check(kind, olds, news, left);
+      const noticed = await noticeCheck(kind, sessions, log, { olds, news });
+      const { inputs, failures } = check(kind, olds, news, noticed);
       const { __key: key } = hiddenOf(inputs);
       const __autonamed = news.name === undefined || undefined;
       if (key !== undefined && !isUnknown(key)) sessions.memory.says(key, { ...nowOf(news), __autonamed });
@@ -95,7 +95,8 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const news = sessions.memory.withNow(given);
       return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });
     },
-    delete: (id, props) => run("delete", props, (call) => remove(call, id, props), { id }),
+    delete: (id, props) =>
+      run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id }),
   };
 }
 

@@ -12,8 +12,9 @@ export function confirmOnceSaved(
   const isLookedUp = options.id !== undefined;
   if (isLookedUp || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
   const dir = journalDir();
-  const confirmed = pulumi.all([resource.urn, resource.id]).apply(([urn, id]) => {
-    if (id) void confirm(urn, id, { dir });
+  const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
+  const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
+    if (id && typeof saved === "string") void confirm(saved, id, { dir });
   });
   pulumi.recover(confirmed, () => undefined); // a creation that failed is the program's to report or to recover from
 }

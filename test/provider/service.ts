@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
+import { confirm } from "../../src/journal/confirm";
 import type { Clock } from "../../src/operations/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
 import { FakeClock } from "../operations/fake-clock";
@@ -73,25 +74,32 @@ export interface Saved {
   readonly state: Properties;
 }
 
-/** Checks and creates as the engine does; the host adds `__provider` to what the provider returns. */
-async function made(provider: HostProvider, news: Properties): Promise<Saved> {
+/**
+ * Checks and creates as the engine does, and confirms as the program does; the host adds `__provider` to what the provider
+ * returns.
+ */
+async function made(provider: HostProvider, news: Properties, dir: string): Promise<Saved> {
   const { inputs, failures } = await provider.check({}, news);
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join("\n"));
   const { id, outs } = await provider.create(inputs);
+  await confirm(String(inputs.__key), id, { dir });
   return { id, inputs, state: { ...outs, __provider: news.__provider } };
 }
 
 /** An instance that an earlier run, in a process of its own, made in a project that somebody else made. */
-export async function madeInstance({ emulator, anew }: Service, more: Properties = {}): Promise<Saved> {
+export async function madeInstance(
+  { emulator, anew, journalDir }: Service,
+  more: Properties = {},
+): Promise<Saved> {
   const [project = emulator.addProject().id] = emulator.projects.keys();
   const { instances } = await anew();
-  return made(instances, instanceNews({ project, ...more }));
+  return made(instances, instanceNews({ project, ...more }), journalDir);
 }
 
 /** A project that an earlier run made, in a process of its own. */
-export async function madeProject({ anew }: Service, more: Properties = {}): Promise<Saved> {
+export async function madeProject({ anew, journalDir }: Service, more: Properties = {}): Promise<Saved> {
   const { projects } = await anew();
-  return made(projects, projectNews(more));
+  return made(projects, projectNews(more), journalDir);
 }
 
 /** The inputs of a next `up` that sets some arguments anew; `undefined` takes one back. */

@@ -64,7 +64,7 @@ describe("outputs", () => {
           const { name, status, ipAddress, id } = new Instance("web", { ...args, name: "front" });
           resolve(await told(pulumi.all([name, status, ipAddress, id])));
         },
-        { outputs },
+        { outputs: () => outputs },
       );
     });
     expect(found).toEqual([["front", "running", "203.0.113.7", "web-id"], false]);

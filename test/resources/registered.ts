@@ -11,14 +11,14 @@ export interface Registered {
 export interface Run {
   /** @default false */
   preview?: boolean;
-  /** What the engine answers, beside the inputs. */
-  outputs?: Readonly<Record<string, unknown>>;
+  /** What the engine answers for a resource of this name, beside the inputs. */
+  outputs?: (name: string) => Readonly<Record<string, unknown>>;
 }
 
 /** Runs a piece of a program against an engine that only takes notes, and waits until everything is registered. */
 export async function registered(
   program: () => unknown,
-  { preview = false, outputs = {} }: Run = {},
+  { preview = false, outputs = () => ({}) }: Run = {},
 ): Promise<Registered[]> {
   const seen: Registered[] = [];
   await pulumi.runtime.setMocks(
@@ -26,7 +26,7 @@ export async function registered(
       call: () => ({}),
       newResource({ type, name, id, inputs }) {
         seen.push({ type, name, id, inputs });
-        return { id: id || `${name}-id`, state: { ...inputs, ...outputs } };
+        return { id: id || `${name}-id`, state: { ...inputs, ...outputs(name) } };
       },
     },
     "app",

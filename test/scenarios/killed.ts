@@ -63,9 +63,9 @@ export async function killedCreation(
   if (reply.status !== 202) throw new Error(`the service answered ${reply.status}: ${await reply.text()}`);
   const journal = journalOf(scenario);
   const urn = urnOf(name);
-  await journal.begin({ urn, key, body, at });
+  await journal.begin({ urn, key, resource: key, body, at });
   const url = reply.headers.get("location") ?? "";
-  if (noted) await journal.note(urn, key, { operation: { id: url.split("/").at(-1) ?? "", url } });
+  if (noted) await journal.note(key, { operation: { id: url.split("/").at(-1) ?? "", url } });
   const [made = ""] = [...emulator.instances.keys()].filter((id) => !before.has(id));
   return made;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance, URN } from "../one-instance";
+import { oneInstance } from "../one-instance";
 
 describe("a refresh of a creation that was cut off", () => {
   const SHORT = { __timeouts: { create: "5s" } };
@@ -18,7 +18,7 @@ describe("a refresh of a creation that was cut off", () => {
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
-    await web.journal.remove(URN);
+    await web.forgetNoted();
     await web.expectOne();
   });
 

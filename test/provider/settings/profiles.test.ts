@@ -170,13 +170,14 @@ describe("a process", () => {
 
   test("knows one service's ids from another's: what lives here is not spared there", () => {
     const memory = new Memory();
-    const [here, there] = [memory.at("https://eu"), memory.at("https://us")];
-    here.made("urn:a", "1");
-    expect([here.isLive("1"), there.isLive("1")]).toEqual([true, false]);
-    there.deleted("1");
-    expect([here.isGone("1"), there.isGone("1")]).toEqual([false, true]);
-    there.checked("urn:a", undefined);
-    expect(here.isLive("1")).toBe(false); // of one resource, wherever it was
+    const here = { endpoint: "https://eu", kind: "instance", id: "1" } as const;
+    const there = { ...here, endpoint: "https://us" };
+    memory.made("urn:a", here, "key");
+    expect([here, there].map((object) => memory.liveAs(object)?.urn)).toEqual(["urn:a", undefined]);
+    memory.deleted(there);
+    expect([here, there].map((object) => memory.isGone(object))).toEqual([false, true]);
+    memory.checked("urn:a", undefined);
+    expect(memory.liveAs(here)).toBeUndefined();
   });
 
   test("says of a profile's endpoint whose it is", () => {
