@@ -3,7 +3,7 @@ import type { Pending } from "./creation/pending";
 import type { Properties } from "./host";
 import { type ObjectIdentity, textOf } from "./identity";
 import { plain } from "./values/plain";
-import { hiddenOf, type Now, nowOf } from "./values/state";
+import { type Hidden, hiddenOf, type Now, nowOf } from "./values/state";
 
 /** What check and diff of this process reported about one URN. */
 export interface Seen {
@@ -19,6 +19,8 @@ export interface Seen {
   readonly entryUrn?: string | undefined;
   /** A creation that the state holds as unfinished. */
   readonly placeholder?: Pending | undefined;
+  /** Id that the program's `import` option names. */
+  readonly imported?: string | undefined;
   /** The endpoint to which its request was sent. */
   readonly placeholderAt?: string | undefined;
 }
@@ -59,7 +61,7 @@ export class Memory {
    */
   checked(
     urn: string | undefined,
-    olds: { readonly key: string | undefined } | undefined,
+    olds: { readonly key: string | undefined; readonly imported?: string | undefined } | undefined,
   ): string | undefined {
     if (urn === undefined) return undefined;
     this.urn = urn;
@@ -70,8 +72,8 @@ export class Memory {
       for (const [object, owner] of this.live) if (owner.urn === urn) this.live.delete(object);
       return undefined;
     }
-    const { key } = olds;
-    this.seen.set(urn, { ...this.of(urn), checkedWithOlds: true, key, isToBeCreated: false });
+    const { key, imported } = olds;
+    this.seen.set(urn, { ...this.of(urn), checkedWithOlds: true, key, imported, isToBeCreated: false });
     const holder = key === undefined ? undefined : this.holders.get(key);
     if (key !== undefined) this.holders.set(key, urn);
     return holder === urn ? undefined : holder;
@@ -134,6 +136,16 @@ export class Memory {
     const now = key === undefined ? undefined : this.said.get(key);
     const isSaid = now === undefined || isDeepStrictEqual(plain(now), plain(nowOf(properties)));
     return isSaid ? properties : { ...properties, __now: now };
+  }
+
+  /** Whether a check of this run has told what the program says now of the resource with this key. */
+  knowsNow(key: string | undefined): boolean {
+    return key !== undefined && this.said.has(key);
+  }
+
+  /** URN under which Pulumi shows a resource. Undefined if the recorded one now belongs to another resource. */
+  rowOf({ __urn: urn, __key: key }: Pick<Hidden, "__urn" | "__key">): string | undefined {
+    return this.knowsNow(key) || urn === undefined || !this.seen.has(urn) ? urn : undefined;
   }
 
   deleted(object: ObjectIdentity): void {

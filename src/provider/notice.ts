@@ -32,7 +32,7 @@ export async function noticeCheck(
   const exists = Object.keys(olds).length > 0;
   if (exists) {
     const { __key: key } = hiddenOf(olds);
-    const other = memory.checked(urn, { key });
+    const other = memory.checked(urn, { key, imported: hidden.__import });
     if (key === undefined) return {};
     const entry = await journal?.find(key);
     if (entry !== undefined) await journal?.remove(entry.key);
@@ -89,11 +89,11 @@ export async function noticeDiff(
   log: EngineLog,
   { id, olds, news }: { id: string; olds: Properties; news: Properties },
 ): Promise<Difference> {
-  const { __urn: urn, profile, __import: imported } = hiddenOf(news);
+  const { __urn: urn, profile } = hiddenOf(news);
   const { __key: key, __import: importedBefore, __endpoint: endpoint } = hiddenOf(olds);
   const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
-  const { checkedWithOlds = false } = memory.of(urn); // a refresh compares, too, in the other direction
+  const { checkedWithOlds = false, imported } = memory.of(urn); // a refresh compares, too, in the other direction
   if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
     throw otherImport(kind, id, imported);
   const answer = await judged();

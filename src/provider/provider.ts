@@ -43,7 +43,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     { id, olds = {} }: { id?: string; olds?: Properties } = {},
   ): Promise<T> {
     const hidden = hiddenOf(properties);
-    const progress = new Progress(log.row(hidden.__urn), verbs[action], {
+    const progress = new Progress(log.row(sessions.memory.rowOf(hidden)), verbs[action], {
       clock: sessions.clock,
       inCi,
     }).begin();
@@ -54,15 +54,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const deadline = deadlineOf(session, action, hidden);
       return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
     } catch (error) {
-      const name = resourceName(hidden) ?? id ?? "";
-      const words = layOut(
-        inWords(error, {
-          doing: `${verbs[action]} ${kind.name} "${name}"`,
-          propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
-          profile: hidden.profile,
-          secrets: [...secretsOf(properties, olds).texts, ...tokens],
-        }),
-      );
+      const words = wordsFor(error, verbs[action], properties, { id, olds, tokens });
       const left = leftInState(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.
@@ -75,6 +67,25 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     }
   }
 
+  function wordsFor(
+    error: unknown,
+    verb: string,
+    properties: Properties,
+    { id, olds = {}, tokens = [] }: { id: string | undefined; olds?: Properties; tokens?: readonly string[] },
+  ): string {
+    const hidden = hiddenOf(properties);
+    const name = resourceName(hidden) ?? id ?? "";
+    // The state's name may be one that the resource had before a rename.
+    const object = id === undefined || sessions.memory.knowsNow(hidden.__key) ? "" : ` (${id})`;
+    const circumstances = {
+      doing: `${verb} ${kind.name} "${name}"${object}`,
+      propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
+      profile: hidden.profile,
+      secrets: [...secretsOf(properties, olds).texts, ...tokens],
+    };
+    return layOut(inWords(error, circumstances));
+  }
+
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
@@ -85,9 +96,13 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       if (key !== undefined && !isUnknown(key)) sessions.memory.says(key, { ...nowOf(news), __autonamed });
       return { inputs: plain(inputs), failures };
     },
-    diff: (id, olds, given) => {
+    diff: async (id, olds, given) => {
       const news = sessions.memory.withNow(given);
-      return noticeDiff(kind, sessions, log, { id, olds, news });
+      try {
+        return await noticeDiff(kind, sessions, log, { id, olds, news });
+      } catch (error) {
+        throw new HostError(wordsFor(error, "comparing", news, { id, olds }), error);
+      }
     },
     create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
     read: (id, props) => run("read", props, (call) => read(call, id, props), { id }),

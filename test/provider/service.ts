@@ -7,7 +7,7 @@ import { confirm } from "../../src/journal/confirm";
 import type { Clock } from "../../src/operations/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
 import { FakeClock } from "../operations/fake-clock";
-import { openProviders, type Providers, Signals } from "./providers";
+import { openProviders, type Providers, Signals, type Surroundings } from "./providers";
 import { instanceNews, projectNews } from "./samples";
 
 export interface ServiceOptions {
@@ -29,7 +29,11 @@ export interface Service extends Providers {
   /** What the user was warned of. */
   readonly warnings: readonly string[];
   /** What a new process of the provider would be, with other settings; its time is the service's where no other is given. */
-  anew(config?: Readonly<Record<string, string>>, clock?: Clock): Promise<Providers>;
+  anew(
+    config?: Readonly<Record<string, string>>,
+    clock?: Clock,
+    process?: Pick<Surroundings, "outside" | "env">,
+  ): Promise<Providers>;
 }
 
 const START = Date.parse("2026-01-01T00:00:00Z");
@@ -62,8 +66,11 @@ async function openService({
   const { endpoint, token } = emulator;
   const warnings: string[] = [];
   const warn = (message: string): void => void warnings.push(message);
-  const anew: Service["anew"] = (more = {}, itsClock = clock) =>
-    openProviders({ endpoint, token, journalDir, ...config, ...more }, { clock: itsClock, warn, signals });
+  const anew: Service["anew"] = (more = {}, itsClock = clock, process = {}) =>
+    openProviders(
+      { endpoint, token, journalDir, ...config, ...more },
+      { clock: itsClock, warn, signals, ...process },
+    );
   return { emulator, clock, signals, journalDir, warnings, anew, close, ...(await anew()) };
 }
 
