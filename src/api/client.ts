@@ -14,6 +14,7 @@ import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createProjects, type Projects } from "./projects";
 import { type CallOptions, createSend } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
+import { createTraces } from "./traces";
 
 export type { Accepted } from "./accepted";
 export type { TokenSource } from "./auth";
@@ -41,7 +42,7 @@ export interface ClientOptions {
   clock?: Clock | undefined;
   /** From 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
-  /** @default an own undici agent with keep-alive */
+  /** @default connections of its own, kept alive */
   dispatcher?: Connections | undefined;
   /** Told of each try of a request; never of the token. What it throws is ignored. */
   onRequest?: ((request: RequestSeen) => void) | undefined;
@@ -118,6 +119,7 @@ export function createClient(options: ClientOptions): Client {
     retry: { ...DEFAULT_RETRY, ...options.retry },
     random: options.random ?? Math.random,
     dispatcher,
+    traces: createTraces(),
     userAgent: options.userAgent ?? "pulumi-cloudinfra",
     onAttempt: options.onRequest ?? (() => {}),
   });

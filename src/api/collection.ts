@@ -1,6 +1,6 @@
-import { type Accepted, acceptedOf, settledOf } from "./accepted";
+import { type Accepted, acceptedOf } from "./accepted";
 import { pathOf } from "./endpoint";
-import { type ApiObject, objectNamed } from "./object";
+import { type ApiObject, badReply, objectNamed } from "./object";
 import type { OperationReader } from "./operations";
 import { followPages, type Page } from "./pages";
 import type { CallOptions, Send } from "./request";
@@ -42,7 +42,10 @@ export function createCollection(
         needsBody: true,
         collection: true,
       } as const;
-      return acceptedOf(await send(request, options), operations, revisionField);
+      const reply = await send(request, options);
+      const accepted = acceptedOf(reply, operations, revisionField);
+      if (accepted.kind !== "none") return accepted;
+      throw badReply(reply, "the service accepted the request, but named neither an operation nor an object");
     },
     async get(id, options) {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
@@ -50,11 +53,11 @@ export function createCollection(
     },
     async update(id, body, revision, options) {
       const reply = await send({ method: "PUT", path: pathOf(name, id), body, ifMatch: revision }, options);
-      return settledOf(reply, operations, revisionField);
+      return acceptedOf(reply, operations, revisionField, id);
     },
     async delete(id, options) {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
-      return settledOf(reply, operations, revisionField);
+      return acceptedOf(reply, operations, revisionField, id);
     },
     pages(query, options) {
       const page = (cursor: string | undefined) =>

@@ -1,20 +1,20 @@
 import { duration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import type { Deadline } from "../operations/deadline";
-import type { Failed } from "./failure";
+import { mayBeDone, type History } from "./failure";
 
 /** A request that was ended from outside: by its deadline, or by whoever made it. */
 export function interruption(
-  seen: Failed,
+  seen: History,
   deadline: Deadline,
   outer: AbortSignal | undefined,
 ): CloudInfraError {
-  const { method, path, attempts, unsure: sent, last } = seen;
+  const { method, path, attempts, last } = seen;
   const details = {
     method,
     path,
     attempts,
-    sent,
+    sent: mayBeDone(seen),
     status: last?.status,
     problem: last?.problem,
     traceId: last?.traceId,
@@ -46,8 +46,9 @@ export function outOfTime(failure: CloudInfraError, deadline: Deadline): CloudIn
   });
 }
 
-/** A later try's error (no new token, say) does not settle what an earlier try may have done. */
-export function stillUnsure(error: unknown, { method, path, attempts, unsure }: Failed): unknown {
-  if (!isCloudInfraError(error) || error.sent || !unsure) return error;
+/** The error that ends a request between two attempts, such as a missing token, doesn't settle what an earlier attempt may have done. */
+export function stillUnknown(error: unknown, seen: History): unknown {
+  if (!isCloudInfraError(error) || error.sent || !mayBeDone(seen)) return error;
+  const { method, path, attempts } = seen;
   return withDetails(error, { method, path, attempts, sent: true });
 }

@@ -1,72 +1,81 @@
 import { STATUS_CODES } from "node:http";
 import { CloudInfraError, type ErrorCode, type ErrorDetails } from "../diagnostics/error";
-import { type Problem, parseProblem } from "../diagnostics/problem";
+import type { Problem } from "../diagnostics/problem";
 import type { Auth } from "./auth";
-import type { Outcome } from "./retry";
+import { isSuccess } from "./outcome";
+import { excerpt } from "./parse";
 import { retryAfterMs } from "./retry-after";
-import type { WireReply } from "./transport";
+import { type Attempt, PROXY_LOGIN_HINT, type WireReply } from "./transport";
 
-/** What is known of a request while it is tried. */
-export interface Failed {
+/** What is known of a request from its attempts so far. */
+export interface History {
   readonly method: string;
   readonly path: string;
   attempts: number;
-  /** Some attempt may have been carried out. */
-  unsure: boolean;
+  /**
+   * One element for each attempt whose outcome is unknown: its trace id, if it was answered with a failure that the service may have
+   * stored for the key, else `undefined`.
+   */
+  readonly unknown: (string | undefined)[];
   /** How the last attempt failed. */
   last?: CloudInfraError | undefined;
 }
 
 interface Asked {
   readonly collection?: boolean | undefined;
-  readonly idempotencyKey?: string | undefined;
 }
 
 /** The error that an attempt would end the request with. */
-export function failureOf(request: Asked, outcome: Outcome, seen: Failed, auth: Auth): CloudInfraError {
-  const details: ErrorDetails = {
-    method: seen.method,
-    path: seen.path,
-    attempts: seen.attempts,
-    sent: seen.unsure,
-  };
-  if (outcome.kind === "silence") {
+export function failureOf(request: Asked, attempt: Attempt, seen: History, auth: Auth): CloudInfraError {
+  const { method, path, attempts } = seen;
+  const details: ErrorDetails = { method, path, attempts, sent: mayBeDone(seen) };
+  if (attempt.kind === "silence") {
     return new CloudInfraError("unreachable", "the service did not answer in time", details);
   }
-  if (outcome.kind === "failure") {
-    const words = auth.redact(outcome.failure.words);
-    return new CloudInfraError("unreachable", `the service can't be reached: ${words}`, {
-      ...details,
-      hint: outcome.failure.hint,
-      cause: outcome.error,
-    });
+  if (attempt.kind === "failure") {
+    const { words, neverSent, hint, cause } = attempt.failure;
+    const what = neverSent ? "the service can't be reached" : "the reply was lost";
+    return new CloudInfraError("unreachable", `${what}: ${words}`, { ...details, hint, cause });
   }
-  return refusalOf(request, outcome.reply, details, seen, auth);
+  return replyFailure(request, attempt.reply, { ...details, replayed: isStoredFailure(seen) }, auth);
 }
 
-function refusalOf(
-  request: Asked,
-  reply: WireReply,
-  known: ErrorDetails,
-  seen: Failed,
-  auth: Auth,
-): CloudInfraError {
-  const { status, body } = reply;
-  const problem = body.kind === "json" ? parseProblem(body.value) : undefined;
+/** Whether any attempt may have been carried out. */
+export function mayBeDone({ unknown }: History): boolean {
+  return unknown.length > 0;
+}
+
+/**
+ * Whether the service replays a failure that it has stored for the key (§4.7): then only another key can change the result. If any
+ * attempt ended in another way, its response may be another one, and the request may have been carried out.
+ */
+function isStoredFailure({ unknown }: History): boolean {
+  const [first] = unknown;
+  return first !== undefined && unknown.length > 1 && unknown.every((traceId) => traceId === first);
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+function replyFailure(request: Asked, reply: WireReply, known: ErrorDetails, auth: Auth): CloudInfraError {
+  const { status, problem } = reply;
   const details = {
     ...known,
     status,
     problem,
     retryAfterMs: retryAfterMs(reply.header("retry-after"), reply.header("date")),
   };
-  if (status < 300) return unreadable(reply, details);
-  if (status < 400) {
+  if (isSuccess(reply)) return unusable(reply, details);
+  if (REDIRECTS.has(status)) {
     const target = auth.redact(pointedTo(reply.header("location")));
     return new CloudInfraError(
       "not_this_service",
       `it answered with a redirect (${status}) to ${target}`,
       details,
     );
+  }
+  if (status < 400) {
+    const message = `the service answered ${STATUS_CODES[status] ?? "unknown status"} (${status}), which this request never asks for`;
+    return new CloudInfraError("bad_reply", message, details);
   }
   if (status === 401) {
     return new CloudInfraError(
@@ -75,12 +84,19 @@ function refusalOf(
       details,
     );
   }
+  if (status === 407) {
+    const message = "the service can't be reached: the proxy answered 407";
+    return new CloudInfraError("unreachable", message, { ...details, hint: PROXY_LOGIN_HINT });
+  }
   if (status === 404 && request.collection && problem === undefined) {
-    const message = `there is no such API at this address (404${said(reply)})`;
+    const message = `there is no such API at this address (404${after(": ", said(reply))})`;
     return new CloudInfraError("not_this_service", message, details);
   }
-  const replayed = request.idempotencyKey !== undefined && status >= 500 && isSameTrace(problem, seen.last);
-  return new CloudInfraError(codeOf(status), words(status, problem, reply), { ...details, replayed });
+  const text = problem === undefined ? said(reply) : "";
+  return new CloudInfraError(codeOf(status), words(status, problem, text), {
+    ...details,
+    lines: text === "" ? undefined : [text],
+  });
 }
 
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -100,40 +116,42 @@ function codeOf(status: number): ErrorCode {
   return BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "refused");
 }
 
-function words(status: number, problem: Problem | undefined, reply: WireReply): string {
+function words(status: number, problem: Problem | undefined, text: string): string {
   const name = problem?.code ?? problem?.title ?? STATUS_CODES[status] ?? "unknown status";
-  const detail = problem?.detail ?? problem?.errors[0]?.detail;
-  return `the service answered ${name} (${status})${detail === undefined ? said(reply) : `: ${detail}`}`;
+  const detail = problem?.detail ?? problem?.errors[0]?.detail ?? text;
+  return `the service answered ${name} (${status})${after(": ", detail)}`;
 }
 
-function unreadable({ body, status }: WireReply, details: ErrorDetails): CloudInfraError {
-  if (body.kind === "too large")
-    return new CloudInfraError("bad_reply", "the reply is too large", { ...details, sent: true });
-  if (body.kind !== "unreadable") {
-    return new CloudInfraError(
-      "bad_reply",
-      `the reply is empty where something was to be said (${status})`,
-      details,
-    );
-  }
-  if (body.what === "broken JSON") {
-    return new CloudInfraError(
-      "bad_reply",
-      `the reply is no complete JSON (${status}): ${body.excerpt}`,
-      details,
-    );
-  }
-  const what = body.what === "html" ? "a web page" : "something that is no JSON";
-  return new CloudInfraError(
-    "not_this_service",
-    `it answered with ${what} (${status}): ${body.excerpt}`,
-    details,
-  );
+function after(separator: string, text: string): string {
+  return text === "" ? "" : separator + text;
 }
 
-/** What a reply without a problem document has to say for itself. */
+function unusable({ body, status }: WireReply, details: ErrorDetails): CloudInfraError {
+  const bad = (message: string) => new CloudInfraError("bad_reply", message, details);
+  switch (body.kind) {
+    case "too large":
+      return bad("the reply is too large");
+    case "undecodable":
+      return bad(`the reply is damaged, or its content coding "${body.coding}" is not supported (${status})`);
+    case "unreadable": {
+      if (body.what === "broken JSON")
+        return bad(`the reply is no complete JSON (${status}): ${body.excerpt}`);
+      const what = body.what === "html" ? "a web page" : "something that is no JSON";
+      const message = `it answered with ${what} (${status}): ${body.excerpt}`;
+      return new CloudInfraError("not_this_service", message, details);
+    }
+    default:
+      return bad(`the reply is empty where something was to be said (${status})`);
+  }
+}
+
+const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
+
+/** The start of a reply that isn't a problem document. */
 function said({ body }: WireReply): string {
-  return body.kind === "unreadable" && body.excerpt !== "" ? `: ${body.excerpt}` : "";
+  if (body.kind === "unreadable") return body.excerpt;
+  const json = body.kind === "json" ? JSON.stringify(body.value) : "";
+  return EMPTY.has(json) ? "" : excerpt(json);
 }
 
 function pointedTo(location: string | undefined): string {
@@ -141,8 +159,4 @@ function pointedTo(location: string | undefined): string {
   if (!URL.canParse(location)) return location.split("?", 1)[0] ?? "nowhere";
   const { origin, pathname } = new URL(location);
   return origin + pathname;
-}
-
-function isSameTrace(problem: Problem | undefined, last: CloudInfraError | undefined): boolean {
-  return problem?.traceId !== undefined && problem.traceId === last?.traceId && (last.status ?? 0) >= 500;
 }

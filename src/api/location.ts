@@ -12,8 +12,9 @@ export interface Link {
 const COLLECTIONS = ["operations", "projects", "instances"];
 
 /**
- * Reads a link: absolute or relative, with or without the endpoint's base path, percent-encoded or not. A link to another origin is
- * never asked; where it names one of the API's collections and an id, the same object is addressed at the endpoint instead.
+ * Reads a link: absolute or relative, with or without the endpoint's base path, percent-encoded or not. Only the path counts, because
+ * services behind a proxy name hosts that clients can't reach or must not send a token to: if the path is below the endpoint's base
+ * path, or names one of the API's collections and an id, it is followed at the endpoint.
  *
  * @param from the URL whose reply carried the link
  */
@@ -26,15 +27,10 @@ export function readLink(link: string, from: string | URL, endpoint: Endpoint): 
   const segments = target.pathname.split("/").filter((segment) => segment !== "");
   const id = decode(segments.at(-1));
   const collection = COLLECTIONS.find((name) => name === segments.at(-2));
-  const own = target.origin === endpoint.origin && target.pathname.startsWith(`${endpoint.basePath}/`);
-  if (own) return { url: target.origin + target.pathname + target.search, collection, id };
+  const path = target.pathname + target.search;
+  if (path.startsWith(`${endpoint.basePath}/`)) return { url: endpoint.origin + path, collection, id };
   if (collection === undefined || id === undefined) return nowhere;
   return { url: `${endpoint.base}/${collection}/${segments.at(-1)}`, collection, id };
-}
-
-/** Whether a link leads to the endpoint's host, whatever the scheme, port and path. */
-export function isOwnHost(link: string, endpoint: Endpoint): boolean {
-  return URL.canParse(link, endpoint.base) && new URL(link, endpoint.base).hostname === endpoint.hostname;
 }
 
 function decode(segment: string | undefined): string | undefined {

@@ -3,7 +3,7 @@ import { type Problem, parseProblem } from "../diagnostics/problem";
 import type { Operation } from "../operations/operation";
 import type { Endpoint } from "./endpoint";
 import { pathOf } from "./endpoint";
-import { isOwnHost, readLink } from "./location";
+import { readLink } from "./location";
 import { badReply } from "./object";
 import type { ApiReply, CallOptions, Send } from "./request";
 import { type OperationBody, operationSchema } from "./schema";
@@ -55,12 +55,13 @@ export function createOperations(
     return { ...seen, error: problemOf(body.error, redact), resource: named ?? resultIdOf(seen, endpoint) };
   }
 
-  /** Where the Location says to poll. Only below /operations is its last segment surely the id. */
+  /** Where the Location says to poll, unless it is an object's own. Only below /operations is its last segment surely the id. */
   function addressOf(
     { location, url: from }: ApiReply,
     bodyId?: string,
   ): { url: string; id: string } | undefined {
-    const link = location === undefined ? undefined : readLink(location, from, endpoint);
+    const named = location === undefined ? undefined : readLink(location, from, endpoint);
+    const link = named?.collection === "projects" || named?.collection === "instances" ? undefined : named;
     const id = link?.collection === "operations" ? link.id : (bodyId ?? link?.id);
     if (id === undefined) return undefined;
     if (link?.url !== undefined) return { url: link.url, id };
@@ -90,7 +91,7 @@ export function createOperations(
 /** The object an operation is about, out of its link or its fields. */
 export function resultIdOf(operation: Operation, endpoint: Endpoint): string | undefined {
   const { resultUrl, url, resource } = operation;
-  if (resultUrl === undefined || !isOwnHost(resultUrl, endpoint)) return resource;
+  if (resultUrl === undefined) return resource;
   const link = readLink(resultUrl, url, endpoint);
   return link.collection === undefined || link.collection === "operations" ? resource : link.id;
 }

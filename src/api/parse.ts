@@ -1,4 +1,6 @@
 import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import zlib from "node:zlib";
 import { shallow } from "./shallow";
 
 /** A reply's body, read but not yet judged. */
@@ -10,29 +12,65 @@ export type Body =
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
       readonly excerpt: string;
-    };
+    }
+  | Exclude<Content, { kind: "text" }>;
+
+/** A body as far as it can be read without judging it. */
+export type Content =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "too large" }
+  /** Damaged, or in a content coding that isn't supported. */
+  | { readonly kind: "undecodable"; readonly coding: string };
 
 /** Larger bodies are refused: 200 items of a list are far below it. */
 export const LARGEST_BODY = 16 * 1024 * 1024;
 
 const EXCERPT = 200;
 
+const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
+  gzip: decoder(zlib.gunzip),
+  "x-gzip": decoder(zlib.gunzip),
+  deflate: decoder(zlib.inflate),
+  br: decoder(zlib.brotliDecompress),
+};
+
+function decoder(decompress: typeof zlib.gunzip): (bytes: Buffer) => Promise<Buffer> {
+  return (bytes) => promisify(decompress)(bytes, { maxOutputLength: LARGEST_BODY });
+}
+
 /**
- * Reads a body as text, chunk by chunk, so that its size is known before all of it is in memory.
+ * Reads a body chunk by chunk, so that its size is known before all of it is in memory. The rest of a body larger than
+ * {@link LARGEST_BODY} isn't read.
  *
- * @returns undefined when it is larger than {@link LARGEST_BODY}; the rest is then not read
+ * @param coding the Content-Encoding header: services and proxies may compress although the client asks for `identity`
  */
-export async function readText(stream: Readable): Promise<string | undefined> {
+export async function readContent(stream: Readable, coding = ""): Promise<Content> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
     const bytes = Buffer.from(chunk);
     size += bytes.length;
     // Leaving the loop destroys the stream, and with it the connection.
-    if (size > LARGEST_BODY) return undefined;
+    if (size > LARGEST_BODY) return { kind: "too large" };
     chunks.push(bytes);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return decoded(Buffer.concat(chunks), coding.trim().toLowerCase());
+}
+
+async function decoded(bytes: Buffer, coding: string): Promise<Content> {
+  if (bytes.length === 0 || coding === "" || coding === "identity") return text(bytes);
+  try {
+    const decode = decoders[coding];
+    return decode === undefined ? { kind: "undecodable", coding } : text(await decode(bytes));
+  } catch (error) {
+    const isTooLarge =
+      error instanceof RangeError && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
+    return isTooLarge ? { kind: "too large" } : { kind: "undecodable", coding };
+  }
+}
+
+function text(bytes: Buffer): Content {
+  return { kind: "text", text: new TextDecoder().decode(bytes) };
 }
 
 /**
@@ -69,7 +107,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The start of a text without its markup. */
-function excerpt(text: string): string {
+export function excerpt(text: string): string {
   const plain = text
     .slice(0, 20 * EXCERPT)
     .replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ")

@@ -5,13 +5,15 @@ import type { PauseSeen } from "../operations/pause";
 import type { Auth } from "./auth";
 import type { RetryBudget } from "./budget";
 import type { Connections } from "./connections";
-import { interruption, outOfTime, stillUnsure } from "./ending";
+import { interruption, outOfTime, stillUnknown } from "./ending";
 import type { Endpoint } from "./endpoint";
-import { type Failed, failureOf } from "./failure";
+import { failureOf, type History } from "./failure";
 import type { Limits } from "./limits";
-import { isUnreadable, isUnsure, mayRetry, type Outcome, type RetryOptions } from "./retry";
+import { outcomeOf } from "./outcome";
+import { mayRetry, type RetryOptions } from "./retry";
 import { retryAfterMs } from "./retry-after";
-import { exchange, transportFailure, type WireReply } from "./transport";
+import type { Traces } from "./traces";
+import { type Attempt, exchange, type WireReply } from "./transport";
 import { type ApiRequest, headersOf, urlOf } from "./wire";
 
 /** How long a call may take, and who may end it earlier. */
@@ -48,6 +50,7 @@ export interface RequestParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;
+  readonly traces: Traces;
   readonly userAgent: string;
   /** Told of each attempt; never of the token. */
   readonly onAttempt: (attempt: {
@@ -68,23 +71,24 @@ export function createSend(parts: RequestParts): Send {
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-    const seen: Failed = { method: request.method, path: url.pathname, attempts: 0, unsure: false };
+    const seen: History = { method: request.method, path: url.pathname, attempts: 0, unknown: [] };
+    const identity = request.idempotencyKey ?? Symbol(request.method);
     let renewed = false;
     try {
       for (;;) {
-        const { outcome, token } = await attempt(request, url, seen, { signal: limit.signal, progress });
-        seen.unsure ||= isUnsure(request, outcome);
-        if (outcome.kind === "reply" && isUsable(request, outcome.reply)) {
-          return replyOf(outcome.reply, url, seen);
-        }
+        const { attempt, token } = await inTurn(request, url, seen, { signal: limit.signal, progress });
+        const outcome = outcomeOf(request, attempt);
+        if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, url, seen);
+        const storedAs = storedFailureOf(attempt, identity);
+        if (outcome === "unknown") seen.unknown.push(storedAs);
 
-        if (outcome.kind === "reply" && outcome.reply.status === 401 && !renewed) {
+        if (attempt.kind === "reply" && attempt.reply.status === 401 && !renewed) {
           renewed = true;
           if ((await auth.renewed(token, limit.signal)) !== undefined) continue;
         }
 
-        const failure = failureOf(request, outcome, seen, auth);
-        if (!mayRetry(request, outcome, seen.attempts, retry) || failure.replayed) throw failure;
+        const failure = failureOf(request, attempt, seen, auth);
+        if (!mayRetry(request, attempt, seen.attempts, retry) || failure.replayed) throw failure;
         const pause = pauseMs(retry.backoff, seen.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, budget.reserve());
         if (waitMs >= remainingMs(deadline, clock)) throw outOfTime(failure, deadline);
@@ -93,20 +97,20 @@ export function createSend(parts: RequestParts): Send {
         await clock.sleep(waitMs, limit.signal);
       }
     } catch (error) {
-      throw limit.signal.aborted ? interruption(seen, deadline, outer) : stillUnsure(error, seen);
+      throw limit.signal.aborted ? interruption(seen, deadline, outer) : stillUnknown(error, seen);
     } finally {
       progress?.pausing(undefined);
       limit.release();
     }
   };
 
-  /** limits → auth → send: one try, however it ends. */
-  async function attempt(
+  /** limits → auth → send: one attempt, however it ends. */
+  async function inTurn(
     request: ApiRequest,
     url: URL,
-    seen: Failed,
+    seen: History,
     { signal, progress }: { signal: AbortSignal; progress: PauseSeen | undefined },
-  ): Promise<{ outcome: Outcome; token: string }> {
+  ): Promise<{ attempt: Attempt; token: string }> {
     // A try after one that failed is told of by that.
     const isFirst = seen.last === undefined;
     if (isFirst) progress?.pausing({ for: "turn", isSlowed: () => limits.isSlowed });
@@ -115,7 +119,7 @@ export function createSend(parts: RequestParts): Send {
     try {
       // Not before: the turn may come when a token that was good has ended.
       const token = await auth.token(signal);
-      return { outcome: await sendOnce(request, url, token, seen, signal), token };
+      return { attempt: await sendOnce(request, url, token, seen, signal), token };
     } finally {
       leave();
     }
@@ -125,34 +129,34 @@ export function createSend(parts: RequestParts): Send {
     request: ApiRequest,
     url: URL,
     token: string,
-    seen: Failed,
+    seen: History,
     signal: AbortSignal,
-  ): Promise<Outcome> {
+  ): Promise<Attempt> {
+    const { method, body } = request;
+    const wire = { method, url, headers: headersOf(request, token, parts.userAgent), body };
     const limit = limitOf(retry.attemptMs, clock, signal);
     const startedMs = clock.now();
     seen.attempts++;
+    let neverSent = true;
     let status: number | undefined;
+    const onStart = (): void => {
+      neverSent = false;
+    };
     try {
-      const wire = {
-        method: request.method,
-        url,
-        headers: headersOf(request, token, parts.userAgent),
-        body: request.body,
-      };
-      const reply = await within(limit.signal, exchange(parts.dispatcher, wire, auth.redact, limit.signal));
-      status = reply.status;
-      limits.answered(status, retryAfterMs(reply.header("retry-after"), reply.header("date")));
-      return { kind: "reply", reply };
-    } catch (error) {
-      if (signal.aborted) {
-        // Whoever ends a call in the middle of a try can't know whether it arrived.
-        seen.unsure = true;
-        throw signal.reason;
+      const options = { clean: auth.redact, signal: limit.signal, onStart };
+      const attempt = await within(limit.signal, exchange(parts.dispatcher, wire, options));
+      if (attempt.kind === "reply") {
+        const { header } = attempt.reply;
+        status = attempt.reply.status;
+        limits.answered(status, retryAfterMs(header("retry-after"), header("date")));
       }
-      if (limit.signal.aborted) return { kind: "silence" };
-      const failure = transportFailure(error);
-      if (failure === undefined) throw error;
-      return { kind: "failure", failure, error };
+      return attempt;
+    } catch (error) {
+      if (!limit.signal.aborted) throw error;
+      if (!signal.aborted) return { kind: "silence", neverSent };
+      // Ended by the caller or the deadline: the request may have arrived all the same.
+      if (!neverSent) seen.unknown.push(undefined);
+      throw signal.reason;
     } finally {
       limit.release();
       report({
@@ -165,6 +169,14 @@ export function createSend(parts: RequestParts): Send {
     }
   }
 
+  /** The trace id by which a failure would be recognized, if the service stored it for the key and replays it (§4.7). */
+  function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
+    if (attempt.kind !== "reply") return undefined;
+    const { status, problem } = attempt.reply;
+    const traceId = parts.traces.identifying(problem?.traceId, identity);
+    return status >= 500 && typeof identity === "string" ? traceId : undefined;
+  }
+
   function report(attempt: Parameters<RequestParts["onAttempt"]>[0]): void {
     try {
       parts.onAttempt(attempt);
@@ -174,12 +186,7 @@ export function createSend(parts: RequestParts): Send {
   }
 }
 
-function isUsable(request: ApiRequest, reply: WireReply): boolean {
-  const success = reply.status >= 200 && reply.status < 300;
-  return success && reply.body.kind !== "too large" && !isUnreadable(request, reply);
-}
-
-function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Failed): ApiReply {
+function replyOf(reply: WireReply, url: URL, { method, path, attempts }: History): ApiReply {
   return {
     status: reply.status,
     json: reply.body.kind === "json" ? reply.body.value : undefined,

@@ -1,19 +1,12 @@
 import type { Backoff } from "../operations/backoff";
-import type { TransportFailure, WireReply } from "./transport";
-
-/** How an attempt ended. */
-export type Outcome =
-  | { readonly kind: "reply"; readonly reply: WireReply }
-  | { readonly kind: "failure"; readonly failure: TransportFailure; readonly error: unknown }
-  | { readonly kind: "silence" };
+import { isSuccess, isUsable, type Judged, keyConflict } from "./outcome";
+import type { Attempt } from "./transport";
 
 /** What the policy has to know of a request. */
-export interface Repeatable {
+export interface Repeatable extends Judged {
   readonly method: string;
   readonly idempotencyKey?: string | undefined;
   readonly ifMatch?: string | undefined;
-  /** An empty success is no answer to it. */
-  readonly needsBody?: boolean | undefined;
 }
 
 export interface RetryOptions {
@@ -32,59 +25,30 @@ export const DEFAULT_RETRY: RetryOptions = {
 
 /** An unreadable success is more often the wrong endpoint than a passing fault. */
 const MOST_UNREADABLE = 3;
-const TRANSIENT = new Set([408, 425, 429, 500, 502, 503, 504]);
-/** After these the work may have been done all the same; any other status is a definite answer. */
-const INDEFINITE = new Set([303, 408, 500, 502, 503, 504]);
 
-/** Whether to try again: what can be repeated without harm, after what may pass. Pure; pauses and budgets are request.ts's. */
+/** Whether to retry: repeats only what can be repeated without harm, after what may pass. Pure; pauses and budgets are request.ts's. */
 export function mayRetry(
   request: Repeatable,
-  outcome: Outcome,
-  attempt: number,
+  attempt: Attempt,
+  attempts: number,
   options: RetryOptions,
 ): boolean {
-  if (attempt >= options.maxAttempts || !isRepeatable(request)) return false;
-  if (outcome.kind === "silence") return true;
-  if (outcome.kind === "failure") return !outcome.failure.final;
-  const { status } = outcome.reply;
-  if (isSuccess(status)) return isUnreadable(request, outcome.reply) && attempt < MOST_UNREADABLE;
-  return TRANSIENT.has(status) || (status === 409 && saysFirstInProgress(request, outcome.reply));
+  if (attempts >= options.maxAttempts || !isRepeatable(request)) return false;
+  if (attempt.kind === "silence") return true;
+  if (attempt.kind === "failure") return !attempt.failure.final;
+  const { reply } = attempt;
+  if (isSuccess(reply))
+    return !isUsable(request, reply) && reply.body.kind !== "too large" && attempts < MOST_UNREADABLE;
+  return isTransient(reply.status) || keyConflict(reply) === "in progress";
 }
 
-/** Whether an attempt that ended so may have been carried out without our knowing the result. */
-export function isUnsure(request: Repeatable, outcome: Outcome): boolean {
-  if (outcome.kind === "failure") return !outcome.failure.neverSent;
-  if (outcome.kind === "silence") return true;
-  const { status } = outcome.reply;
-  if (isSuccess(status)) return isUnreadable(request, outcome.reply) && !isPage(outcome.reply);
-  if (status === 409) return saysFirstInProgress(request, outcome.reply);
-  return INDEFINITE.has(status);
-}
-
-/** A page for people: something else answered, such as a portal or a wrong address, and the request went no further. */
-function isPage({ body }: WireReply): boolean {
-  return body.kind === "unreadable" && body.what === "html";
-}
-
-/** A success whose body can't be used for what the request needs. */
-export function isUnreadable({ needsBody }: Repeatable, { status, body, header }: WireReply): boolean {
-  if (!isSuccess(status)) return false;
-  if (body.kind === "empty") return needsBody === true && status !== 204 && header("location") === undefined;
-  return body.kind === "unreadable";
-}
-
-/** A lost first try that is still being worked on: the key is known, its answer is not there yet (§4.7). */
-function saysFirstInProgress({ method, idempotencyKey }: Repeatable, { body }: WireReply): boolean {
-  if (method !== "POST" || idempotencyKey === undefined || body.kind !== "json") return false;
-  return /in[\s_-]?progress|outstanding|(being|still) process/i.test(JSON.stringify(body.value));
+/** Whether a status may be another one soon: 408, 425, 429, and every 5xx except 501, whatever a gateway has made up. */
+export function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
 }
 
 function isRepeatable({ method, idempotencyKey, ifMatch }: Repeatable): boolean {
   if (method === "POST") return idempotencyKey !== undefined;
   if (method === "PUT") return ifMatch !== undefined;
   return method === "GET" || method === "DELETE";
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300;
 }

@@ -61,7 +61,8 @@ export const operationSchema = v.looseObject({
 
 /** A page of a list (§2.5). */
 export const pageSchema = v.looseObject({
-  items: v.array(objectSchema),
+  // Some languages write an empty list as null.
+  items: v.nullable(v.array(objectSchema), []),
   next_cursor: v.nullish(text),
   has_more: v.fallback(v.nullish(v.boolean()), undefined),
 });

@@ -1,5 +1,6 @@
+import { type Problem, parseProblem } from "../diagnostics/problem";
 import type { Connections } from "./connections";
-import { type Body, parseBody, readText } from "./parse";
+import { type Body, type Content, parseBody, readContent } from "./parse";
 
 /** One HTTP exchange, as it goes on the wire. */
 export interface WireRequest {
@@ -14,7 +15,30 @@ export interface WireReply {
   readonly status: number;
   /** Undefined where the header is missing. */
   header(name: string): string | undefined;
-  readonly body: Body | { readonly kind: "too large" };
+  readonly body: Body;
+  /** What a reply other than a success says about its problem. */
+  readonly problem?: Problem | undefined;
+}
+
+/** How one attempt of a request ended. */
+export type Attempt =
+  | { readonly kind: "reply"; readonly reply: WireReply }
+  | { readonly kind: "failure"; readonly failure: TransportFailure }
+  /** The time for the attempt passed. */
+  | { readonly kind: "silence"; readonly neverSent: boolean };
+
+/** Why an exchange brought no reply. */
+export interface TransportFailure {
+  /** What went wrong, without secrets. */
+  readonly words: string;
+  /** No connection was established, so nothing of the request reached the service. */
+  readonly neverSent: boolean;
+  /** A retry can't help: the host's certificate is wrong, or the request can't be made. */
+  readonly final: boolean;
+  /** What to do about it, if the failure itself tells. */
+  readonly hint?: string | undefined;
+  /** The HTTP library's error without its properties, which can hold the rest of a reply. */
+  readonly cause: Error;
 }
 
 /** Milliseconds until a connection must stand. */
@@ -22,77 +46,99 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 /** Milliseconds until the head of a reply must be there, and between two pieces of its body. */
 const SILENCE_MS = 30_000;
 
-/**
- * Sends a request once. Redirects are not followed.
- *
- * @param clean takes secrets out of a text that will be shown
- */
+export interface ExchangeOptions {
+  /** Removes secrets from a text that will be shown. */
+  readonly clean: (text: string) => string;
+  readonly signal: AbortSignal;
+  /** Called when an established connection takes the request. */
+  readonly onStart: () => void;
+}
+
+/** Sends a request once, without following redirects. Whatever the HTTP library throws becomes a failure. */
 export async function exchange(
-  dispatcher: Connections,
-  { method, url, headers, body }: WireRequest,
-  clean: (text: string) => string,
-  signal: AbortSignal,
-): Promise<WireReply> {
-  const reply = await dispatcher.request({
+  connections: Connections,
+  { method, url, headers, body: text }: WireRequest,
+  { clean, signal, onStart }: ExchangeOptions,
+): Promise<Attempt> {
+  let neverSent = true;
+  const request = {
     origin: url.origin,
     path: url.pathname + url.search,
     method,
     headers,
-    body: body ?? null,
+    body: text ?? null,
     signal,
     headersTimeout: SILENCE_MS,
     bodyTimeout: SILENCE_MS,
-  });
-  const text = await readText(reply.body);
-  const header = (name: string) => {
-    const value = reply.headers[name];
-    return Array.isArray(value) ? value[0] : value;
   };
-  const status = reply.statusCode;
-  if (text === undefined) return { status, header, body: { kind: "too large" } };
+  const start = (): void => {
+    neverSent = false;
+    onStart();
+  };
+  let status: number;
+  let replyHeaders: Readonly<Record<string, string | string[] | undefined>>;
+  let content: Content;
+  try {
+    const reply = await connections.send(request, start);
+    status = reply.statusCode;
+    replyHeaders = reply.headers;
+    content = await readContent(reply.body, single(replyHeaders["content-encoding"]));
+  } catch (error) {
+    return { kind: "failure", failure: transportFailure(error, neverSent, clean) };
+  }
+  const header = (name: string) => single(replyHeaders[name]);
+  if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
   // A success is left as it came: it may end in the state. All else is only ever shown.
-  return { status, header, body: parseBody(status < 300 ? text : clean(text), clean) };
+  const isSuccess = status < 300;
+  const body = parseBody(isSuccess ? content.text : clean(content.text), clean);
+  const problem = isSuccess || body.kind !== "json" ? undefined : parseProblem(body.value);
+  return { kind: "reply", reply: { status, header, body, problem } };
 }
 
-/** Why an exchange brought no reply. */
-export interface TransportFailure {
-  /** Words for it, without secrets. */
-  readonly words: string;
-  /** The request can't have arrived. */
-  readonly neverSent: boolean;
-  /** Trying again can't help: the host's certificate is wrong, or the request can't be made. */
-  readonly final: boolean;
-  /** What to do about it, where the failure itself tells. */
-  readonly hint?: string | undefined;
+function single(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
 }
 
-const NEVER_SENT = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EADDRNOTAVAIL",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
 const FINAL =
   /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL_|UND_ERR_INVALID_ARG|ERR_INVALID_|EPROTO$)/;
 const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT_UNTRUSTED)/;
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
-/** Reads what undici or Node threw; undefined for what neither of them would throw: a bug of ours. */
-export function transportFailure(error: unknown): TransportFailure | undefined {
-  if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return undefined;
-  const { code } = error;
-  const refusedBy = /^Proxy response \((\d+)\)/.exec(error.message)?.[1];
-  if (refusedBy !== undefined) return proxyFailure(Number(refusedBy));
-  const final = FINAL.test(code);
+/**
+ * Reads what undici, Node or a proxy failed with. Any error can be one: undici's parser errors have no code, and its assertions are no
+ * errors of its own.
+ *
+ * @param neverSent whether no connection had been established when it failed
+ * @param clean removes secrets from a text that will be shown
+ */
+export function transportFailure(
+  error: unknown,
+  neverSent: boolean,
+  clean: (text: string) => string,
+): TransportFailure {
+  const code = codeOf(error);
+  const message = clean(messageOf(error) || code || "unknown error");
+  const cause = Object.assign(new Error(message), code !== undefined && { code });
+  // In reply to CONNECT, or, in front of http, to the request itself: either way the proxy has kept it.
+  const denial = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
+  if (denial !== undefined) return { ...proxyFailure(Number(denial)), neverSent: true, cause };
   return {
-    words: inShort(error.message) || code,
-    neverSent: final || NEVER_SENT.has(code),
-    final,
-    hint: hintOn(code),
+    words: inShort(message),
+    neverSent,
+    final: neverSent && FINAL.test(code ?? ""),
+    hint: neverSent ? hintOn(code ?? "") : undefined,
+    cause,
   };
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** The error's own message, or those of the errors that it collects: one for each address of a host. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** OpenSSL tells its file and line, too: `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:…`. */
@@ -101,16 +147,18 @@ function inShort(message: string): string {
   return reason === undefined ? message : `TLS: ${reason}`;
 }
 
-function proxyFailure(status: number): TransportFailure {
-  const hint =
-    status === 407
-      ? "the proxy wants a user name and a password: HTTPS_PROXY=http://user:password@host:port"
-      : "look at HTTPS_PROXY; a host that is to be reached without the proxy belongs into NO_PROXY";
+/** What to do about a proxy's 407. */
+export const PROXY_LOGIN_HINT =
+  "Give the proxy's user name and password: HTTPS_PROXY=http://user:password@host:port";
+
+function proxyFailure(status: number): Pick<TransportFailure, "words" | "final" | "hint"> {
   return {
     words: `the proxy answered ${status}`,
-    neverSent: true,
     final: status < 500 && status !== 429,
-    hint,
+    hint:
+      status === 407
+        ? PROXY_LOGIN_HINT
+        : "Check HTTPS_PROXY. If the proxy can't reach the host, add the host to NO_PROXY",
   };
 }
 

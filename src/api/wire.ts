@@ -42,6 +42,7 @@ export function headersOf(
 ): Record<string, string> {
   return {
     accept: "application/json, application/problem+json",
+    "accept-encoding": "identity",
     authorization: `Bearer ${token}`,
     "user-agent": userAgent,
     ...(body === undefined ? {} : { "content-type": "application/json" }),

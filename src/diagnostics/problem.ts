@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import * as v from "valibot";
 
 /** One of a problem document's single faults: RFC 9457's example extension `errors`, and its like. */
@@ -65,9 +66,11 @@ const MEMBERS = new Set([...Object.keys(members.entries), "errors"]);
 const fault = v.object({
   detail: text,
   message: text,
+  msg: text,
   reason: text,
   title: text,
   pointer: text,
+  loc: v.fallback(v.optional(v.array(v.union([v.string(), v.number()]))), undefined),
   field: text,
   name: text,
   code: text,
@@ -75,26 +78,33 @@ const fault = v.object({
 
 /**
  * Reads a problem document out of a parsed body, whatever its content type. Bears wrong types, `message` for `detail`, a document
- * wrapped in `error`, and `errors` as a list of objects, a list of texts or a map from field to texts.
+ * wrapped in `error` or `detail`, an `error` that is a string, and `errors` or `detail` as a list of objects, a list of strings or a map
+ * from field to strings.
  *
  * @returns undefined where nothing in the body says anything about a problem
  */
 export function parseProblem(body: unknown): Problem | undefined {
   const object = v.safeParse(record, body);
   if (!object.success || Array.isArray(body)) return undefined;
-  const own = v.parse(members, object.output);
-  const errors = parseErrors(
-    object.output.errors ?? object.output["invalid-params"] ?? object.output.invalid_params,
-  );
-  const says = own.type ?? own.title ?? own.detail ?? own.message ?? own.code ?? own.trace_id;
-  if (says === undefined && errors.length === 0) {
-    const wrapped = v.safeParse(record, object.output.error);
-    return wrapped.success && !("error" in wrapped.output) ? parseProblem(wrapped.output) : undefined;
-  }
-  const { message, trace_id, detail, ...same } = own;
-  const extensions = Object.fromEntries(Object.entries(object.output).filter(([name]) => !MEMBERS.has(name)));
-  return { ...same, detail: detail ?? message, traceId: trace_id, errors, extensions };
+  const all = object.output;
+  const { message, trace_id, detail, ...own } = v.parse(members, all);
+  const faults = all.errors ?? all["invalid-params"] ?? all.invalid_params;
+  const errors = parseErrors(faults ?? (Array.isArray(all.detail) ? all.detail : undefined));
+  const says = own.type ?? own.title ?? detail ?? message ?? own.code ?? trace_id;
+  if (says === undefined && errors.length === 0) return wrappedProblem(all);
+  const extensions = Object.fromEntries(Object.entries(all).filter(([name]) => !MEMBERS.has(name)));
+  return { ...own, detail: detail ?? message, traceId: trace_id, errors, extensions };
 }
+
+/** What stands in `error` or `detail` instead of beside it. A bare reason phrase says no more than the status. */
+function wrappedProblem({ error, detail }: Readonly<Record<string, unknown>>): Problem | undefined {
+  if (typeof error === "string" && error !== "" && !REASON_PHRASES.has(error))
+    return { detail: error, errors: [], extensions: {} };
+  const inner = v.safeParse(record, error ?? detail);
+  return inner.success && !("error" in inner.output) ? parseProblem(inner.output) : undefined;
+}
+
+const REASON_PHRASES: ReadonlySet<string | undefined> = new Set(Object.values(STATUS_CODES));
 
 function parseErrors(errors: unknown): ProblemError[] {
   if (Array.isArray(errors)) return errors.flatMap(parseFault);
@@ -111,7 +121,19 @@ function parseFault(input: unknown): ProblemError[] {
   if (typeof input === "string") return input === "" ? [] : [{ detail: input }];
   const parsed = v.safeParse(fault, input);
   if (!parsed.success) return [];
-  const { detail, message, reason, title, pointer, field, name, code } = parsed.output;
-  const one = { detail: detail ?? message ?? reason ?? title, pointer, field: field ?? name, code };
+  const { detail, message, msg, reason, title, pointer, loc, field, name, code } = parsed.output;
+  const one = {
+    detail: detail ?? message ?? msg ?? reason ?? title,
+    pointer: pointer ?? (loc && pointerOf(loc)),
+    field: field ?? name,
+    code,
+  };
   return Object.values(one).some((member) => member !== undefined) ? [one] : [];
+}
+
+/** The JSON pointer of a path in the form `["body", "ssh_keys", 0]`. */
+function pointerOf(path: readonly (string | number)[]): string | undefined {
+  const [first, ...rest] = path.map((segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1"));
+  const inBody = first === "body" ? rest : [first, ...rest];
+  return path.length === 0 || inBody.length === 0 ? undefined : `/${inBody.join("/")}`;
 }

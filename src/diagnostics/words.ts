@@ -125,6 +125,9 @@ function requestLine(error: CloudInfraError): string {
 
 /** Text of the service must neither break the layout nor steer the terminal. */
 function oneLine(text: string): string {
-  const flat = stripVTControlCharacters(text).replace(/\s*[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]+\s*/gu, " ");
+  // One class for the whole run: with a separate class for the whitespace around it, long runs of spaces would take quadratic time.
+  const flat = stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
+    /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
+  );
   return flat.length > LONGEST_LINE ? `${flat.slice(0, LONGEST_LINE)}…` : flat;
 }

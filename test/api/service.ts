@@ -16,7 +16,7 @@ export interface Seen {
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as it is when a text, as JSON otherwise. */
+  /** Sent as it is when a string or a buffer, as JSON otherwise. */
   body?: unknown;
   fault?: "lost" | "cut" | "silent";
 }
@@ -82,18 +82,20 @@ function give(answer: Answer, response: ServerResponse): void {
     response.destroy();
     return;
   }
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  const length = Buffer.byteLength(text);
+  const bytes = Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  const { length } = bytes;
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": String(length),
     ...headers,
   });
   if (fault !== "cut") {
-    response.end(text);
+    response.end(bytes);
     return;
   }
-  response.write(text.slice(0, length / 2), () => response.destroy());
+  response.write(bytes.subarray(0, length / 2), () => response.destroy());
 }
 
 /** The error a promise ends with. */

@@ -166,7 +166,7 @@ describe("a private authority", () => {
       const { readFileSync } = require("node:fs");
       const authorities = process.env.CA ? [readFileSync(process.env.CA, "utf8")] : undefined;
       const dispatcher = openConnections({ env: process.env, authorities });
-      dispatcher.request({ origin: "${API}", path: "/v1/projects", method: "GET" })
+      dispatcher.send({ origin: "${API}", path: "/v1/projects", method: "GET" })
         .then(({ statusCode }) => console.log(statusCode))
         .finally(() => dispatcher.close());`;
     const { port } = await startServer(ANSWERS, authority);

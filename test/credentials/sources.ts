@@ -1,6 +1,7 @@
-import { Agent, type Dispatcher } from "undici";
+import { Agent } from "undici";
 import { expect, onTestFinished } from "vitest";
 import type { TokenSource } from "../../src/api/client";
+import { type Connections, connectionsOf } from "../../src/api/connections";
 import { type CloudInfraError, isCloudInfraError } from "../../src/diagnostics/error";
 import { inWords } from "../../src/diagnostics/words";
 import { readSettings } from "../../src/provider/settings/settings";
@@ -12,7 +13,7 @@ export interface SourceOptions {
   readonly settings: Readonly<Record<string, string>>;
   readonly env?: NodeJS.ProcessEnv;
   readonly clock?: FakeClock;
-  readonly dispatcher?: Dispatcher;
+  readonly dispatcher?: Connections;
 }
 
 /** The token's source as a stack with these settings has it. */
@@ -36,16 +37,16 @@ export function sourceOf({
 /** What a source is given that needs none of it. */
 export const NOTHING = {
   clock: new FakeClock(),
-  dispatcher: new Agent(),
+  dispatcher: connectionsOf(new Agent()),
   env: {},
   allowHttp: false,
   random: () => 0,
 };
 
-function ownAgent(): Dispatcher {
+function ownAgent(): Connections {
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
-  return agent;
+  return connectionsOf(agent);
 }
 
 /** How getting a token failed. */

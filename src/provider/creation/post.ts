@@ -13,7 +13,7 @@ export interface Creation {
   readonly at: number;
 }
 
-/** How a POST ended: taken; refused for good, with nothing made; or not known. */
+/** How a POST ended: accepted; rejected, with nothing made; failed in the same way for as long as its key is kept; or not known. */
 export type Posted =
   | { readonly kind: "accepted"; readonly accepted: Accepted }
   | { readonly kind: "refused"; readonly error: CloudInfraError }
@@ -23,7 +23,8 @@ export type Posted =
 /**
  * Sends a creation with its key (§4.7).
  *
- * @param again whether an earlier process may have sent it: then what only says that this try was not let in settles nothing
+ * @param again whether an earlier process may have sent it. What became of that attempt is not known, so no failure of a later one
+ * settles the creation
  */
 export async function post(call: Call, { key, body }: Creation, again: boolean): Promise<Posted> {
   const { client, sightings } = call.session;
@@ -31,24 +32,12 @@ export async function post(call: Call, { key, body }: Creation, again: boolean):
     return { kind: "accepted", accepted: await call.kind.create(client, body, key, call) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
+    if (again) return { kind: "unsure", error };
     if (error.replayed) return { kind: "stored failure", error };
-    const unsure = error.sent || isKeyReused(error) || (again && !isDefinite(error));
-    return { kind: unsure ? "unsure" : "refused", error };
+    return { kind: error.sent ? "unsure" : "refused", error };
   } finally {
     sightings.forget();
   }
-}
-
-const DEFINITE: ReadonlySet<string> = new Set(["refused", "not_found", "conflict"]);
-
-/** Whether the service has looked at this very request and will never carry it out. */
-function isDefinite({ code }: CloudInfraError): boolean {
-  return DEFINITE.has(code);
-}
-
-/** Whether somebody has sent this very key with another request, which may have made something. */
-function isKeyReused({ problem }: CloudInfraError): boolean {
-  return /idempotency|key.?reuse/i.test(`${problem?.code} ${problem?.type}`);
 }
 
 /**

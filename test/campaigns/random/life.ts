@@ -1,3 +1,4 @@
+import { connectionsOf } from "../../../src/api/connections";
 import type { StoredInstance } from "../../../src/emulator/state";
 import { HostError, type HostProvider, type Properties } from "../../../src/provider/host";
 import { EngineLog, type RowLog } from "../../../src/provider/shown/engine-log";
@@ -159,7 +160,7 @@ class Row extends EngineRow {
       signals,
       warn: heard("a warning"),
       log: new HeardLog(heard("a row")),
-      outside: { dispatcher: served, disk: disk.asDisk(), random: () => 0.5 },
+      outside: { dispatcher: connectionsOf(served), disk: disk.asDisk(), random: () => 0.5 },
     });
     const provider = one.kind === "project" ? providers.projects : providers.instances;
     let calledOff = (): unknown => undefined;

@@ -1,3 +1,4 @@
+import { connectionsOf } from "../../../src/api/connections";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
 import { parseDuration } from "../../../src/provider/inputs/durations";
 import { findInstances, findProjects } from "../../../src/provider/looks/lookups";
@@ -8,7 +9,7 @@ import { countOne } from "./tally";
 /** What a program's `getInstances` or `getProjects` does, with a session of its own. */
 export async function listing(scene: Scene, settings: Readonly<Record<string, string>>): Promise<void> {
   const { clock, served, one, tally } = scene;
-  const outside = { dispatcher: served, random: () => 0.5 };
+  const outside = { dispatcher: connectionsOf(served), random: () => 0.5 };
   const sessions = new Sessions({}, clock, (warning) => scene.heard("a warning", warning), outside);
   const setting = (key: string): string | undefined => settings[key.replace("cloudinfra:", "")];
   const began = clock.now();

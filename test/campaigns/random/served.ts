@@ -53,7 +53,8 @@ export class Served extends Dispatcher {
     const number = this.exchanges.length;
     const spoiling = this.plan.find(({ at, times }) => number >= at && number < at + times)?.spoiling;
     const out = this.answer(request, spoiling);
-    if (!delivery.begin()) return true;
+    const isEstablished = spoiling?.kind !== "connection" || spoiling.established;
+    if (isEstablished && !delivery.begin()) return true;
     const latency = LATENCY_MS + (spoiling?.kind === "slow" ? spoiling.ms : 0);
     if (out.kind !== "silence") this.clock.alarm(latency, () => delivery.deliver(out));
     return true;
@@ -152,6 +153,9 @@ class Delivery implements Dispatcher.DispatchController {
   }
 }
 
+/** undici's parser errors have no code, and hold the rest of the reply. */
 function failure(code: string): Error {
+  if (code.startsWith("HPE_"))
+    return Object.assign(new errors.HTTPParserError(code), { data: "rest of the reply" });
   return Object.assign(new Error(`it went wrong: ${code}`), { code });
 }

@@ -12,7 +12,13 @@ export type Headers = Readonly<Record<string, string | string[]>>;
 
 /** How a request or its reply goes wrong. `worked`: whether the service has done the work all the same. */
 export type Spoiling =
-  | { readonly kind: "connection"; readonly code: string; readonly worked: boolean }
+  /** `established`: the connection took the request before it failed. */
+  | {
+      readonly kind: "connection";
+      readonly code: string;
+      readonly established: boolean;
+      readonly worked: boolean;
+    }
   | { readonly kind: "silence"; readonly worked: boolean }
   | { readonly kind: "slow"; readonly ms: number }
   /** The body ends before its end; `broken`: and the connection with it. */

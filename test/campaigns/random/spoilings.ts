@@ -2,17 +2,21 @@ import fc from "fast-check";
 import { nastyJson, oddText, SECRET, spelling, TOKEN } from "./nasty";
 import type { Edit, Planned, Spoiling } from "./spoiling";
 
-/** Codes of undici and Node for requests that can't have arrived, and for those that may. */
-const NEVER_SENT = [
+/** Codes of undici and Node for connections that were not established, and for those that broke. */
+const NOT_ESTABLISHED = [
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
+  "ETIMEDOUT",
   "UND_ERR_CONNECT_TIMEOUT",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
 ];
 const BROKEN = [
   ...[
     "ECONNRESET",
+    "EPROTO",
+    "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC",
     "EPIPE",
     "ETIMEDOUT",
     "UND_ERR_SOCKET",
@@ -27,8 +31,8 @@ const BROKEN = [
   ],
 ];
 /** After these the work may have been done all the same. */
-const INDEFINITE = [408, 500, 502, 503, 504];
-const REFUSALS = [400, 401, 403, 409, 412, 413, 415, 422, 425, 428, 429, 451, 507, 599];
+const INDEFINITE = [408, 425, 500, 501, 502, 503, 504, 507, 520, 599];
+const REFUSALS = [400, 401, 403, 409, 412, 413, 415, 422, 428, 429, 451];
 const LIES = [200, 201, 202, 204, 206, 299, 301, 303, 307, 400, 404, 405, 410, 501];
 
 const header = fc.constantFrom("location", "etag", "retry-after", "date", "content-type", "x-trace");
@@ -114,10 +118,16 @@ const anyBool = fc.boolean();
 const passing: fc.Arbitrary<Spoiling>[] = [
   fc.record({
     kind: fc.constant("connection"),
-    code: fc.constantFrom(...NEVER_SENT),
+    code: fc.constantFrom(...NOT_ESTABLISHED),
+    established: fc.constant(false),
     worked: fc.constant(false),
   }),
-  fc.record({ kind: fc.constant("connection"), code: fc.constantFrom(...BROKEN), worked: anyBool }),
+  fc.record({
+    kind: fc.constant("connection"),
+    code: fc.constantFrom(...BROKEN),
+    established: fc.constant(true),
+    worked: anyBool,
+  }),
   fc.record({ kind: fc.constant("silence"), worked: anyBool }),
   fc.record({ kind: fc.constant("slow"), ms: fc.constantFrom(10, 5_000, 59_000, 61_000, 600_000) }),
   fc.record({

@@ -1,7 +1,8 @@
 import type { Dispatcher } from "undici";
 import * as v from "valibot";
 import type { Connections } from "../../../api/connections";
-import { readText } from "../../../api/parse";
+import { type Content, readContent } from "../../../api/parse";
+import { isTransient } from "../../../api/retry";
 import { retryAfterMs } from "../../../api/retry-after";
 import { transportFailure } from "../../../api/transport";
 import { CloudInfraError, type ErrorDetails } from "../../../diagnostics/error";
@@ -24,7 +25,6 @@ export class Passing extends Error {
 
 /** Milliseconds until the head of a reply must be there, and between two pieces of its body. */
 const SILENCE_MS = 20_000;
-const TRANSIENT = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /**
  * @param clean takes secrets out of a text that will be shown; what is thrown carries no other texts
@@ -43,22 +43,33 @@ export function createFetch(
   return async function fetch(what, url, { method, headers, body }) {
     const at = `${what} at ${url.origin}${url.pathname}`;
     let reply: Dispatcher.ResponseData;
-    let text: string | undefined;
+    let content: Content;
+    let neverSent = true;
     try {
-      reply = await dispatcher.request({
-        ...{ origin: url.origin, path: url.pathname + url.search, method, headers, body: body ?? null },
-        ...{ signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
-      });
-      text = await readText(reply.body);
+      const target = { origin: url.origin, path: url.pathname + url.search, method, body: body ?? null };
+      reply = await dispatcher.send(
+        {
+          ...target,
+          headers: { "accept-encoding": "identity", ...headers },
+          ...{ signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
+        },
+        () => {
+          neverSent = false;
+        },
+      );
+      content = await readContent(reply.body, single(reply.headers["content-encoding"]));
     } catch (error) {
-      const failure = signal.aborted ? undefined : transportFailure(error);
-      if (failure === undefined) throw error;
+      if (signal.aborted) throw error;
+      const failure = transportFailure(error, neverSent, clean);
       const hint = failure.hint ?? "check its address, and that this machine can reach it";
       const unreachable = failed("unreachable", `${at} can't be reached: ${failure.words}`, { hint });
       throw failure.final ? unreachable : new Passing(unreachable);
     }
     const { statusCode: status } = reply;
-    if (text === undefined) throw failed("bad_reply", `${at} answered with too much`);
+    if (content.kind === "too large") throw failed("bad_reply", `${at} answered with too much`);
+    if (content.kind === "undecodable")
+      throw failed("bad_reply", `${at} answered in a content coding that can't be read: ${content.coding}`);
+    const { text } = content;
     if (status >= 200 && status < 300)
       return new Response(status === 204 ? null : text, { status, headers: headersOf(reply) });
     if (status < 400) {
@@ -72,7 +83,7 @@ export function createFetch(
       );
     }
     const told = toldIn(text);
-    if (!TRANSIENT.has(status))
+    if (!isTransient(status))
       throw failed("unauthorized", `${at} refused: ${told} (${status})`, { hint: hintOn(told) });
     const wait = retryAfterMs(single(reply.headers["retry-after"]), single(reply.headers.date));
     const hint = "run it again once it is back";

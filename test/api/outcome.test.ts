@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { outcomeOf } from "../../src/api/outcome";
+import type { Attempt, WireReply } from "../../src/api/transport";
+import { parseProblem } from "../../src/diagnostics/problem";
+
+const creation = { needsBody: true };
+const REJECTIONS = [
+  400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431,
+];
+
+function reply(status: number, body: WireReply["body"], headers: Record<string, string> = {}): Attempt {
+  const problem = body.kind === "json" ? parseProblem(body.value) : undefined;
+  return { kind: "reply", reply: { status, body, problem, header: (name) => headers[name] } };
+}
+const json = (value: unknown) => ({ kind: "json", value }) as const;
+
+describe("the outcome of an attempt", () => {
+  it.each(REJECTIONS)("is rejected after %i, which comes before any work", (status) => {
+    expect(outcomeOf(creation, reply(status, json({ code: "no" })))).toBe("rejected");
+    expect(outcomeOf(creation, reply(status, { kind: "empty" }))).toBe("rejected");
+  });
+
+  it("is unknown after any other status that is no success, whether or not it has a name", () => {
+    const others = Array.from({ length: 700 }, (_, index) => 300 + index).filter(
+      (status) => !REJECTIONS.includes(status),
+    );
+    const outcomes = others.map((status) => outcomeOf(creation, reply(status, json({ code: "no" }))));
+    expect(new Set(outcomes)).toEqual(new Set(["unknown"]));
+  });
+
+  it.each([
+    ["empty", { kind: "empty" }],
+    ["a web page", { kind: "unreadable", what: "html", excerpt: "" }],
+    ["cut off", { kind: "unreadable", what: "broken JSON", excerpt: "" }],
+    ["too large", { kind: "too large" }],
+    ["in an unknown coding", { kind: "undecodable", coding: "zstd" }],
+  ] as const)("is unknown after a success that is %s", (_what, body) => {
+    expect(outcomeOf(creation, reply(202, body))).toBe("unknown");
+  });
+
+  it("is done after a success that can be read, or that names an operation", () => {
+    expect(outcomeOf(creation, reply(202, json({ id: "op-1" })))).toBe("done");
+    expect(outcomeOf(creation, reply(202, { kind: "empty" }, { location: "/v1/operations/op-1" }))).toBe(
+      "done",
+    );
+    expect(outcomeOf({}, reply(204, { kind: "empty" }))).toBe("done");
+  });
+
+  it.each([
+    [409, { code: "idempotency_request_in_progress" }],
+    [409, { type: "https://e.example/idempotency" }],
+    [422, { code: "idempotency_key_reused" }],
+    [422, { type: "https://e.example/idempotency-key-reused" }],
+    [400, { code: "IDEMPOTENT_PARAMETER_MISMATCH" }],
+  ])("is unknown after %i %j: the key's first request may have been carried out", (status, problem) => {
+    expect(outcomeOf(creation, reply(status, json(problem)))).toBe("unknown");
+  });
+
+  it.each([
+    [409, { code: "name_taken", detail: 'the name "in-progress" is taken' }],
+    [409, { code: "conflict", title: "idempotency", detail: "a request for idempotency-web is outstanding" }],
+    [409, { code: "operation_in_progress", detail: "another change is still being processed" }],
+    [422, { code: "ssh_key_reused" }],
+    [400, { code: "invalid_idempotency_key" }],
+  ])("is rejected after %i %j: only a code or type about the key can leave it open", (status, problem) => {
+    expect(outcomeOf(creation, reply(status, json(problem)))).toBe("rejected");
+  });
+
+  it("depends on whether a connection was established if there is no reply", () => {
+    const failure = { words: "", final: false, cause: new Error() };
+    const outcomes = [true, false].flatMap((neverSent) => [
+      outcomeOf(creation, { kind: "failure", failure: { ...failure, neverSent } }),
+      outcomeOf(creation, { kind: "silence", neverSent }),
+    ]);
+    expect(outcomes).toEqual(["rejected", "rejected", "unknown", "unknown"]);
+  });
+});
