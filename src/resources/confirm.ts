@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirm } from "../journal/confirm";
+import { isManaged } from "./hidden-inputs";
 
 /**
  * Removes what a resource's creation left in the journal once its `id` resolves: the engine has saved it by then. Never
@@ -9,8 +10,7 @@ export function confirmOnceSaved(
   resource: pulumi.CustomResource,
   options: pulumi.CustomResourceOptions,
 ): void {
-  const isLookedUp = options.id !== undefined;
-  if (isLookedUp || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
+  if (!isManaged(options) || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
   const dir = journalDir();
   const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
   const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {

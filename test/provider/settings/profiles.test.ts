@@ -195,10 +195,10 @@ test("the functions ask where their profile leads, and tell the service nothing 
   const setting = (key: string) => Object.entries(texts).find(([name]) => `cloudinfra:${name}` === key)?.[1];
   const sessions = new Sessions({});
   expect(await findInstances(setting, { profile: "eu" }, sessions)).toHaveLength(1);
-  expect(await findProjects(setting, sessions, "eu")).toMatchObject([{ name: "there" }]);
-  expect(await findProjects(setting, sessions)).toEqual([]);
+  expect(await findProjects(setting, { profile: "eu" }, sessions)).toMatchObject([{ name: "there" }]);
+  expect(await findProjects(setting, {}, sessions)).toEqual([]);
   expect(eu.requests.map(({ query }) => query).join()).not.toContain("profile");
-  await expect(findProjects(setting, sessions, "us")).rejects.toThrow(
+  await expect(findProjects(setting, { profile: "us" }, sessions)).rejects.toThrow(
     `listing projects failed: there is no profile "us"; there are: "eu"`,
   );
   const { client, clock } = sessions.open("eu");
