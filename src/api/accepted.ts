@@ -5,9 +5,14 @@ import type { ApiReply } from "./request";
 
 /** What a writing request brought: the object, an operation to wait for, or nothing to read. */
 export type Accepted =
-  | { readonly kind: "object"; readonly object: ApiObject }
+  | ({ readonly kind: "object"; readonly object: ApiObject } & Pending)
   | { readonly kind: "operation"; readonly operation: Operation }
-  | { readonly kind: "none" };
+  | ({ readonly kind: "none" } & Pending);
+
+interface Pending {
+  /** Whether the service has only accepted the request (202), and may carry it out later. */
+  readonly pending?: boolean;
+}
 
 /**
  * Tells an object from an operation by the Location and by what the body is like, not by the status alone: a project's POST may answer
@@ -52,7 +57,8 @@ export function settledOf(
     reply.location === undefined &&
     typeof id !== "string" &&
     typeof id !== "number";
-  return namesNothing ? { kind: "none" } : acceptedOf(reply, operations, revisionField);
+  const accepted: Accepted = namesNothing ? { kind: "none" } : acceptedOf(reply, operations, revisionField);
+  return reply.status === 202 && accepted.kind !== "operation" ? { ...accepted, pending: true } : accepted;
 }
 
 const OWN_TO_OPERATIONS = ["progress", "result_url", "started_at", "finished_at"];

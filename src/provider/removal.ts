@@ -2,7 +2,7 @@ import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
 import { type Call, finish, soughtOf } from "./call";
-import { findOrAbsent } from "./looks/absence";
+import { findNow } from "./looks/absence";
 import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
@@ -25,8 +25,7 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
     call.session.memory.deleted(id);
     return;
   }
-  const first = await call.session.sightings.fresh(sought, call);
-  if ((await findOrAbsent(call, sought, first)) !== undefined) throw notOffered(call, sought);
+  if ((await findNow(call, sought)) !== undefined) throw notOffered(call, sought);
 }
 
 /** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */

@@ -21,6 +21,15 @@ export async function findOrAbsent(call: Call, sought: Sought, first: Look): Pro
   return undefined;
 }
 
+/**
+ * Reads an object now, and believes in its absence only under the conditions of {@link findOrAbsent}.
+ *
+ * @returns `undefined` if the object no longer exists
+ */
+export async function findNow(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+  return findOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
+}
+
 /** The account must show the object's project, or, where that is gone too, at least another one. */
 async function requireAccountOf(call: Call, sought: Sought, project: string): Promise<void> {
   const { sightings, client } = call.session;
