@@ -7,6 +7,7 @@ import { madeUpName } from "./inputs/names";
 import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
+import { withFormerSpelling } from "./values/fields";
 import { type Hidden, hiddenInputs, hiddenOf } from "./values/state";
 
 /**
@@ -48,7 +49,8 @@ export function check(
 function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
   const { __key, __keyAt, __import, __autonamed, profile: _, ...others } = hiddenInputs(olds);
   const isShown = changedFields(fields, olds, news).length > 0 || !isSameProfile(olds, news);
-  return { ...news, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
+  const spelt = withFormerSpelling(fields, olds, news);
+  return { ...spelt, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
 }
 
 function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {

@@ -1,3 +1,4 @@
+import type { Occasion } from "../diagnostics/hints";
 import { inWords } from "../diagnostics/words";
 import { type Call, deadlineOf } from "./call";
 import { check } from "./check";
@@ -17,7 +18,8 @@ import { Progress } from "./shown/progress";
 import { NotApplied } from "./update";
 import { resumeUpdate } from "./updates/resume-update";
 import { plain } from "./values/plain";
-import { hiddenOf, nowOf, resourceName } from "./values/state";
+import { sealed, sealing } from "./values/sealed";
+import { type Hidden, hiddenOf, nowOf, resourceName } from "./values/state";
 
 const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
@@ -60,13 +62,14 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
           doing: `${verbs[action]} ${kind.name} "${name}"`,
           propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
           profile: hidden.profile,
+          occasion: occasionOf(action, hidden),
           secrets: [...secretsOf(properties, olds).texts, ...tokens],
         }),
       );
       const left = leftInState(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.
-        const saved = plain({ ...left.outs, __provider: properties.__provider });
+        const saved = sealed(kind.fields, plain({ ...left.outs, __provider: properties.__provider }));
         throw new InitialisationError(left.id, saved, words, error);
       }
       throw new HostError(words, error);
@@ -75,7 +78,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     }
   }
 
-  return {
+  return sealing(kind.fields, {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
       const left = await noticeCheck(kind, sessions, log, { olds, news });
@@ -96,7 +99,12 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });
     },
     delete: (id, props) => run("delete", props, (call) => remove(call, id, props), { id }),
-  };
+  });
+}
+
+function occasionOf(verb: keyof typeof verbs, { __key, __timeouts }: Hidden): Occasion {
+  const hasOwnTimeout = verb !== "read" && __timeouts?.[verb] !== undefined;
+  return { verb, isLookedUp: __key === undefined, hasOwnTimeout };
 }
 
 /** What a failure leaves in the state, and under which id. */

@@ -93,7 +93,7 @@ export class Instance extends pulumi.CustomResource {
    * @throws Error in words, where the program's folder can't resolve this package, or `import` is no id
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
-    const secret = { additionalSecretOutputs: ["additionalProperties", "__pending"] };
+    const secret = { additionalSecretOutputs: ["additionalProperties", "__pending", "__words"] };
     const traces = shortTraces(opts.id !== undefined);
     try {
       super(

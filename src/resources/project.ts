@@ -54,7 +54,7 @@ export class Project extends pulumi.CustomResource {
    * @throws Error in words, where the program's folder can't resolve this package, or `import` is no id
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
-    const secret = { additionalSecretOutputs: ["__pending"] };
+    const secret = { additionalSecretOutputs: ["__pending", "__words"] };
     const traces = shortTraces(opts.id !== undefined);
     try {
       super(
