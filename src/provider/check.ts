@@ -7,6 +7,7 @@ import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
 import type { Noticed } from "./notice";
+import { withFormerSpelling } from "./values/fields";
 import { type Hidden, hiddenInputs, hiddenOf } from "./values/state";
 
 /**
@@ -23,7 +24,7 @@ export function check(
 ): { inputs: Properties; failures: CheckFailure[] } {
   const exists = hiddenOf(olds).__key !== undefined;
   // Only this process needs these: they have no place in the state.
-  const { __aliases, __organization, __ignoreChanges, ...given } = program;
+  const { __aliasUrns, __organization, __ignoreChanges, ...given } = program;
   const news = left?.key === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
   const named = { ...news, ...madeUpName(kind, olds, news) };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
@@ -51,7 +52,8 @@ export function check(
 function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
   const { __key, __keyAt, __import, __autonamed, profile: _, ...others } = hiddenInputs(olds);
   const isShown = changedFields(fields, olds, news).length > 0 || !isSameProfile(olds, news);
-  return { ...news, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
+  const spelt = withFormerSpelling(fields, olds, news);
+  return { ...spelt, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
 }
 
 function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {

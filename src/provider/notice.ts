@@ -43,7 +43,7 @@ export async function noticeCheck(
   memory.checked(urn, undefined);
   if (hidden.__import !== undefined && hidden.__import !== id)
     await log.row(urn).write(`adopts ${kind.name} ${hidden.__import}; nothing is created`);
-  const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliases });
+  const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
   const left =
     (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined ? entry : placeholder;
   if (left !== undefined && key !== undefined) await journal?.run.add({ replacing: key });
@@ -61,7 +61,7 @@ async function unfinishedEntry(
     urn,
     replaces,
     aliases = [],
-  }: { urn: string; replaces: string | undefined; aliases: Hidden["__aliases"] },
+  }: { urn: string; replaces: string | undefined; aliases: Hidden["__aliasUrns"] },
 ) {
   const urns = replaces === undefined ? [urn, ...aliases] : [urn];
   for (const one of urns) {

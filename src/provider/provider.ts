@@ -1,3 +1,4 @@
+import type { Occasion } from "../diagnostics/hints";
 import { inWords } from "../diagnostics/words";
 import { type Call, deadlineOf } from "./call";
 import { check } from "./check";
@@ -17,7 +18,8 @@ import { Progress } from "./shown/progress";
 import { NotApplied } from "./update";
 import { resumeUpdate } from "./updates/resume-update";
 import { plain } from "./values/plain";
-import { hiddenOf, nowOf, resourceName } from "./values/state";
+import { sealed, sealing } from "./values/sealed";
+import { type Hidden, hiddenOf, nowOf, resourceName } from "./values/state";
 
 const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
@@ -54,11 +56,14 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const deadline = deadlineOf(session, action, hidden);
       return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
     } catch (error) {
-      const words = wordsFor(error, verbs[action], properties, { id, olds, tokens });
+      const words = wordsFor(error, verbs[action], properties, {
+        ...{ id, olds, tokens },
+        occasion: occasionOf(action, hidden),
+      });
       const left = leftInState(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.
-        const saved = plain({ ...left.outs, __provider: properties.__provider });
+        const saved = sealed(kind.fields, plain({ ...left.outs, __provider: properties.__provider }));
         throw new InitialisationError(left.id, saved, words, error);
       }
       throw new HostError(words, error);
@@ -71,7 +76,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     error: unknown,
     verb: string,
     properties: Properties,
-    { id, olds = {}, tokens = [] }: { id: string | undefined; olds?: Properties; tokens?: readonly string[] },
+    { id, olds = {}, tokens = [], occasion }: Circumstances,
   ): string {
     const hidden = hiddenOf(properties);
     const name = resourceName(hidden) ?? id ?? "";
@@ -81,12 +86,13 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       doing: `${verb} ${kind.name} "${name}"${object}`,
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
       profile: hidden.profile,
+      occasion,
       secrets: [...secretsOf(properties, olds).texts, ...tokens],
     };
     return layOut(inWords(error, circumstances));
   }
 
-  return {
+  return sealing(kind.fields, {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
       const noticed = await noticeCheck(kind, sessions, log, { olds, news });
@@ -112,7 +118,20 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     },
     delete: (id, props) =>
       run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id }),
-  };
+  });
+}
+
+/** What is known of a failed call beside its properties. */
+interface Circumstances {
+  readonly id: string | undefined;
+  readonly olds?: Properties;
+  readonly tokens?: readonly string[];
+  readonly occasion?: Occasion;
+}
+
+function occasionOf(verb: keyof typeof verbs, { __key, __timeouts }: Hidden): Occasion {
+  const hasOwnTimeout = verb !== "read" && __timeouts?.[verb] !== undefined;
+  return { verb, isLookedUp: __key === undefined, hasOwnTimeout };
 }
 
 /** What a failure leaves in the state, and under which id. */

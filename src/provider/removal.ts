@@ -3,7 +3,7 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
 import { type Call, finish, soughtOf } from "./call";
 import { identityOf, textOf } from "./identity";
-import { findOrAbsent } from "./looks/absence";
+import { findNow } from "./looks/absence";
 import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
@@ -32,8 +32,7 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
     call.session.memory.deleted(identityOf(call, id));
     return;
   }
-  const first = await call.session.sightings.fresh(sought, call);
-  if ((await findOrAbsent(call, sought, first)) !== undefined) throw notOffered(call, sought);
+  if ((await findNow(call, sought)) !== undefined) throw notOffered(call, sought);
 }
 
 /** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
@@ -54,14 +53,11 @@ async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
   const { sightings, clock } = call.session;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     const look = await sightings.afterDeletion(sought, call);
-    if ("missing" in look || look.found.fields.status === "deleted") return;
+    if ("missing" in look) return;
     if (remainingMs(call.deadline, clock) <= pause) {
       throw new CloudInfraError(
         "timeout",
         `the service accepted the deletion, but still shows ${sought.kind.name} ${sought.id}`,
-        {
-          hint: "run the command again; `customTimeouts: { delete: … }` gives it more time",
-        },
       );
     }
     await clock.sleep(pause, call.signal);

@@ -42,7 +42,7 @@ const resource: DynamicResource = {
     ...["profile", "project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
     ...["status", "createdAt", "revision", "url", "ipAddress", "additionalProperties"],
   ],
-  secretOutputs: ["additionalProperties", "__pending"],
+  secretOutputs: ["additionalProperties", "__pending", "__words"],
 };
 
 /** A virtual machine instance in a project (§2.2). Its `id` is the service's. */

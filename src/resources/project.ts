@@ -23,7 +23,7 @@ const resource: DynamicResource = {
   provider: "project",
   type: "pulumi-nodejs:dynamic/cloudinfra:Project",
   outputs: ["profile", "name", "region", "description", "createdAt"],
-  secretOutputs: ["__pending"],
+  secretOutputs: ["__pending", "__words"],
 };
 
 /** A project of the Cloud Infrastructure Service (§2.1). Its `id` is the service's. */

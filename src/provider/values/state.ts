@@ -22,7 +22,7 @@ const hiddenProperties = v.object({
   __timeouts: timeouts,
   __secrets: names,
   /** Only among the inputs of a program: URNs that the resource had before, and the stack's organization. */
-  __aliases: names,
+  __aliasUrns: names,
   __organization: text,
   /** Only among the inputs of a program: the properties that the option `ignoreChanges` lists. */
   __ignoreChanges: names,

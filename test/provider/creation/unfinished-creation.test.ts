@@ -74,7 +74,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     });
     expect(await web.up()).toContain("is not there");
     expect(web.there().id).toMatch(/^ins-/);
-    expect(await web.up()).toContain("is not there");
+    expect(await web.up()).toContain("no longer exists");
     expect(web.posts()).toHaveLength(1);
     isFound = true;
     expect(await web.up()).toBeUndefined();

@@ -70,8 +70,8 @@ describe("after a rename by alias,", () => {
     await web.killedUp();
     const [id] = service.emulator.instances.keys();
     const process = await web.process();
-    const inputs = await checked(process, {}, web.news({ __urn: OLD, __aliases: [URN] }));
-    expect(inputs).not.toHaveProperty("__aliases");
+    const inputs = await checked(process, {}, web.news({ __urn: OLD, __aliasUrns: [URN] }));
+    expect(inputs).not.toHaveProperty("__aliasUrns");
     expect((await process.create(inputs)).id).toBe(id);
     expect(service.emulator.instances.size).toBe(1);
   });
