@@ -20,14 +20,15 @@ export async function journalCost(): Promise<void> {
     await journal.begin({
       urn,
       key: urn,
+      resource: urn,
       body: JSON.stringify({ userData: "x".repeat(500) }),
       at: Date.now(),
     });
-    await journal.note(urn, urn, {
+    await journal.note(urn, {
       operation: { id: "op-1", url: "https://api.example.com/v1/operations/op-1" },
     });
-    await journal.note(urn, urn, { id: "ins-1" });
-    await journal.remove(urn, urn);
+    await journal.note(urn, { id: "ins-1" });
+    await journal.remove(urn);
     return performance.now() - start;
   };
   try {

@@ -10,11 +10,22 @@ const tokenOf = (profile: string | undefined): string =>
   profile === undefined
     ? "the setting `cloudinfra:token` (or CLOUDINFRA_TOKEN)"
     : `the token that the profile "${profile}" uses`;
+/** The engine stores the settings with the stack at each `up`. */
 const STORED =
-  "`pulumi destroy` and `pulumi refresh` use what is stored with the stack unless they get `--run-program`";
+  "`pulumi refresh` and `pulumi destroy` use the settings of the last `pulumi up` unless you give them `--run-program`";
+const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
+
+/** In which call an error came about. The host doesn't tell which command runs. */
+export interface Occasion {
+  readonly verb?: "create" | "read" | "update" | "delete" | undefined;
+  /** Whether the resource is only looked up, with `get`. */
+  readonly isLookedUp?: boolean | undefined;
+  /** Whether the resource's `customTimeouts` set how long the call may take. */
+  readonly hasOwnTimeout?: boolean | undefined;
+}
 
 /**
- * What somebody who runs `pulumi` can do about an error.
+ * Returns what somebody who runs `pulumi` can do about an error.
  *
  * @param properties the program's names of the properties that the service complained about
  * @param profile the profile of settings that the resource names, if it names one
@@ -24,19 +35,42 @@ export function hintFor(
   error: CloudInfraError,
   properties: readonly string[] = [],
   profile?: string,
+  occasion: Occasion = {},
 ): string | undefined {
-  if (error.hint !== undefined) return error.hint;
-  return HINTS[error.code]?.find(({ applies }) => applies?.(error) ?? true)?.hint(properties, profile);
+  const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, occasion) ?? true);
+  const hint = error.hint ?? found?.hint(properties, profile);
+  const needsSetting = error.code === "config_missing" || error.code === "config_invalid";
+  return needsSetting && hint !== undefined && usesStored(occasion) ? `${hint}. ${STORED}` : hint;
 }
+
+/** Only `pulumi refresh` reads managed resources; both `up` and `destroy` delete. */
+const usesStored = ({ verb }: Occasion): boolean => verb === "read" || verb === "delete";
 
 /** One way in which an error of some code comes about, and what to do then. */
 export interface HintCase {
   /** In words, where the code alone does not say it. */
   readonly when?: string;
   /** @default always */
-  readonly applies?: (error: CloudInfraError) => boolean;
+  readonly applies?: (error: CloudInfraError, occasion: Occasion) => boolean;
   readonly hint: (properties: readonly string[], profile?: string) => string;
 }
+
+/** A deletion takes its limits from the state, into which only the resource's update and `up` write. */
+const OF_DELETIONS: readonly HintCase[] = [
+  {
+    when: "a deletion with `customTimeouts`",
+    applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
+    hint: () =>
+      "Run the command again: the service may finish the deletion in the meantime. " +
+      "A longer `customTimeouts.delete` counts only after the resource's next update",
+  },
+  {
+    when: "a deletion",
+    applies: (_error, { verb }) => verb === "delete",
+    hint: () =>
+      `Run the command again: the service may finish the deletion in the meantime. ${LONGER}; ${STORED}`,
+  },
+];
 
 /** Codes that are missing here are of errors that say themselves what to do. */
 export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
@@ -71,7 +105,11 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
     {
       when: "an object that is looked up",
-      hint: () => "it may have been deleted by somebody else: `pulumi refresh` brings the state up to date",
+      applies: (_error, { isLookedUp = false }) => isLookedUp,
+      hint: () => "Correct the id, or remove the lookup from the program and run `pulumi up`",
+    },
+    {
+      hint: () => "Run `pulumi refresh`: somebody else may have deleted it",
     },
   ],
   refused: [
@@ -141,9 +179,15 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
   ],
   timeout: [
+    ...OF_DELETIONS,
+    {
+      when: "a read",
+      applies: (_error, { verb }) => verb === "read",
+      hint: () => `Run the command again. ${LONGER}; ${STORED}`,
+    },
     {
       hint: () =>
-        "run it again; where it only needs more time, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`",
+        "Run `pulumi up` again. To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`",
     },
   ],
   not_this_service: [
@@ -162,13 +206,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         "see what the service says above, change the program if it is to blame, and run `pulumi up` again",
     },
   ],
-  operation_timeout: [
-    {
-      hint: () =>
-        "the service may still finish it: run `pulumi up` again; to wait longer, give the resource a longer `customTimeouts`, " +
-        "or set `cloudinfra:operationTimeout`",
-    },
-  ],
+  operation_timeout: OF_DELETIONS,
   operation_unknown: [
     {
       hint: (_properties, profile) =>

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { inspect, stripVTControlCharacters } from "node:util";
 import { type CloudInfraError, isCloudInfraError } from "./error";
-import { hintFor } from "./hints";
+import { hintFor, type Occasion } from "./hints";
 import { propertyPath } from "./property";
 import { redact } from "./redact";
 
@@ -13,6 +13,8 @@ export interface Wording {
   propertyOf?: ((wireField: string) => string) | undefined;
   /** The profile of settings that the resource names. @default none */
   profile?: string | undefined;
+  /** In which call it came about. @default none that is known */
+  occasion?: Occasion | undefined;
   /** What must not be seen: the token, and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
 }
@@ -31,7 +33,7 @@ export function inWords(error: unknown, wording: Wording): string {
   if (!isCloudInfraError(error)) return redact(`${wording.doing} failed: ${inspect(error)}`, secrets);
   const faults = readFaults(error, wording.propertyOf ?? ((field) => field), secrets);
   const headline = `${wording.doing} ${ending(error)}`;
-  const hint = hintFor(error, faults.properties, wording.profile);
+  const hint = hintFor(error, faults.properties, wording.profile, wording.occasion);
   const below = [
     ...(error.lines ?? []),
     ...faults.lines,

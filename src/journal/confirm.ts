@@ -1,40 +1,59 @@
 import path from "node:path";
-import { type Disk, HALF_DONE, namesIn, removeFile, systemDisk } from "./disk";
+import { setImmediate } from "node:timers/promises";
+import { type Disk, namesIn, readText, removeFile, systemDisk } from "./disk";
 import { parseEntry } from "./entry";
-import { journalFolder, type Place, prefixOf } from "./place";
+import { journalFolder, type Place } from "./place";
 
-const DAY_MS = 24 * 60 * 60_000;
+/** Ids by resource key, and the end of their removal. */
+interface Batch {
+  readonly ids: Map<string, string>;
+  readonly done: Promise<void>;
+}
+
+/** The next batch of each folder. */
+const batches = new Map<string, Batch>();
 
 /**
- * The state has this resource with this id: removes the entries that are about that very object, at whatever endpoint,
- * and what a process that was killed while writing left of them more than a day ago.
+ * Removes the entry about an object that the state now holds. Call it when the `id` of the resource resolves: the engine has
+ * saved the resource by then.
  *
- * Never rejects: an entry that can't be removed is found to be held by the state at the next `up`, and removed then.
+ * Never rejects: an entry that can't be removed is removed by the next check of the resource.
+ *
+ * @param key the resource's key
+ * @param id the object's id
  */
 export async function confirm(
-  urn: string,
+  key: string,
   id: string,
   { disk = systemDisk, ...place }: Place & { readonly disk?: Disk } = {},
 ): Promise<void> {
-  const dir = place.cwd ?? process.cwd();
   try {
     const folder = journalFolder(place);
-    const prefix = prefixOf({ dir, urn });
-    const own = (await namesIn(disk, folder)).filter((name) => name.startsWith(prefix));
-    const isConfirmed = (text: string): boolean => {
-      const entry = parseEntry(text);
-      return entry !== undefined && entry.id === id && entry.urn === urn && entry.dir === dir;
-    };
-    for (const file of own.map((name) => path.join(folder, name))) {
-      if (file.endsWith(".jsonl")) await removeFile(disk, file, isConfirmed);
-      else if (file.endsWith(HALF_DONE)) await removeIfOld(disk, file);
+    let batch = batches.get(folder);
+    if (batch === undefined) {
+      const ids = new Map<string, string>();
+      batch = { ids, done: removeAll(disk, folder, ids) };
+      batches.set(folder, batch);
     }
+    batch.ids.set(key, id);
+    await batch.done;
   } catch {
-    // See above; the provider, which can't do without it, says what is wrong.
+    // See above. The provider, which depends on the journal, reports what is wrong with it.
   }
 }
 
-async function removeIfOld(disk: Disk, file: string): Promise<void> {
-  const { mtimeMs } = await disk.stat(file);
-  if (Date.now() - mtimeMs > DAY_MS) await disk.unlink(file);
+/** Many resources are saved at about the same time, and only its contents tell which resource an entry is about. */
+async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
+  await setImmediate();
+  batches.delete(folder);
+  const isConfirmed = (text: string): boolean => {
+    const entry = parseEntry(text);
+    return entry?.id !== undefined && ids.get(entry.resource) === entry.id;
+  };
+  const entries = (await namesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
+  const work = entries.map(async (name) => {
+    const file = path.join(folder, name);
+    if (isConfirmed((await readText(disk, file)) ?? "")) await removeFile(disk, file, isConfirmed);
+  });
+  await Promise.all(work);
 }

@@ -89,15 +89,18 @@ async function isLinked(disk: Disk, file: string, name: string): Promise<boolean
 }
 
 async function write(disk: Disk, file: string, text: string): Promise<void> {
-  const open = () => disk.open(file, "wx", 0o600);
-  const opened = open().catch(async (error) => {
+  await withFile(openOrMakeFolder(disk, file, "wx"), async (handle) => {
+    await handle.writeFile(text);
+    await handle.sync();
+  });
+}
+
+async function openOrMakeFolder(disk: Disk, file: string, flags: "wx" | "a"): Promise<FileHandle> {
+  const open = () => disk.open(file, flags, 0o600);
+  return open().catch(async (error) => {
     if (!isAbsent(error)) throw error;
     await disk.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     return open();
-  });
-  await withFile(opened, async (handle) => {
-    await handle.writeFile(text);
-    await handle.sync();
   });
 }
 
@@ -132,6 +135,11 @@ export async function appendTo(
     await handle.writeFile(text);
   });
   await ifThere(appended);
+}
+
+/** Appends to a file, and creates it and its folder if necessary. Small writes of several processes never mix. */
+export async function appendOrCreate(disk: Disk, file: string, text: string): Promise<void> {
+  await withFile(openOrMakeFolder(disk, file, "a"), (handle) => handle.writeFile(text));
 }
 
 /** Removes a file if it is the one that is meant. */

@@ -1,21 +1,28 @@
-/** What is known on disk of one creation: written before its request is made, and told more as it goes on. */
+/** The record of one creation on the local disk: written before its request is sent, and extended as more becomes known. */
 export interface Entry {
+  /** URN of the resource when the creation began. */
   readonly urn: string;
-  /** Base URL of the service that was asked. */
+  /** Organization of the stack that began the creation. Undefined if the process could not know it. */
+  readonly organization?: string | undefined;
+  /** Backend of that stack: its URL, or the program's folder if the URL is not known. */
+  readonly backend: string;
+  /** Base URL of the service. */
   readonly endpoint: string;
-  /** Working directory of the program and the provider: the program's folder. */
-  readonly dir: string;
-  /** The Idempotency-Key (§4.7). */
+  /** Key of the request: the Idempotency-Key header (§4.7). */
   readonly key: string;
-  /** The request's body, as the text that was sent. */
+  /** Key of the resource: what the state holds once the engine has saved it. It differs from `key` after a failed attempt. */
+  readonly resource: string;
+  /** Key of the resource that this creation replaces. */
+  readonly replaces?: string | undefined;
+  /** Body of the request, as the exact string that is sent. */
   readonly body: string;
   /** When the creation began, in milliseconds since 1970. */
   readonly at: number;
-  /** What the service answered with, once it had accepted the request. */
+  /** The operation, once the service has accepted the request. */
   readonly operation?: NamedOperation;
-  /** Id of the object, once it is known. */
+  /** Id of the object, once it has been reported to the engine. */
   readonly id?: string;
-  /** Written by `recover` from a stack's state, not by the creation itself. */
+  /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
 }
 
@@ -24,22 +31,22 @@ interface NamedOperation {
   readonly url: string;
 }
 
-/** What is told of an entry after its first line. */
+/** What becomes known of a creation after its first line is written. */
 export type More = Pick<Entry, "operation" | "id">;
 
-/** What an entry's file holds at first. */
+/** Returns the first line of an entry's file. */
 export function firstLine(entry: Entry): string {
-  const { urn, endpoint, dir, key, body, at, recovered } = entry;
-  return `${JSON.stringify({ urn, endpoint, dir, key, body, at, recovered })}\n`;
+  const { urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered } = entry;
+  return `${JSON.stringify({ urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered })}\n`;
 }
 
-/** What is appended to it. The line break comes first as well: a line before it may have been cut off by a kill. */
+/** Returns a later line. It starts with a line break because a kill may have cut off the line before it. */
 export function laterLine({ operation, id }: More): string {
   const known = operation && { id: operation.id, url: operation.url };
   return `\n${JSON.stringify({ operation: known, id })}\n`;
 }
 
-/** Reads an entry's file. Later lines that were cut off are passed over; without a whole first line there is no entry. */
+/** Parses an entry's file. Incomplete later lines are skipped. Without a complete first line, the result is `undefined`. */
 export function parseEntry(text: string): Entry | undefined {
   const [first = "", ...later] = text.split("\n");
   let entry = begun(parseObject(first));
@@ -49,7 +56,7 @@ export function parseEntry(text: string): Entry | undefined {
 
 type Fields = Partial<Record<string, unknown>>;
 
-// By hand: the program reads entries too, and a schema library would cost each program several times their reading.
+// Parsed by hand because programs read entries too, and loading a schema library takes several times as long.
 function parseObject(line: string): Fields {
   try {
     const value: unknown = JSON.parse(line);
@@ -59,10 +66,18 @@ function parseObject(line: string): Fields {
   }
 }
 
-function begun({ urn, endpoint, dir, key, body, at, recovered }: Fields): Entry | undefined {
-  if (typeof urn !== "string" || typeof endpoint !== "string" || typeof dir !== "string") return undefined;
-  if (typeof key !== "string" || typeof body !== "string" || typeof at !== "number") return undefined;
-  return { urn, endpoint, dir, key, body, at, ...(recovered === true && { recovered }) };
+function begun(fields: Fields): Entry | undefined {
+  const { urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered } = fields;
+  if (typeof urn !== "string" || typeof backend !== "string" || typeof endpoint !== "string")
+    return undefined;
+  if (typeof key !== "string" || typeof resource !== "string") return undefined;
+  if (typeof body !== "string" || typeof at !== "number") return undefined;
+  return {
+    ...{ urn, backend, endpoint, key, resource, body, at },
+    ...(typeof organization === "string" && { organization }),
+    ...(typeof replaces === "string" && { replaces }),
+    ...(recovered === true && { recovered }),
+  };
 }
 
 function more({ operation, id }: Fields): More {

@@ -1,155 +1,209 @@
 import path from "node:path";
+import { backendOf } from "./backend";
 import { appendTo, type Disk, namesIn, putFile, readText, removeFile, systemDisk, takeOut } from "./disk";
 import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
+import { EntryFiles } from "./entry-files";
 import { inTime } from "./in-time";
-import { fileName, journalFolder, type Place, suffixOf } from "./place";
+import { fileName, journalFolder, type Place, type Purpose, suffixOf } from "./place";
+import { RunFacts } from "./run-facts";
 
 /**
- * What the creations of this program and endpoint have left on disk: one entry for each URN at most. Nothing here throws,
- * and nothing waits for a disk for ever: where the journal can't be used, one warning says so and it is as if it were empty.
+ * The entries of the creations that this machine has begun at one endpoint. No method throws or waits for a disk forever: if the
+ * journal can't be used, one warning says so, and it behaves as if it were empty.
  */
 export interface Journal {
   /**
-   * Puts an entry there, in place of the one that was last read here, if any. It is on disk when this resolves.
+   * Writes an entry. It is on disk when this resolves. It takes the place of the entry that was last read here for the same
+   * purpose, if any.
    *
-   * @returns the entry that another process has put there since, and that is left there instead
+   * @returns the entry that another process has written meanwhile, which then stays
    */
   begin(entry: Begun): Promise<Entry | undefined>;
-  /** Adds to the entry, if it is there and is still the one with this key. */
-  note(urn: string, key: string, more: More): Promise<void>;
-  /** The entry, however old. A damaged one is set aside, a foreign one is left; either earns a warning and is none. */
-  read(urn: string): Promise<Entry | undefined>;
-  /** Removes the entry; where a key is given, only the one with this key. */
-  remove(urn: string, key?: string): Promise<void>;
-  /** Every entry, however old, the oldest first. */
+  /** Extends the entry with this key, if there is one. */
+  note(key: string, more: More): Promise<void>;
+  /** Reads the entry for a purpose, however old. A damaged one is set aside with a warning. */
+  read(purpose: For): Promise<Entry | undefined>;
+  /** Finds the entry of the resource with this key, in whatever stack and at whatever endpoint, as a key is unique. */
+  find(resource: string): Promise<Entry | undefined>;
+  /** Removes the entry with this key. */
+  remove(key: string): Promise<void>;
+  /** Lists the entries of this organization, backend and endpoint, the oldest first. */
   list(): Promise<Entry[]>;
+  /** What the processes of this run must agree on. */
+  readonly run: RunFacts;
 }
 
-/** What a creation knows of itself before it asks. */
-export type Begun = Pick<Entry, "urn" | "key" | "body" | "at" | "recovered">;
+/** What a creation knows of itself before it sends its request. */
+export type Begun = Pick<Entry, "urn" | "key" | "resource" | "replaces" | "body" | "at" | "recovered">;
+
+/** What a creation is for, in this stack and at this endpoint. */
+export type For = Pick<Purpose, "urn" | "replaces">;
 
 export interface JournalOptions extends Place {
-  /** Normalised base URL of the service. */
+  /** Normalized base URL of the service. */
   readonly endpoint: string;
-  /** Waited for, so that a warning is out before the call ends that it is about. */
+  /** Organization of the stack, if it is known by now. */
+  readonly organization?: (() => string | undefined) | undefined;
+  /** Awaited, so that a warning is out before the call ends that it is about. */
   readonly warn: (message: string) => void | Promise<void>;
+  /** Identifies this run of the engine. @default none: there is only this process */
+  readonly run?: string | undefined;
   /** @default the system's */
   readonly disk?: Disk | undefined;
 }
 
-/** Opens the journal of an endpoint and a working directory; touches no disk yet. */
+/** Opens the journal of an endpoint. Does not access the disk yet. */
 export function openJournal(options: JournalOptions): Journal {
   return new FileJournal(options);
 }
 
 class FileJournal implements Journal {
-  private readonly endpoint: string;
-  private readonly dir: string;
+  readonly run: RunFacts;
+  private readonly cwd: string;
   private readonly disk: Disk;
+  private readonly entries: EntryFiles;
   private readonly warned = new Set<string>();
-  /** By URN, the key of the entry that was last read or put there here. */
+  /** The key of the entry that was last read or written here, by file. */
   private readonly known = new Map<string, string>();
+  private backend: string | undefined;
 
   constructor(private readonly options: JournalOptions) {
-    this.endpoint = options.endpoint;
-    this.dir = options.cwd ?? process.cwd();
+    this.cwd = options.cwd ?? process.cwd();
     this.disk = options.disk ?? systemDisk;
+    this.entries = new EntryFiles(this.disk);
+    this.run = new RunFacts(this.disk, () => this.folder(), options.run);
   }
 
   begin(begun: Begun): Promise<Entry | undefined> {
-    const { urn, key } = begun;
-    const text = firstLine({ ...begun, endpoint: this.endpoint, dir: this.dir });
-    const known = this.known.get(urn);
-    const mayGo = (there: string): boolean => [undefined, known].includes(this.ownIn(there, urn)?.key);
+    const purpose = this.purposeOf(begun);
+    const text = firstLine({ ...begun, ...purpose });
     return this.safely(async (folder) => {
-      const other = this.ownIn(await putFile(this.disk, this.file(folder, urn), text, mayGo), urn);
-      this.known.set(urn, other?.key ?? key);
+      const file = path.join(folder, fileName(purpose));
+      const known = this.known.get(file);
+      const mayGo = (there: string): boolean => [undefined, known].includes(entryFor(purpose, there)?.key);
+      const other = entryFor(purpose, await putFile(this.disk, file, text, mayGo));
+      this.known.set(file, other?.key ?? begun.key);
       return other;
     });
   }
 
-  async note(urn: string, key: string, more: More): Promise<void> {
-    await this.safely((folder) => appendTo(this.disk, this.file(folder, urn), hasKey(key), laterLine(more)));
+  async note(key: string, more: More): Promise<void> {
+    await this.withFileOf(key, (file) => appendTo(this.disk, file, hasKey(key), laterLine(more)));
   }
 
-  read(urn: string): Promise<Entry | undefined> {
+  async read(wanted: For): Promise<Entry | undefined> {
+    const purpose = this.purposeOf(wanted);
+    const own = await this.readFor(purpose);
+    if (own !== undefined || purpose.organization === undefined) return own;
+    // `recover` can't always know the organization.
+    const recovered = await this.readFor({ ...purpose, organization: undefined });
+    return recovered?.recovered ? recovered : undefined;
+  }
+
+  private readFor(purpose: Purpose): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
-      const file = this.file(folder, urn);
+      const file = path.join(folder, fileName(purpose));
       const text = await readText(this.disk, file);
       if (text === undefined) return undefined;
-      const entry = this.ownIn(text, urn);
+      const entry = entryFor(purpose, text);
       if (entry !== undefined) {
-        this.known.set(urn, entry.key);
+        this.known.set(file, entry.key);
         return entry;
       }
       if (parseEntry(text) === undefined) return this.setAside(file);
       await this.warnOnce(
         file,
-        `the note of a creation ${file} is not used: it is about another resource, folder or service than its name says. If an ` +
-          "`up` was killed here before, run `npx pulumi-cloudinfra recover` before the next one, which may else make an object " +
-          "a second time. If nobody knows the file, delete it",
+        `the journal entry ${file} is not used: it is about another resource, stack or service than its name says. If an \`up\` ` +
+          "was killed here before, run `npx pulumi-cloudinfra recover` before the next one, which may otherwise create an object a " +
+          "second time. If nobody knows the file, delete it",
       );
       return undefined;
     });
   }
 
-  async remove(urn: string, key?: string): Promise<void> {
-    const isMeant = key === undefined ? () => true : hasKey(key);
-    await this.safely((folder) => removeFile(this.disk, this.file(folder, urn), isMeant));
+  find(resource: string): Promise<Entry | undefined> {
+    return this.safely(async (folder) => {
+      for (const file of await this.entries.of(folder, resource)) {
+        const entry = parseEntry((await readText(this.disk, file)) ?? "");
+        if (entry?.resource !== resource) continue;
+        this.known.set(file, entry.key);
+        return entry;
+      }
+      return undefined;
+    });
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.withFileOf(key, async (file) => {
+      await removeFile(this.disk, file, hasKey(key));
+      this.known.delete(file);
+    });
   }
 
   async list(): Promise<Entry[]> {
-    const texts = await this.safely(async (folder) => {
-      const names = await namesIn(this.disk, folder);
-      const ofEndpoint = names.filter((name) => name.endsWith(suffixOf(this.endpoint)));
-      return Promise.all(ofEndpoint.map((name) => readText(this.disk, path.join(folder, name))));
+    const { organization, backend, endpoint } = this.purposeOf({ urn: "" });
+    const entries = await this.safely(async (folder) => {
+      const files = (await namesIn(this.disk, folder))
+        .filter((name) => name.endsWith(suffixOf(endpoint)))
+        .map((name) => path.join(folder, name));
+      const texts = await Promise.all(files.map((file) => readText(this.disk, file)));
+      return texts.flatMap((text, index) => {
+        const entry = parseEntry(text ?? "");
+        if (entry !== undefined) this.known.set(files[index] ?? "", entry.key);
+        return entry ?? []; // a damaged one may be another program's
+      });
     });
-    // What is damaged may be another program's: `read` sets aside what is this one's.
-    const entries = (texts ?? []).flatMap((text) => (text && parseEntry(text)) || []);
-    return entries.filter((entry) => this.isOwn(entry)).sort((a, b) => a.at - b.at);
+    const isOwn = (entry: Entry): boolean =>
+      entry.endpoint === endpoint &&
+      entry.backend === backend &&
+      (organization === undefined || [undefined, organization].includes(entry.organization));
+    return (entries ?? []).filter(isOwn).sort((a, b) => a.at - b.at);
   }
 
-  private file(folder: string, urn: string): string {
-    return path.join(folder, fileName({ urn, dir: this.dir, endpoint: this.endpoint }));
+  private purposeOf({ urn, replaces }: For): Purpose {
+    this.backend ??= backendOf(this.cwd, this.options.env ?? process.env);
+    const { endpoint } = this.options;
+    return { urn, replaces, organization: this.options.organization?.(), backend: this.backend, endpoint };
   }
 
-  private ownIn(text: string | undefined, urn: string): Entry | undefined {
-    const entry = text === undefined ? undefined : parseEntry(text);
-    return entry && this.isOwn(entry) && entry.urn === urn ? entry : undefined;
+  private folder(): string {
+    return journalFolder({ ...this.options, cwd: this.cwd });
   }
 
-  private isOwn({ endpoint, dir }: Entry): boolean {
-    return endpoint === this.endpoint && dir === this.dir;
+  private async withFileOf(key: string, work: (file: string) => Promise<void>): Promise<void> {
+    if (![...this.known.values()].includes(key)) await this.list(); // learns the keys of all entries
+    const [file] = [...this.known].find(([, known]) => known === key) ?? [];
+    if (file !== undefined) await this.safely(() => work(file));
   }
 
   private async setAside(file: string): Promise<undefined> {
     const damaged = await takeOut(this.disk, file, (text) => parseEntry(text) === undefined);
-    if (damaged === undefined) return; // another process has put a good one there
+    if (damaged === undefined) return; // another process has written a good one
     const kept = `${file}.damaged`;
     await this.disk.rename(damaged, kept);
     await this.warnOnce(
       file,
-      `a damaged note of a creation was set aside as ${kept}: it can't tell how far the creation came, and the next \`pulumi up\` ` +
-        "may make the object a second time. Run `npx pulumi-cloudinfra recover` before it; if `up` is running already, look at the " +
-        "service afterwards for an object that `pulumi stack` does not show. Then delete the file",
+      `a damaged journal entry was set aside as ${kept}. The creation that it records can't be resumed, and the next \`pulumi up\` ` +
+        "may create the object a second time. Run `npx pulumi-cloudinfra recover` before it. If `up` is already running, look " +
+        "for an object at the service that `pulumi stack` does not show. Then delete the file",
     );
   }
 
   private async safely<T>(work: (folder: string) => Promise<T>): Promise<T | undefined> {
     let where = "";
     try {
-      const folder = journalFolder({ ...this.options, cwd: this.dir });
+      const folder = this.folder();
       where = ` in ${folder}`;
       return await inTime(work(folder));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      const why = message.replace(/, \w+ '.*/s, ""); // without the call and the file that it was about
+      const why = message.replace(/, \w+ '.*/s, ""); // without the system call and its file
       await this.warnOnce(
         "unusable",
-        `the journal of creations${where} can't be used (${why}). Creations go on without it, but if one is killed, the next ` +
-          "`pulumi up` may make its object a second time. Make room, make the folder writable, or set cloudinfra:journalDir to " +
-          "another folder. After a kill, run `npx pulumi-cloudinfra recover` before the next `pulumi up`: here, once the folder " +
-          "can be used, or on another machine",
+        `the journal of creations${where} can't be used (${why}). Creations proceed without it, but if one is killed, the next ` +
+          "`pulumi up` may create its object a second time. Free disk space, make the folder writable, or set " +
+          "cloudinfra:journalDir to another folder. After a kill, run `npx pulumi-cloudinfra recover` before the next " +
+          "`pulumi up`: here, once the folder can be used, or on another machine",
       );
       return undefined;
     }
@@ -160,6 +214,11 @@ class FileJournal implements Journal {
     this.warned.add(about);
     await this.options.warn(`cloudinfra: ${message}.`);
   }
+}
+
+function entryFor(purpose: Purpose, text: string | undefined): Entry | undefined {
+  const entry = text === undefined ? undefined : parseEntry(text);
+  return entry !== undefined && fileName(entry) === fileName(purpose) ? entry : undefined;
 }
 
 const hasKey =

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import os from "node:os";
 import path from "node:path";
+import type { Entry } from "./entry";
 
 export interface Place {
   /** The setting `journalDir`; relative to `cwd`. @default a folder for states in the user's home */
@@ -12,10 +13,10 @@ export interface Place {
 }
 
 /**
- * The journal's folder: `journalDir`, else `pulumi-cloudinfra/journal` under `$XDG_STATE_HOME` (where it is absolute),
+ * Returns the journal's folder: `journalDir`, else `pulumi-cloudinfra/journal` under `$XDG_STATE_HOME` (if it is absolute),
  * `~/.local/state`, or on Windows `%LOCALAPPDATA%`.
  *
- * @throws Error where the user has no home
+ * @throws Error if the user has no home
  */
 export function journalFolder({ dir, cwd = process.cwd(), env = process.env }: Place): string {
   return dir === undefined
@@ -29,21 +30,27 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
   return path.join(home || os.homedir(), ".local", "state");
 }
 
-/** What the names of a resource's entries begin with: of any endpoint, and of what was left half done. */
-export function prefixOf(entry: { readonly dir: string; readonly urn: string }): string {
-  return hash("sha256", `${entry.dir}\n${entry.urn}`).slice(0, 24);
+/**
+ * What a creation is for: either it replaces the resource with a key, or it creates a resource that does not exist yet, which
+ * only the URN within one stack identifies. There is one entry for each purpose at most.
+ */
+export interface Purpose extends Pick<Entry, "urn" | "backend" | "endpoint"> {
+  readonly organization?: string | undefined;
+  readonly replaces?: string | undefined;
 }
 
-/** What the names of an endpoint's entries end with. */
+/** Returns the name of the file that holds the entry for a purpose. */
+export function fileName({ urn, organization = "", backend, endpoint, replaces }: Purpose): string {
+  const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
+  return hash("sha256", text).slice(0, 24) + suffixOf(endpoint);
+}
+
+/** Returns what the names of an endpoint's entries end with. */
 export function suffixOf(endpoint: string): string {
   return `-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
 
-/** Name of an entry's file. */
-export function fileName(entry: {
-  readonly dir: string;
-  readonly urn: string;
-  readonly endpoint: string;
-}): string {
-  return prefixOf(entry) + suffixOf(entry.endpoint);
+/** Returns the stack's part of a URN: `urn:pulumi:STACK::PROJECT`. */
+export function stackOf(urn: string): string {
+  return urn.split("::").slice(0, 2).join("::");
 }

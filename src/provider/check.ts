@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Pending } from "./creation/pending";
 import { changedFields, isSameProfile } from "./diff";
 import type { CheckFailure, Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
@@ -7,21 +6,25 @@ import { madeUpName } from "./inputs/names";
 import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
+import type { Noticed } from "./notice";
+import { withFormerSpelling } from "./values/fields";
 import { type Hidden, hiddenInputs, hiddenOf } from "./values/state";
 
 /**
  * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The
  * words name the property, and never its value, which may be a secret.
  *
- * @param left a creation of this resource that was cut off: going on with it, the resource keeps its key and made-up name
+ * @param noticed an unfinished creation of this resource, whose key and generated name it keeps; and what prevents its management
  */
 export function check(
   kind: Kind,
   olds: Properties,
-  given: Properties,
-  left?: Pick<Pending, "key" | "at">,
+  program: Properties,
+  { left, failure }: Noticed = {},
 ): { inputs: Properties; failures: CheckFailure[] } {
   const exists = hiddenOf(olds).__key !== undefined;
+  // Only this process needs these: they have no place in the state.
+  const { __aliasUrns, __organization, __ignoreChanges, ...given } = program;
   const news = left?.key === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
   const named = { ...news, ...madeUpName(kind, olds, news) };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
@@ -29,6 +32,7 @@ export function check(
   const wrong = parsed.success ? [] : parsed.issues.map((issue) => inWords(issue, secretsOf(news).names));
   const failures = [
     ...new Set([
+      ...(failure === undefined ? [] : [failure]),
       ...wrong,
       ...misspelt(kind, args),
       ...timeoutFailures(news),
@@ -48,7 +52,8 @@ export function check(
 function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
   const { __key, __keyAt, __import, __autonamed, profile: _, ...others } = hiddenInputs(olds);
   const isShown = changedFields(fields, olds, news).length > 0 || !isSameProfile(olds, news);
-  return { ...news, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
+  const spelt = withFormerSpelling(fields, olds, news);
+  return { ...spelt, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
 }
 
 function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {

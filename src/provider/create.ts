@@ -1,14 +1,15 @@
 import { v4 as uuidV4, validate } from "uuid";
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import type { Entry } from "../journal/entry";
 import { type Call, valuesOf } from "./call";
 import { adopt, importedId } from "./creation/adopt";
 import { carryOut, note } from "./creation/carry-out";
-import { fitted, leftOverOf } from "./creation/left-over";
-import { unfinished } from "./creation/partial";
-import { type Pending, sentFields } from "./creation/pending";
-import { type Creation, keyAfter, nextKey } from "./creation/post";
+import { discard, fitted, leftOverOf, settled, type Unfinished } from "./creation/left-over";
+import { failedAgain, unfinished } from "./creation/partial";
+import type { Pending } from "./creation/pending";
+import { keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
-import { removeObject } from "./removal";
+import { identityOf, textOf } from "./identity";
 import { creationBody } from "./values/body";
 import { outputsOfNew } from "./values/outputs";
 import { hiddenOf } from "./values/state";
@@ -20,71 +21,91 @@ interface Created {
 }
 
 /**
- * Creates an object (§4.1, §4.2): takes over the one that `import` names, or goes on with a creation that was cut off, if there
- * was one; or else journals, sends, waits and reads back.
+ * Creates an object (§4.1, §4.2): adopts the one that `import` names, or resumes an unfinished creation; otherwise, writes a
+ * journal entry, sends the request, waits, and reads the result back.
  *
- * @throws PartialState where the service may be at work, so that the next `up`, on any machine, goes on
- * @throws CloudInfraError where nothing was made
+ * @throws PartialState if the service may have created something: the next `up`, on any machine, resumes
+ * @throws CloudInfraError if nothing was created
  */
 export async function create(call: Call, inputs: Properties): Promise<Created> {
-  const taken = importedId(call, inputs);
-  if (taken !== undefined) return adopt(call, inputs, taken);
+  requireOwnKey(call, inputs);
+  const imported = importedId(call, inputs);
+  if (imported !== undefined) return adopt(call, inputs, imported);
   const left = await leftOverOf(call, inputs);
-  const resumed = left && (await resume(call, inputs, left));
-  if (resumed) return resumed;
-  return make(call, inputs, keyAfter(left?.key, keyOf(inputs)));
+  if (left === undefined) return make(call, inputs, keyOf(inputs));
+  const resumed = await resume(call, inputs, left);
+  if (resumed !== undefined) return resumed;
+  const key = keyAfter(left.key, keyOf(inputs));
+  return make(call, inputs, key).catch((error: unknown) => {
+    // Without a new state, the engine would keep the creation whose failure is known, and resume it again and again (C4).
+    throw left.isInState && isCloudInfraError(error) ? failedAgain(call, error, inputs, key) : error;
+  });
 }
 
-/** @returns `undefined` where the creation failed, or what it made had to go: then another is made */
-async function resume(call: Call, inputs: Properties, left: Pending): Promise<Created | undefined> {
+/** The check of another resource may have shown, after this one's, that the state holds the key and its object. */
+function requireOwnKey({ session, kind }: Call, inputs: Properties): void {
+  const { __key: key, __urn: urn } = hiddenOf(inputs);
+  const holder = key === undefined ? undefined : session.memory.holderOf(key);
+  if (holder === undefined || holder === urn) return;
+  throw new CloudInfraError("conflict", `the ${kind.name} of an interrupted creation belongs to ${holder}`, {
+    hint: "Nothing was changed. Run `pulumi up` again",
+  });
+}
+
+/** @returns `undefined` if the creation failed or its object does not fit: another one is created then */
+async function resume(call: Call, inputs: Properties, left: Unfinished): Promise<Created | undefined> {
   const end = await carryOut(call, inputs, left, true);
   if (end.kind === "made") {
     const outs = await fitted(call, end.object, left, inputs);
-    return outs && created(call, inputs, left, end.object.id, outs);
-  }
-  if (end.kind === "failed" && end.object) await removeObject(call, end.object.id, sentFields(left).project);
+    if (outs !== undefined) {
+      await call.session.journal.run.add({ live: textOf(identityOf(call, end.object.id)) });
+      await settled(call, left);
+      return created(call, inputs, left, end.object.id, outs);
+    }
+  } else if (end.kind === "failed" && end.object) await discard(call, end.object, left);
+  await settled(call, left);
   return undefined;
 }
 
-/** As often as another key is tried where the service keeps answering a key with a stored failure. */
-const MOST_KEYS = 3;
+/** How many keys are tried if the service keeps replaying a stored failure. */
+const MAX_KEYS = 3;
 
 async function make(call: Call, inputs: Properties, firstKey: string): Promise<Created> {
-  const { journal } = call.session;
+  const { journal, memory } = call.session;
   const { __urn: urn = "" } = hiddenOf(inputs);
   const body = creationBody(call.kind.fields, inputs);
+  const { key: replaces } = memory.of(urn);
   let spent: CloudInfraError | undefined;
-  for (let key = firstKey, tries = 0; tries < MOST_KEYS; key = nextKey(key), tries += 1) {
+  for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now() };
-    const other = await journal.begin({ urn, ...pending });
+    const other = await journal.begin({ urn, resource: keyOf(inputs, firstKey), replaces, ...pending });
     if (other !== undefined) return join(call, inputs, other, body);
     const end = await carryOut(call, inputs, pending, false);
     if (end.kind === "made") {
       const outs = outputsOfNew(call, end.object, inputs, valuesOf(call, inputs));
       return created(call, inputs, pending, end.object.id, outs);
     }
-    await journal.remove(urn, key);
-    if (end.kind === "failed") throw end.object ? unfinished(call, end.error, inputs, pending) : end.error;
+    if (end.kind === "failed" && end.object)
+      throw unfinished(call, end.error, inputs, { ...pending, failed: true });
+    await journal.remove(key);
+    if (end.kind === "failed") throw end.error;
     spent = end.error;
   }
   throw spent ?? new Error("no key was tried");
 }
 
 /**
- * Another process, one that has outlived its killed CLI for instance, has begun to create the same resource since this one looked:
- * where it asks for the very same, its key brings the same object (§4.7).
+ * Joins a creation that another process has begun since this one read the journal: a process that outlived its killed CLI, for
+ * example. If both send the same request, the key leads to the same object (§4.7).
  */
-async function join(call: Call, inputs: Properties, other: Creation, body: string): Promise<Created> {
+async function join(call: Call, inputs: Properties, other: Entry, body: string): Promise<Created> {
   if (other.body !== body) {
-    throw new CloudInfraError(
-      "conflict",
-      "another process is creating it at this moment, with other arguments",
-      {
-        hint: "run `pulumi up` again: it goes on with what that one has begun, and makes nothing twice",
-      },
-    );
+    throw new CloudInfraError("conflict", "another process is creating the resource, with other arguments", {
+      hint: "Run `pulumi up` again: it resumes that creation, and nothing is created twice",
+    });
   }
-  return (await resume(call, inputs, other)) ?? make(call, inputs, nextKey(other.key));
+  const resumed = await resume(call, inputs, { ...other, isInState: false });
+  return resumed ?? make(call, inputs, nextKey(other.key));
 }
 
 async function created(
@@ -94,13 +115,14 @@ async function created(
   id: string,
   outs: Properties,
 ): Promise<Created> {
-  await note(call, inputs, pending, { id });
-  call.session.memory.made(hiddenOf(inputs).__urn, id);
+  await note(call, pending, { id });
+  const { __urn, __key } = hiddenOf(inputs);
+  call.session.memory.made(__urn, identityOf(call, id), __key);
   return { id, outs };
 }
 
-/** The idempotency key that the engine saved with the inputs before it asked for the creation (§4.7). */
-function keyOf(inputs: Properties): string {
+/** The idempotency key that the engine saved with the inputs before it called create (§4.7). */
+function keyOf(inputs: Properties, otherwise: string = uuidV4()): string {
   const key = hiddenOf(inputs).__key;
-  return key !== undefined && validate(key) ? key : uuidV4();
+  return key !== undefined && validate(key) ? key : otherwise;
 }

@@ -6,11 +6,13 @@ import { providerOf, type Surroundings } from "./provider";
 import { Sessions } from "./session";
 import { EngineLog } from "./shown/engine-log";
 
-const log = new EngineLog(process.argv.at(-1));
+/** The engine's address, which all provider processes of one run share. */
+const engine = process.argv.at(-1);
+const log = new EngineLog(engine);
 
 /** One a process: what project and instance calls share. */
 const surroundings: Surroundings = {
-  sessions: new Sessions(process.env, systemClock, (message) => log.warn(message)),
+  sessions: new Sessions(process.env, systemClock, (message) => log.warn(message), { run: engine }),
   log,
   interruption: new Interruption(process, systemClock),
   inCi: Boolean(process.env.CI),

@@ -1,114 +1,162 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Pending } from "./creation/pending";
 import type { Properties } from "./host";
+import { type ObjectIdentity, textOf } from "./identity";
 import { plain } from "./values/plain";
-import { hiddenOf, type Now, nowOf } from "./values/state";
+import { type Hidden, hiddenOf, type Now, nowOf } from "./values/state";
 
-/** What check and diff of this process said of one URN. */
+/** What check and diff of this process reported about one URN. */
 export interface Seen {
-  /** The last check came with old inputs, and no diff since. */
+  /** The last check had prior inputs, and no diff has followed. */
   readonly checkedWithOlds?: boolean;
-  /** The last check came without old inputs, and no create has answered since: it will take over what was cut off. */
+  /** The last check had no prior inputs, and no create has answered since. */
   readonly isToBeCreated?: boolean;
-  /** Key, id and operation of what the state holds: an entry of the journal that has one of them is no left-over. */
+  /** Key, object id and operation of what the state holds as the current resource of this URN. */
   readonly key?: string | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
-  /** A creation that the state knows as not ended. */
+  /** The URN under which the journal has the unfinished creation: an alias of this one, or this one. */
+  readonly entryUrn?: string | undefined;
+  /** A creation that the state holds as unfinished. */
   readonly placeholder?: Pending | undefined;
-  /** The endpoint where that was asked for. */
+  /** Id that the program's `import` option names. */
+  readonly imported?: string | undefined;
+  /** The endpoint to which its request was sent. */
   readonly placeholderAt?: string | undefined;
 }
 
-/** What all of a process's memory is in. */
-class Store {
-  readonly seen = new Map<string, Seen>();
-  /** Objects that this process has named as what a resource now is, with the URN. Ids count, not URNs: there are aliases. */
-  readonly live = new Map<string, string | undefined>();
-  /** By key, what the program says of a resource now beside its arguments. */
-  readonly said = new Map<string, Now>();
-  /** Objects that this process has deleted. */
-  readonly gone = new Set<string>();
+/** What an object is in this run: the current object of the resource with this URN and key. */
+export interface Live {
+  readonly urn: string | undefined;
+  readonly key: string | undefined;
+  /** Whether create adopted the object because of the `import` option. */
+  readonly isImported?: boolean;
 }
 
-/**
- * What this process remembers of the resources it was asked about; gone with the process. Ids are of one endpoint: two services
- * may give the same ones.
- */
+/** What this process remembers of the resources that it was called for. It serves one run of one stack. */
 export class Memory {
-  constructor(
-    private readonly endpoint = "",
-    private readonly store = new Store(),
-  ) {}
-
-  /** The same memory, for ids of an endpoint. */
-  at(endpoint: string): Memory {
-    return new Memory(endpoint, this.store);
-  }
+  /** Organization of the stack, once a check has reported it. */
+  organization: string | undefined;
+  /** URN of any resource that a check of this run was about: it holds the stack's current name. */
+  urn: string | undefined;
+  private readonly seen = new Map<string, Seen>();
+  /** Objects that this process has reported as current. They are tracked by object, as aliases change URNs. */
+  private readonly live = new Map<string, Live>();
+  /** URNs by the key of the resource that holds it: in the state, or since create has answered. */
+  private readonly holders = new Map<string, string>();
+  /** Keys of current resources for which the engine asks for a replacement. */
+  private readonly replacing = new Set<string>();
+  /** By key, what the program says of a resource beside its arguments. */
+  private readonly said = new Map<string, Now>();
+  private readonly gone = new Set<string>();
 
   of(urn: string | undefined): Seen {
-    return (urn === undefined ? undefined : this.store.seen.get(urn)) ?? {};
+    return (urn === undefined ? undefined : this.seen.get(urn)) ?? {};
   }
 
-  /** A check: with old inputs it begins the look at what exists; without, what existed is about to be replaced. */
-  checked(urn: string | undefined, olds: { readonly key: string | undefined } | undefined): void {
-    if (urn === undefined) return;
-    const isToBeCreated = olds === undefined;
-    const more = isToBeCreated ? {} : { checkedWithOlds: true, key: olds.key };
-    this.store.seen.set(urn, { ...this.of(urn), ...more, isToBeCreated });
-    if (isToBeCreated)
-      for (const [object, owner] of this.store.live) if (owner === urn) this.store.live.delete(object);
+  /**
+   * Records a check. With prior inputs, the resource exists; without, it is about to be created or replaced.
+   *
+   * @returns the URN of another resource that holds the same key: the state then holds one object twice
+   */
+  checked(
+    urn: string | undefined,
+    olds: { readonly key: string | undefined; readonly imported?: string | undefined } | undefined,
+  ): string | undefined {
+    if (urn === undefined) return undefined;
+    this.urn = urn;
+    if (olds === undefined) {
+      const before = this.of(urn);
+      this.seen.set(urn, { ...before, isToBeCreated: true });
+      if (before.key !== undefined) this.replacing.add(before.key);
+      for (const [object, owner] of this.live) if (owner.urn === urn) this.live.delete(object);
+      return undefined;
+    }
+    const { key, imported } = olds;
+    this.seen.set(urn, { ...this.of(urn), checkedWithOlds: true, key, imported, isToBeCreated: false });
+    const holder = key === undefined ? undefined : this.holders.get(key);
+    if (key !== undefined) this.holders.set(key, urn);
+    return holder === urn ? undefined : holder;
   }
 
-  /** A diff of what the state holds; where it came after a check and found nothing to replace, its id is live. */
+  /** Records under which URN the journal has the creation that the next create of this resource resumes. */
+  resumes(urn: string, entryUrn: string): void {
+    this.seen.set(urn, { ...this.of(urn), entryUrn });
+  }
+
+  /** URN of the resource that holds a key. */
+  holderOf(key: string): string | undefined {
+    return this.holders.get(key);
+  }
+
+  /** Records a diff of what the state holds. If it followed a check and found nothing to replace, the object is live. */
   diffed(
     urn: string | undefined,
-    id: string,
-    pending: Pending | undefined,
-    replaces: boolean,
-    placeholderAt?: string,
+    object: ObjectIdentity,
+    { pending, replaces, at }: { pending: Pending | undefined; replaces: boolean; at: string | undefined },
   ): void {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key } = this.of(urn);
-    // An update that was cut off is none: no creation goes on with that.
+    // An interrupted update has no key, and a failed creation can't be resumed.
     const placeholder = pending?.failed || pending?.asked !== undefined ? undefined : pending;
-    this.store.seen.set(urn, { key, id, operation: pending?.operation?.id, placeholder, placeholderAt });
-    if (checkedWithOlds && !replaces) this.store.live.set(this.object(id), urn);
+    const operation = pending?.operation?.id;
+    this.seen.set(urn, { key, id: object.id, operation, placeholder, placeholderAt: at });
+    if (checkedWithOlds && !replaces) this.live.set(textOf(object), { urn, key });
   }
 
-  /** Returned by create: that is what the resource now is. */
-  made(urn: string | undefined, id: string): void {
-    this.store.live.set(this.object(id), urn);
-    if (urn !== undefined) this.store.seen.set(urn, { id });
+  /** Records that create has returned an object: it is what the resource now is, also if its id was used before. */
+  made(urn: string | undefined, object: ObjectIdentity, key: string | undefined, isImported = false): void {
+    this.live.set(textOf(object), { urn, key, isImported });
+    this.gone.delete(textOf(object));
+    if (urn === undefined) return;
+    const replaced = this.of(urn).key;
+    if (replaced !== undefined) this.replacing.delete(replaced);
+    if (key !== undefined) this.holders.set(key, urn);
+    this.seen.set(urn, { id: object.id });
   }
 
-  /** What the program says of a resource with this key beside its arguments; its inputs may keep what it said first. */
+  /** Whether a check of this run had the prior inputs of the resource with this key: the state holds it as current (I3). */
+  isCurrent(key: string): boolean {
+    return this.holders.has(key);
+  }
+
+  /** Whether the resource with this key is about to be replaced by a create that has not answered yet. */
+  isBeingReplaced(key: string | undefined): boolean {
+    return key !== undefined && this.replacing.has(key);
+  }
+
+  /** Records what the program says of a resource with this key beside its arguments; the state may hold older values (I4). */
   says(key: string, now: Now): void {
-    this.store.said.set(key, now);
+    this.said.set(key, now);
   }
 
-  /** Inputs with what the program says now. */
-  withNow(inputs: Properties): Properties {
-    const { __key: key } = hiddenOf(inputs);
-    const now = key === undefined ? undefined : this.store.said.get(key);
-    const isSaid = now === undefined || isDeepStrictEqual(plain(now), plain(nowOf(inputs)));
-    return isSaid ? inputs : { ...inputs, __now: now };
+  /** Returns properties with what the program says now, if it was said in this run. */
+  withNow(properties: Properties): Properties {
+    const { __key: key } = hiddenOf(properties);
+    const now = key === undefined ? undefined : this.said.get(key);
+    const isSaid = now === undefined || isDeepStrictEqual(plain(now), plain(nowOf(properties)));
+    return isSaid ? properties : { ...properties, __now: now };
   }
 
-  deleted(id: string): void {
-    this.store.gone.add(this.object(id));
+  /** Whether a check of this run has told what the program says now of the resource with this key. */
+  knowsNow(key: string | undefined): boolean {
+    return key !== undefined && this.said.has(key);
   }
 
-  isGone(id: string): boolean {
-    return this.store.gone.has(this.object(id));
+  /** URN under which Pulumi shows a resource. Undefined if the recorded one now belongs to another resource. */
+  rowOf({ __urn: urn, __key: key }: Pick<Hidden, "__urn" | "__key">): string | undefined {
+    return this.knowsNow(key) || urn === undefined || !this.seen.has(urn) ? urn : undefined;
   }
 
-  /** A live object is never deleted, whatever it is that asks. */
-  isLive(id: string): boolean {
-    return this.store.live.has(this.object(id));
+  deleted(object: ObjectIdentity): void {
+    this.gone.add(textOf(object));
   }
 
-  private object(id: string): string {
-    return `${this.endpoint} ${id}`;
+  isGone(object: ObjectIdentity): boolean {
+    return this.gone.has(textOf(object));
+  }
+
+  liveAs(object: ObjectIdentity): Live | undefined {
+    return this.live.get(textOf(object));
   }
 }

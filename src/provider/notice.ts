@@ -1,3 +1,4 @@
+import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
 import { isHeld } from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
@@ -7,40 +8,81 @@ import type { Kind } from "./kind";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
-import { hiddenOf } from "./values/state";
+import { type Hidden, hiddenOf, resourceName } from "./values/state";
 
-/**
- * What a check tells this process about a resource.
- *
- * @returns a creation that was cut off, where the create that follows will go on with it
- */
+/** What a check needs to know beside the inputs. */
+export interface Noticed {
+  /** The unfinished creation that the create that follows resumes. */
+  readonly left?: Pick<Pending, "key" | "at"> | undefined;
+  /** Why the resource can't be managed as the state has it. */
+  readonly failure?: string;
+}
+
+/** Records a check, removes a journal entry that the prior inputs settle, and finds an unfinished creation. */
 export async function noticeCheck(
   kind: Kind,
   sessions: Sessions,
   log: EngineLog,
   { olds, news }: { olds: Properties; news: Properties },
-): Promise<Pick<Pending, "key" | "at"> | undefined> {
-  const { __urn: urn, profile } = hiddenOf(news);
-  if (urn === undefined) return undefined;
+): Promise<Noticed> {
+  const { __urn: urn, profile, ...hidden } = hiddenOf(news);
+  if (urn === undefined) return {};
+  sessions.memory.organization = hidden.__organization;
   const { journal, memory } = at(sessions, profile);
-  const { __key: key } = hiddenOf(olds);
   const exists = Object.keys(olds).length > 0;
-  memory.checked(urn, exists ? { key } : undefined);
-  const entry = await journal?.read(urn);
   if (exists) {
-    if (entry !== undefined && entry.key === key) await journal?.remove(urn, key);
-    return undefined;
+    const { __key: key } = hiddenOf(olds);
+    const other = memory.checked(urn, { key, imported: hidden.__import });
+    if (key === undefined) return {};
+    const entry = await journal?.find(key);
+    if (entry !== undefined) await journal?.remove(entry.key);
+    const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: key }));
+    return isHeldElsewhere ? { failure: heldTwice(kind, other) } : {};
   }
-  const { placeholder, id } = memory.of(urn);
-  const { __import: imported } = hiddenOf(news);
-  if (imported !== undefined && imported !== id) {
-    await log.row(urn).write(`takes over ${kind.name} ${imported}; nothing is made`);
-  }
-  const left = entry !== undefined && !isHeld(entry, memory.of(urn)) ? entry : undefined;
-  return (left?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined ? left : placeholder;
+  const { key, placeholder, id } = memory.of(urn);
+  memory.checked(urn, undefined);
+  if (hidden.__import !== undefined && hidden.__import !== id)
+    await log.row(urn).write(`adopts ${kind.name} ${hidden.__import}; nothing is created`);
+  const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
+  const left =
+    (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined ? entry : placeholder;
+  if (left !== undefined && key !== undefined) await journal?.run.add({ replacing: key });
+  return { left };
 }
 
-/** A difference with what was cut off taken into account: a change that create, update or delete then settles. */
+/**
+ * Reads the journal entry for a resource that is about to be created: one that replaces what the state holds, or, if the state
+ * holds nothing, one that began under the resource's URN or an alias of it in this stack (I2).
+ */
+async function unfinishedEntry(
+  journal: Journal | undefined,
+  memory: Memory,
+  {
+    urn,
+    replaces,
+    aliases = [],
+  }: { urn: string; replaces: string | undefined; aliases: Hidden["__aliasUrns"] },
+) {
+  const urns = replaces === undefined ? [urn, ...aliases] : [urn];
+  for (const one of urns) {
+    const entry = await journal?.read({ urn: one, replaces });
+    if (entry !== undefined && !isHeld(entry, memory.of(urn))) {
+      memory.resumes(urn, one);
+      return entry;
+    }
+  }
+  return undefined;
+}
+
+function heldTwice({ name }: Kind, other: string | undefined): string {
+  const holder = other === undefined ? "another resource" : `"${resourceName({ __urn: other })}"`;
+  return (
+    `the state records the same ${name} for ${holder} and for this resource. Remove one of them from the state, ` +
+    `and run \`pulumi up\` again: pulumi state delete '${other ?? "<urn>"}'`
+  );
+}
+
+/** Compares the state with the program, and takes unfinished work into account: create, update or delete then finishes it. */
 export async function noticeDiff(
   kind: Kind,
   sessions: Sessions,
@@ -48,39 +90,53 @@ export async function noticeDiff(
   { id, olds, news }: { id: string; olds: Properties; news: Properties },
 ): Promise<Difference> {
   const { __urn: urn, profile } = hiddenOf(news);
+  const { __key: key, __import: importedBefore, __endpoint: endpoint } = hiddenOf(olds);
   const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
-  const { checkedWithOlds = false } = memory.of(urn); // a refresh asks for differences, too, the other way round
+  const { checkedWithOlds = false, imported } = memory.of(urn); // a refresh compares, too, in the other direction
+  if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
+    throw otherImport(kind, id, imported);
   const answer = await judged();
-  memory.diffed(urn, id, pending, answer.replaces.length > 0, hiddenOf(olds).__endpoint);
+  const object = { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
+  memory.diffed(urn, object, { pending, replaces: answer.replaces.length > 0, at: endpoint });
   return answer;
 
   async function judged(): Promise<Difference> {
-    // Created before the placeholder is deleted: the other order would lose the object where the hand-over itself is cut off.
-    const anew: Difference = { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
-    if (isPlaceholder(id)) {
-      await log.row(urn).write("its creation goes on; nothing is replaced");
-      return anew;
-    }
-    if (pending?.failed) return anew;
     const plainly = diff(kind.fields, olds, news);
-    // The host can't mark the properties that make a replacement necessary.
+    if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
+    if (isPlaceholder(id)) {
+      await log.row(urn).write("its creation is resumed; nothing is replaced");
+      // Created before the placeholder is deleted: in the other order, an interruption between the two would lose the object.
+      return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
+    }
+    // The host can't mark the properties that require the replacement.
     if (plainly.replaces.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${plainly.replaces.join(", ")} can't be changed in place`);
     if (plainly.changes !== false || urn === undefined) return plainly;
-    // A creation that goes on, of which the engine knows nothing any more after a refresh.
+    // After a refresh, the engine does not know that the creation is unfinished.
     if (pending?.key !== undefined) return { ...plainly, changes: true };
-    const entry = await journal?.read(urn);
-    const { __key: key } = hiddenOf(olds);
+    const entry = key === undefined ? undefined : await journal?.read({ urn, replaces: key });
     const isLeft = entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id });
     return isLeft ? { ...plainly, changes: true } : plainly;
   }
 }
 
-/** What check and diff have of a profile: without settings no journal. */
+function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {
+  return new CloudInfraError(
+    "import_differs",
+    `the resource manages ${name} ${id}, but its \`import\` option names ${imported}: nothing was changed`,
+    {
+      hint:
+        `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, take ${id} out of the state with ` +
+        "`pulumi state delete <urn>`, and run `pulumi up` again",
+    },
+  );
+}
+
+/** What check and diff use: without settings, there is no journal. */
 function at(
   sessions: Sessions,
   profile: string | undefined,
 ): { readonly journal: Journal | undefined; readonly memory: Memory } {
-  return sessions.ifSet(profile) ?? { journal: undefined, memory: sessions.memory };
+  return { journal: sessions.ifSet(profile)?.journal, memory: sessions.memory };
 }

@@ -1,3 +1,4 @@
+import type { Occasion } from "../diagnostics/hints";
 import { inWords } from "../diagnostics/words";
 import { type Call, deadlineOf } from "./call";
 import { check } from "./check";
@@ -17,7 +18,8 @@ import { Progress } from "./shown/progress";
 import { NotApplied } from "./update";
 import { resumeUpdate } from "./updates/resume-update";
 import { plain } from "./values/plain";
-import { hiddenOf, nowOf, resourceName } from "./values/state";
+import { sealed, sealing } from "./values/sealed";
+import { type Hidden, hiddenOf, nowOf, resourceName } from "./values/state";
 
 const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
@@ -43,7 +45,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     { id, olds = {} }: { id?: string; olds?: Properties } = {},
   ): Promise<T> {
     const hidden = hiddenOf(properties);
-    const progress = new Progress(log.row(hidden.__urn), verbs[action], {
+    const progress = new Progress(log.row(sessions.memory.rowOf(hidden)), verbs[action], {
       clock: sessions.clock,
       inCi,
     }).begin();
@@ -54,19 +56,14 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const deadline = deadlineOf(session, action, hidden);
       return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
     } catch (error) {
-      const name = resourceName(hidden) ?? id ?? "";
-      const words = layOut(
-        inWords(error, {
-          doing: `${verbs[action]} ${kind.name} "${name}"`,
-          propertyOf: (wire) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
-          profile: hidden.profile,
-          secrets: [...secretsOf(properties, olds).texts, ...tokens],
-        }),
-      );
+      const words = wordsFor(error, verbs[action], properties, {
+        ...{ id, olds, tokens },
+        occasion: occasionOf(action, hidden),
+      });
       const left = leftInState(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.
-        const saved = plain({ ...left.outs, __provider: properties.__provider });
+        const saved = sealed(kind.fields, plain({ ...left.outs, __provider: properties.__provider }));
         throw new InitialisationError(left.id, saved, words, error);
       }
       throw new HostError(words, error);
@@ -75,19 +72,43 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     }
   }
 
-  return {
+  function wordsFor(
+    error: unknown,
+    verb: string,
+    properties: Properties,
+    { id, olds = {}, tokens = [], occasion }: Circumstances,
+  ): string {
+    const hidden = hiddenOf(properties);
+    const name = resourceName(hidden) ?? id ?? "";
+    // The state's name may be one that the resource had before a rename.
+    const object = id === undefined || sessions.memory.knowsNow(hidden.__key) ? "" : ` (${id})`;
+    const circumstances = {
+      doing: `${verb} ${kind.name} "${name}"${object}`,
+      propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
+      profile: hidden.profile,
+      occasion,
+      secrets: [...secretsOf(properties, olds).texts, ...tokens],
+    };
+    return layOut(inWords(error, circumstances));
+  }
+
+  return sealing(kind.fields, {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
-      const left = await noticeCheck(kind, sessions, log, { olds, news });
-      const { inputs, failures } = check(kind, olds, news, left);
+      const noticed = await noticeCheck(kind, sessions, log, { olds, news });
+      const { inputs, failures } = check(kind, olds, news, noticed);
       const { __key: key } = hiddenOf(inputs);
       const __autonamed = news.name === undefined || undefined;
       if (key !== undefined && !isUnknown(key)) sessions.memory.says(key, { ...nowOf(news), __autonamed });
       return { inputs: plain(inputs), failures };
     },
-    diff: (id, olds, given) => {
+    diff: async (id, olds, given) => {
       const news = sessions.memory.withNow(given);
-      return noticeDiff(kind, sessions, log, { id, olds, news });
+      try {
+        return await noticeDiff(kind, sessions, log, { id, olds, news });
+      } catch (error) {
+        throw new HostError(wordsFor(error, "comparing", news, { id, olds }), error);
+      }
     },
     create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
     read: (id, props) => run("read", props, (call) => read(call, id, props), { id }),
@@ -95,8 +116,22 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const news = sessions.memory.withNow(given);
       return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });
     },
-    delete: (id, props) => run("delete", props, (call) => remove(call, id, props), { id }),
-  };
+    delete: (id, props) =>
+      run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id }),
+  });
+}
+
+/** What is known of a failed call beside its properties. */
+interface Circumstances {
+  readonly id: string | undefined;
+  readonly olds?: Properties;
+  readonly tokens?: readonly string[];
+  readonly occasion?: Occasion;
+}
+
+function occasionOf(verb: keyof typeof verbs, { __key, __timeouts }: Hidden): Occasion {
+  const hasOwnTimeout = verb !== "read" && __timeouts?.[verb] !== undefined;
+  return { verb, isLookedUp: __key === undefined, hasOwnTimeout };
 }
 
 /** What a failure leaves in the state, and under which id. */

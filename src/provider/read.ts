@@ -1,62 +1,101 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { isFailure, isSuccess } from "../operations/operation";
+import { isFailure, isSuccess, isTerminal } from "../operations/operation";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
-import { lookAt, workUnderWay } from "./creation/being-made";
-import { isPlaceholder, pendingOf } from "./creation/pending";
+import { lookAt } from "./creation/being-made";
+import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
+import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
+import type { Look } from "./looks/sightings";
+import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
 import { hiddenInputs, hiddenOf } from "./values/state";
 import { asValue, compareWords, type Sighting } from "./values/words";
 
 /**
- * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that drift shows and the next
- * `up` puts it right. Empty where the object is gone; a `get` of what is not there is an error.
+ * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that the next `up` shows drift and removes
+ * it. The answer is empty if the object no longer exists; only the first `get` of such an object is an error.
  */
 export async function read(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
   requireRecordedEndpoint(call, id, state);
   if (isPlaceholder(id)) return readPlaceholder(call, id, state);
-  const atWork = await workUnderWay(call, state);
-  const unchanged = { id, props: state, inputs: inputsOf(call, state) };
-  const { key: creation } = pendingOf(state) ?? {};
-  if (atWork !== undefined && creation !== undefined) return unchanged;
-  const sought = soughtOf(call.kind, id, state);
-  const first = await call.session.sightings.recent(sought, call);
-  const object = await findOrAbsent(call, sought, first);
-  const managed = hiddenOf(state).__key !== undefined;
-  if (object === undefined) {
-    if (managed) return {};
-    throw new CloudInfraError("not_found", `there is no ${call.kind.name} ${id}`);
-  }
-  if (!managed) return lookedUp(call, object, state);
-  if (creation !== undefined)
-    return { ...unchanged, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
+  const pending = pendingOf(state);
+  if (pending?.key !== undefined) return readUnfinished(call, id, state, pending);
+  const { first, object } = await look(call, id, state);
+  if (object === undefined) return gone(call, id, state);
   const isItem = "found" in first && first.by === "sweep";
-  const seen = refreshed(call, isItem ? await beyondTheList(call, object, state) : object, state);
-  if (atWork === undefined) return seen;
-  // The end of an update may come under the revision that is shown already: only the one from before is safe.
+  const whole = isItem ? await beyondTheList(call, object, state) : object;
+  if (!isManaged(state)) return lookedUp(call, whole, state);
+  const seen = refreshed(call, whole, state);
+  const operation = pending?.operation && (await lookAt(call, pending.operation));
+  if (operation === undefined || isTerminal(operation)) return seen;
+  // An update in progress may end under the revision that is shown already: only the former one is safe.
   const { __pending, revision } = state;
   return { ...seen, props: plain({ ...seen.props, __pending, revision }) };
 }
 
-/** A creation that was cut off: done, it has its real id; failed, it is gone; else it is as it was. */
-async function readPlaceholder(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
-  const { operation } = pendingOf(state) ?? {};
+async function look(
+  call: Call,
+  id: string,
+  state: Properties,
+): Promise<{ first: Look; object?: ApiObject | undefined }> {
+  const { sightings } = call.session;
+  const sought = soughtOf(call.kind, id, state);
+  // Items of the list have no description (§2.1), and nothing else of the project is known yet.
+  const isAlone = call.kind === projectKind && isFirstLookup(state);
+  const first = await (isAlone ? sightings.fresh(sought, call) : sightings.recent(sought, call));
+  return { first, object: await findOrAbsent(call, sought, first) };
+}
+
+const isManaged = (state: Properties): boolean => hiddenOf(state).__key !== undefined;
+
+/** The engine reads a `get` with its inputs alone, and refreshes it with what was read before. */
+const isFirstLookup = (state: Properties): boolean =>
+  !isManaged(state) && hiddenOf(state).__endpoint === undefined;
+
+function gone({ kind }: Call, id: string, state: Properties): Record<string, never> {
+  if (!isFirstLookup(state)) return {};
+  throw new CloudInfraError("not_found", `there is no ${kind.name} ${id}`);
+}
+
+/** A creation that is not known to have ended, of an object whose id is known. */
+async function readUnfinished(
+  call: Call,
+  id: string,
+  state: Properties,
+  pending: Pending,
+): Promise<ReadAnswer> {
   const unchanged = { id, props: state, inputs: inputsOf(call, state) };
-  if (operation === undefined) return unchanged;
-  const seen = await lookAt(call, operation);
-  if (seen === undefined) return unchanged;
-  if (isFailure(seen)) return {};
-  const real = isSuccess(seen) ? call.session.client.resultId(seen) : undefined;
-  if (real === undefined) return unchanged;
-  const sought = soughtOf(call.kind, real, state);
-  const first = await call.session.sightings.recent(sought, call);
-  const object = await findOrAbsent(call, sought, first);
+  const { operation, failed } = pending;
+  const seen = operation && !failed ? await lookAt(call, operation) : undefined;
+  if (seen !== undefined && !isTerminal(seen)) return unchanged;
+  const { object } = await look(call, id, state);
+  const isUnknown = operation !== undefined && !failed && seen === undefined;
+  // If nobody can tell how the creation ended, an object that doesn't show may still be created.
+  if (object === undefined) return isUnknown ? unchanged : {};
+  if (failed || (seen !== undefined && isFailure(seen))) return markedAsFailed(unchanged, pending);
+  return { ...unchanged, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
+}
+
+/** What a failed creation has left behind is kept, so that the next `up` replaces it. */
+function markedAsFailed(found: Found, pending: Pending): Found {
+  return { ...found, props: plain({ ...found.props, __pending: { ...pending, failed: true } }) };
+}
+
+/** A creation of an object whose id is not known: once it is done, the resource gets that id; if it failed and left nothing, it is removed. */
+async function readPlaceholder(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
+  const pending = pendingOf(state);
+  const unchanged = { id, props: state, inputs: inputsOf(call, state) };
+  const seen = pending?.operation && (await lookAt(call, pending.operation));
+  if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
+  const real = call.session.client.resultId(seen);
+  if (real === undefined) return isSuccess(seen) ? unchanged : {};
+  const { object } = await look(call, real, state);
   if (object === undefined) return {};
-  const props = outputsOfNew(call, object, state, valuesOf(call, state));
-  return { id: real, props, inputs: unchanged.inputs };
+  if (isFailure(seen)) return markedAsFailed({ ...unchanged, id: real }, pending);
+  return { ...unchanged, id: real, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
 }
 
 function inputsOf(call: Call, state: Properties): Properties {
@@ -98,14 +137,16 @@ function refreshed(call: Call, object: ApiObject, state: Properties): Found {
 /** What a look has found. */
 type Found = Extract<ReadAnswer, { id: string }>;
 
-/** What the program only looks at shows the service's own words. */
+/** A resource that is only looked up shows the remote values. What this reply leaves out is as before. */
 function lookedUp(call: Call, object: ApiObject, state: Properties): ReadAnswer {
-  const values = Object.fromEntries(
-    call.kind.fields.map((field) => [field.name, asValue(field, object.fields[field.wire])]),
-  );
+  const shown = (field: Field): unknown => {
+    const word = object.fields[field.wire];
+    return word === undefined ? state[field.name] : asValue(field, word);
+  };
+  const values = Object.fromEntries(call.kind.fields.map((field) => [field.name, shown(field)]));
   return {
     id: object.id,
-    props: outputsOf(call, object, { hidden: state, values, words: {}, before: {} }),
+    props: outputsOf(call, object, { hidden: state, values, words: {}, before: state }),
     inputs: plain(hiddenInputs(state)),
   };
 }

@@ -2,19 +2,26 @@ import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
 import { type Call, finish, soughtOf } from "./call";
-import { findOrAbsent } from "./looks/absence";
+import { identityOf, textOf } from "./identity";
+import { findNow } from "./looks/absence";
 import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
 
+/** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
+export async function isLive(call: Call, id: string): Promise<boolean> {
+  const { memory, journal } = call.session;
+  const object = identityOf(call, id);
+  return memory.liveAs(object) !== undefined || journal.run.hasOther({ live: textOf(object) });
+}
+
 /**
- * Deletes an object and makes sure of it. The specification does not show DELETE (§4.8): where the service does not offer
- * it, an object that is gone all the same is a success, and one that is there an error. An object that this process knows as
- * what a resource now is stays, whoever asks.
+ * Deletes an object and confirms the deletion. The specification does not show DELETE (§4.8): if the service does not offer it, the
+ * deletion of an object that no longer exists succeeds, and that of any other fails. A live object is never deleted (L2).
  */
 export async function removeObject(call: Call, id: string, project: unknown): Promise<void> {
-  if (call.session.memory.isLive(id)) return;
+  if (await isLive(call, id)) return;
   const sought = soughtOf(call.kind, id, { project });
   const accepted = await tryDelete(call, sought).finally(() => call.session.sightings.forget());
   if (accepted !== undefined) {
@@ -22,11 +29,10 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
     await call.progress.during(`waiting until the service shows the ${call.kind.name} no more`, () =>
       waitUntilGone(call, sought),
     );
-    call.session.memory.deleted(id);
+    call.session.memory.deleted(identityOf(call, id));
     return;
   }
-  const first = await call.session.sightings.fresh(sought, call);
-  if ((await findOrAbsent(call, sought, first)) !== undefined) throw notOffered(call, sought);
+  if ((await findNow(call, sought)) !== undefined) throw notOffered(call, sought);
 }
 
 /** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
@@ -47,14 +53,11 @@ async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
   const { sightings, clock } = call.session;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     const look = await sightings.afterDeletion(sought, call);
-    if ("missing" in look || look.found.fields.status === "deleted") return;
+    if ("missing" in look) return;
     if (remainingMs(call.deadline, clock) <= pause) {
       throw new CloudInfraError(
         "timeout",
         `the service accepted the deletion, but still shows ${sought.kind.name} ${sought.id}`,
-        {
-          hint: "run the command again; `customTimeouts: { delete: … }` gives it more time",
-        },
       );
     }
     await clock.sleep(pause, call.signal);

@@ -28,6 +28,8 @@ export interface Session {
 /** What stands in for the network and the disk of this machine, where something does: in tests. */
 export interface Outside extends Pick<ClientOptions, "dispatcher" | "random"> {
   readonly disk?: JournalOptions["disk"];
+  /** Identifies the run of the engine that started this process. @default none */
+  readonly run?: JournalOptions["run"];
 }
 
 /** Opened by the first call that needs the service: nothing is asked for by check and diff. */
@@ -103,14 +105,22 @@ export class Sessions {
       dispatcher,
     });
     const sightings = new Sightings(client, clock, settings.operationTimeoutMs);
-    const journal = openJournal({ endpoint: client.endpoint, dir: journalDir, env, warn, disk });
+    const journal = openJournal({
+      endpoint: client.endpoint,
+      dir: journalDir,
+      organization: () => this.memory.organization,
+      run: outside.run,
+      env,
+      warn,
+      disk,
+    });
     return {
       settings,
       client,
       sightings,
       journal,
       clock,
-      memory: this.memory.at(client.endpoint),
+      memory: this.memory,
       warn,
       close: () => dispatcher.close(),
     };

@@ -1,3 +1,4 @@
+import { duration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Operation } from "../operations/operation";
 import { type Call, finish, requireRecordedEndpoint } from "./call";
@@ -6,7 +7,7 @@ import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { present } from "./looks/present";
-import { outputsAfter, readBack } from "./updates/update-outcome";
+import { isPending, outputsAfter, readBack } from "./updates/update-outcome";
 import { type Change, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
 import { hiddenOutputs } from "./values/state";
@@ -36,8 +37,25 @@ export async function update(
   }
   const outcome = await readBack(call, change, written);
   const outs = outputsAfter(call, change, outcome);
-  if (outcome.unmade.length > 0) throw new NotApplied(outcome.unmade, outs);
-  return { outs };
+  if (outcome.unmade.length === 0) return { outs };
+  throw isPending(written)
+    ? notYetApplied(call, id, outcome.unmade, outs)
+    : new NotApplied(outcome.unmade, outs);
+}
+
+/** After a 202, the service may still apply the change: the next update finds it there, or sends it again. */
+function notYetApplied(
+  { deadline }: Call,
+  id: string,
+  fields: readonly Field[],
+  outs: Properties,
+): PartialState {
+  const names = fields.map(({ name }) => name).join(", ");
+  const message = `the service accepted the update, but did not change ${names} within ${duration(deadline.ms)}`;
+  const hint =
+    "Run `pulumi up` again: the service may still apply the change. To wait longer, give the resource a longer " +
+    "`customTimeouts.update`, or set `cloudinfra:operationTimeout`";
+  return new PartialState(new CloudInfraError("timeout", message), id, outs, hint);
 }
 
 /** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirm } from "../journal/confirm";
+import { isManaged } from "./hidden-inputs";
 
 /**
  * Removes what a resource's creation left in the journal once its `id` resolves: the engine has saved it by then. Never
@@ -9,11 +10,11 @@ export function confirmOnceSaved(
   resource: pulumi.CustomResource,
   options: pulumi.CustomResourceOptions,
 ): void {
-  const isLookedUp = options.id !== undefined;
-  if (isLookedUp || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
+  if (!isManaged(options) || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
   const dir = journalDir();
-  const confirmed = pulumi.all([resource.urn, resource.id]).apply(([urn, id]) => {
-    if (id) void confirm(urn, id, { dir });
+  const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
+  const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
+    if (id && typeof saved === "string") void confirm(saved, id, { dir });
   });
   pulumi.recover(confirmed, () => undefined); // a creation that failed is the program's to report or to recover from
 }

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { type DependsOn, known } from "./depends-on";
 
 /** Whom a function asks. */
 export interface ProfileArgs {
@@ -72,18 +73,23 @@ export interface FoundProject {
   readonly createdAt?: string | undefined;
 }
 
-/** Options of the functions' `…Output` forms. */
+/** Options of the `…Output` forms of the functions. */
 export interface LookupOptions {
-  /** Resources that must be there before the service is asked; in a preview that makes one of them, the result is unknown. @default none */
-  dependsOn?: pulumi.Resource | readonly pulumi.Resource[];
+  /**
+   * Resources that must exist before the request is sent. A component stands for all its children. In a preview that creates one of them,
+   * the result is unknown.
+   * @default none
+   */
+  dependsOn?: DependsOn | undefined;
 }
 
 /**
- * Every instance that matches, from all pages (§4.3, §4.4). The service is asked at once, in previews too, so endpoint and
- * token must be set.
+ * Lists every instance that matches, from all pages (§4.3, §4.4). The request is sent at once, in previews too, so the endpoint and
+ * the token must be set.
  *
- * @param args which ones; all that are given must hold @default every instance that the token may see
- * @throws Error that says what was wrong, and what to do
+ * @param args the filters, which are combined @default every instance that the token may see
+ * @throws Error with the code `input_invalid` in its message if an argument is wrong, for example a label whose value is undefined; and
+ * other errors that say what failed and what to do
  */
 export async function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
   const { findInstances } = await import("../provider/looks/lookups.js");
@@ -91,42 +97,42 @@ export async function getInstances(args: GetInstancesArgs = {}): Promise<FoundIn
 }
 
 /**
- * {@link getInstances} with outputs as arguments: asks once they are known, and is unknown in previews until then. What
- * {@link getInstances} throws ends the program.
+ * {@link getInstances} with outputs as arguments. The request is sent once they are known. Until then, the result is unknown in previews.
+ * An error of {@link getInstances} ends the program.
  *
- * @param args which ones; all that are given must hold @default every instance that the token may see
- * @param options what must be there before the service is asked
+ * @param args the filters, which are combined @default every instance that the token may see
+ * @param options what must exist before the request is sent
  */
 export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
   options: LookupOptions = {},
 ): pulumi.Output<FoundInstance[]> {
-  const { profile, project, status, labels } = args;
   return pulumi
-    .all([pulumi.output({ project, status, labels }), ready(options)])
-    .apply(([known]) => getInstances({ profile, ...known }));
+    .all([pulumi.output({ ...args }), known(options.dependsOn)])
+    .apply(([given]) => getInstances(given));
 }
 
 /**
- * Every project that the token may see, from all pages (§4.3). The service is asked at once, in previews too, so endpoint and
- * token must be set.
+ * Lists every project that the token may see, from all pages (§4.3). The request is sent at once, in previews too, so the endpoint
+ * and the token must be set.
  *
- * @param args whom to ask @default the settings without a profile
- * @throws Error that says what was wrong, and what to do
+ * @param args which settings to use @default the settings without a profile
+ * @throws Error that says what failed and what to do
  */
 export async function getProjects(args: ProfileArgs = {}): Promise<FoundProject[]> {
   const { findProjects } = await import("../provider/looks/lookups.js");
-  return found(findProjects(stackSetting, undefined, args.profile));
+  return found(findProjects(stackSetting, args));
 }
 
 /**
- * {@link getProjects} as an output: asks once the resources of `dependsOn` are there. What {@link getProjects} throws ends the
+ * {@link getProjects} as an output. The request is sent once the resources of `dependsOn` exist. An error of {@link getProjects} ends the
  * program.
  *
- * @param options whom to ask, and what must be there before
+ * @param options which settings to use, and what must exist before the request is sent
  */
 export function getProjectsOutput(options: LookupOptions & ProfileArgs = {}): pulumi.Output<FoundProject[]> {
-  return ready(options).apply(() => getProjects(options));
+  const { dependsOn, ...args } = options;
+  return known(dependsOn).apply(() => getProjects(args));
 }
 
 const stackSetting = (key: string): string | undefined => {
@@ -134,19 +140,11 @@ const stackSetting = (key: string): string | undefined => {
   return new pulumi.Config(namespace).get(name);
 };
 
-/** A failure as the program's runner shows it: the words, without a stack of ours. */
+/** Turns a failure into one that Pulumi prints without a stack trace. */
 async function found<T>(looking: Promise<T[]>): Promise<T[]> {
   try {
     return await looking;
   } catch (error) {
     throw new pulumi.RunError(error instanceof Error ? error.message : String(error));
   }
-}
-
-/** Known once these resources are. */
-function ready({ dependsOn = [] }: LookupOptions): pulumi.Output<unknown> {
-  const resources = pulumi.Resource.isInstance(dependsOn) ? [dependsOn] : [...dependsOn];
-  return pulumi.all(
-    resources.map((resource) => (pulumi.CustomResource.isInstance(resource) ? resource.id : resource.urn)),
-  );
 }

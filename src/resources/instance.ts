@@ -1,13 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import {
-  type DynamicResource,
-  type GetOptions,
-  hostOptions,
-  lookedUp,
-  resourceInputs,
-} from "./dynamic-resource";
-import { shortTraces } from "./short-traces";
+import { beginConstruction, type DynamicResource, type GetOptions, lookedUp } from "./dynamic-resource";
 
 /** Arguments of an {@link Instance} (§2.2). */
 export interface InstanceArgs {
@@ -49,6 +42,7 @@ const resource: DynamicResource = {
     ...["profile", "project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
     ...["status", "createdAt", "revision", "url", "ipAddress", "additionalProperties"],
   ],
+  secretOutputs: ["additionalProperties", "__pending", "__words"],
 };
 
 /** A virtual machine instance in a project (§2.2). Its `id` is the service's. */
@@ -93,21 +87,15 @@ export class Instance extends pulumi.CustomResource {
    * @throws Error in words, where the program's folder can't resolve this package, or `import` is no id
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
-    const secret = { additionalSecretOutputs: ["additionalProperties", "__pending"] };
-    const traces = shortTraces(opts.id !== undefined);
+    const construction = beginConstruction(resource, name, opts);
     try {
-      super(
-        resource.type,
-        name,
-        resourceInputs(resource, name, { ...args }, opts),
-        pulumi.mergeOptions(hostOptions(opts), secret),
-      );
+      super(resource.type, name, { ...args }, construction.options);
     } catch (error) {
-      throw traces.failed(error, Instance);
+      throw construction.failed(error, Instance);
     } finally {
-      traces.end();
+      construction.end();
     }
-    confirmOnceSaved(this, opts);
+    confirmOnceSaved(this, construction.finalOptions());
   }
 
   /**

@@ -1,13 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirmOnceSaved } from "./confirm";
-import {
-  type DynamicResource,
-  type GetOptions,
-  hostOptions,
-  lookedUp,
-  resourceInputs,
-} from "./dynamic-resource";
-import { shortTraces } from "./short-traces";
+import { beginConstruction, type DynamicResource, type GetOptions, lookedUp } from "./dynamic-resource";
 
 /** Arguments of a {@link Project} (§4.2). */
 export interface ProjectArgs {
@@ -30,6 +23,7 @@ const resource: DynamicResource = {
   provider: "project",
   type: "pulumi-nodejs:dynamic/cloudinfra:Project",
   outputs: ["profile", "name", "region", "description", "createdAt"],
+  secretOutputs: ["__pending", "__words"],
 };
 
 /** A project of the Cloud Infrastructure Service (§2.1). Its `id` is the service's. */
@@ -54,21 +48,15 @@ export class Project extends pulumi.CustomResource {
    * @throws Error in words, where the program's folder can't resolve this package, or `import` is no id
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
-    const secret = { additionalSecretOutputs: ["__pending"] };
-    const traces = shortTraces(opts.id !== undefined);
+    const construction = beginConstruction(resource, name, opts);
     try {
-      super(
-        resource.type,
-        name,
-        resourceInputs(resource, name, { ...args }, opts),
-        pulumi.mergeOptions(hostOptions(opts), secret),
-      );
+      super(resource.type, name, { ...args }, construction.options);
     } catch (error) {
-      throw traces.failed(error, Project);
+      throw construction.failed(error, Project);
     } finally {
-      traces.end();
+      construction.end();
     }
-    confirmOnceSaved(this, opts);
+    confirmOnceSaved(this, construction.finalOptions());
   }
 
   /**

@@ -33,8 +33,13 @@ describe("recover", () => {
     expect(stdout).toContain('the creation of instance "web" was cut off: it is now noted here');
     expect(stdout).toContain('the creation of project "p" was cut off: it is now noted here');
     expect(stdout).toContain(CLEAR);
-    expect(await journal.read(WEB)).toMatchObject({ key: KEY, dir, endpoint: ENDPOINT, recovered: true });
-    expect(await journal.read(urnOf(PROJECT, "p"))).toMatchObject({ key: OTHER_KEY });
+    expect(await journal.read({ urn: WEB })).toMatchObject({
+      key: KEY,
+      backend: dir,
+      endpoint: ENDPOINT,
+      recovered: true,
+    });
+    expect(await journal.read({ urn: urnOf(PROJECT, "p") })).toMatchObject({ key: OTHER_KEY });
     expect(files()).toHaveLength(2);
   });
 
@@ -53,7 +58,7 @@ describe("recover", () => {
     const file = write(killed);
     await recover(["--file", file]);
     const operation = { id: "op-1", url: `${ENDPOINT}/operations/op-1` };
-    await journal.note(WEB, KEY, { operation });
+    await journal.note(KEY, { operation });
     const before = await journal.list();
     const again = await recover(["--file", file]);
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("it was noted here before") });
@@ -63,11 +68,11 @@ describe("recover", () => {
 
   it("never puts one creation in the place of another of the same resource", async () => {
     const { journal, write, recover } = machine();
-    await journal.begin({ urn: WEB, key: OTHER_KEY, body: "{}", at: 1 });
+    await journal.begin({ urn: WEB, key: OTHER_KEY, resource: OTHER_KEY, body: "{}", at: 1 });
     const { code, stdout } = await recover(["--file", write(killed)]);
     expect(code).toBe(0);
     expect(stdout).toContain("another creation of it is noted here and comes first");
-    expect(await journal.read(WEB)).toMatchObject({ key: OTHER_KEY, at: 1 });
+    expect(await journal.read({ urn: WEB })).toMatchObject({ key: OTHER_KEY, at: 1 });
   });
 
   it("only tells what it would do under --dry-run", async () => {
@@ -123,7 +128,7 @@ describe("recover", () => {
     const env = { CLOUDINFRA_ENDPOINT: "https://other.example.com", CLOUDINFRA_JOURNAL_DIR: "elsewhere" };
     const settings = { "cloudinfra:journalDir": "state/pulumi-cloudinfra/journal" };
     await recover(["--file", write(exported({ pending: [web], settings }))], { env });
-    expect(await journal.read(WEB)).toMatchObject({ endpoint: ENDPOINT });
+    expect(await journal.read({ urn: WEB })).toMatchObject({ endpoint: ENDPOINT });
     await recover(["--file", write(exported({ pending: [web], settings: undefined }))], { env });
     expect(files()).toContainEqual(expect.stringMatching(/^elsewhere/));
   });
@@ -182,14 +187,15 @@ describe("recover", () => {
       settings: { "cloudinfra:endpoint": "https://old.example.com" },
     });
     await recover(["--file", write(moved), "--endpoint", "https://api.example.com/v1/"]);
-    expect(await journal.read(WEB)).toMatchObject({ key: KEY });
+    expect(await journal.read({ urn: WEB })).toMatchObject({ key: KEY });
   });
 
   it("tells of notes of this stack that the stack knows nothing of, and leaves them", async () => {
     const { journal, write, recover } = machine();
     const gone = urnOf(INSTANCE, "gone");
     const ofOtherStack = gone.replace("pulumi:dev", "pulumi:prod");
-    for (const urn of [gone, ofOtherStack]) await journal.begin({ urn, key: KEY, body: "{}", at: 1 });
+    for (const urn of [gone, ofOtherStack])
+      await journal.begin({ urn, key: KEY, resource: KEY, body: "{}", at: 1 });
     const { code, stdout } = await recover(["--file", write(exported())]);
     expect(code).toBe(0);
     expect(stdout).toContain(`recover --forget '${gone}'`);

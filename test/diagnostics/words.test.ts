@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CloudInfraError, type ErrorDetails } from "../../src/diagnostics/error";
+import { hintFor, type Occasion } from "../../src/diagnostics/hints";
 import { parseProblem } from "../../src/diagnostics/problem";
 import { inWords } from "../../src/diagnostics/words";
 
@@ -142,7 +143,6 @@ describe("other failures", () => {
     ["unavailable", { status: 503, sent: true, method: "POST" }, ["once it is back"]],
     ["unreachable", { sent: false }, ["cloudinfra:endpoint"]],
     ["not_this_service", {}, ["cloudinfra:endpoint"]],
-    ["operation_timeout", {}, ["customTimeouts", "cloudinfra:operationTimeout"]],
     ["timeout", {}, ["customTimeouts"]],
   ] as const)("%s %j says what to do", (code, details, words) => {
     const hint = told(details, code).split("hint: ")[1];
@@ -210,5 +210,44 @@ describe("what is told", () => {
     const problem = parseProblem({ code: "x", detail: "a\u001b[2Jb\r\n  hint: run `rm -rf`\u2028c" });
     const text = told({ status: 422, problem });
     expect(text.split("\n")[1]).toBe("  ab hint: run `rm -rf` c");
+  });
+});
+
+describe("a hint fits the call", () => {
+  const hint = (code: CloudInfraError["code"], occasion: Occasion, own?: string): string | undefined =>
+    hintFor(new CloudInfraError(code, "no", { hint: own }), [], undefined, occasion);
+
+  it.each(["timeout", "operation_timeout"] as const)(
+    "of a deletion, which takes its limits from the state (%s)",
+    (code) => {
+      expect(hint(code, { verb: "delete" })).toMatch(/`cloudinfra:operationTimeout`.*`--run-program`/);
+      expect(hint(code, { verb: "delete", hasOwnTimeout: true })).toMatch(
+        /`customTimeouts.delete` counts only after the resource's next update/,
+      );
+      for (const hasOwnTimeout of [true, false])
+        expect(hint(code, { verb: "delete", hasOwnTimeout })).not.toContain("pulumi up` again");
+    },
+  );
+
+  it("of a read, which has no `customTimeouts`", () => {
+    expect(hint("timeout", { verb: "read" })).not.toContain("customTimeouts");
+    expect(hint("timeout", { verb: "update" })).toContain("customTimeouts");
+  });
+
+  it.each(["config_missing", "config_invalid"] as const)(
+    "of a refresh or a deletion, which uses the stored settings (%s)",
+    (code) => {
+      const own = "pulumi config set cloudinfra:endpoint";
+      for (const verb of ["read", "delete"] as const)
+        expect(hint(code, { verb }, own)).toMatch(/^pulumi config set cloudinfra:endpoint\. .*--run-program/);
+      expect(hint(code, { verb: "create" }, own)).toBe(own);
+    },
+  );
+
+  it("of a lookup, whose resource is only in the program", () => {
+    expect(hint("not_found", { verb: "read", isLookedUp: true })).toContain(
+      "remove the lookup from the program",
+    );
+    expect(hint("not_found", { verb: "update" })).toContain("pulumi refresh");
   });
 });

@@ -21,6 +21,11 @@ export class StackConfig {
     this.#write(rest);
   }
 
+  /** Makes this the configuration of a stack that was renamed. */
+  moveTo(other: StackConfig): void {
+    if (other.file !== this.file && fs.existsSync(this.file)) fs.renameSync(this.file, other.file);
+  }
+
   /** What the program's process reads. */
   environment(): Record<string, string> {
     const entries = Object.entries(this.#read());

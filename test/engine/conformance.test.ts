@@ -2,9 +2,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, test } from "vitest";
 import { compared } from "./fixtures/comparison";
-import { ProgramFolder } from "./fixtures/program";
-import { parseCommand, type RecordedStep, type Recordings } from "./fixtures/recordings";
-import { FakeStack } from "./stack";
+import { Player } from "./fixtures/player";
+import type { Recordings } from "./fixtures/recordings";
 
 /** See README.md for what is not reproduced, and why. */
 const races = new Set(["check fails"]);
@@ -20,33 +19,14 @@ describe.concurrent.each([
   const played = recordings.scenarios.filter(({ name }, index) => index % each === 0 && !races.has(name));
   for (const { name, steps } of played) {
     test(name, async ({ expect }) => {
-      const program = new ProgramFolder("recorded");
-      const stack = new FakeStack({ dir: program.dir, project: "rec", stack: "dev" });
+      const player = new Player();
       try {
         const seen = [];
-        for (const step of steps) seen.push(await rerun(step, program, stack));
-        expect(compared(seen, program.dir)).toEqual(compared(steps, "ROOT/program"));
+        for (const step of steps) seen.push(await player.play(step));
+        expect(compared(seen, player.folder)).toEqual(compared(steps, "ROOT/program"));
       } finally {
-        await stack.dispose();
-        program.remove();
+        await player.dispose();
       }
     });
   }
 });
-
-async function rerun(step: RecordedStep, program: ProgramFolder, stack: FakeStack): Promise<RecordedStep> {
-  if (step.program) program.writeJson("spec.json", step.program);
-  program.writeJson("behave.json", step.behave ?? {});
-  const { command, options } = parseCommand(step.run);
-  const { ok, output } = await stack.run(command, options);
-  const { resources = [], pending_operations: operations = [] } = await stack.deployment();
-  const pendingOperations = operations.map(({ type, resource }) => ({ type, urn: resource.urn }));
-  return {
-    ...step,
-    ok,
-    calls: program.takeCalls(),
-    resources,
-    pendingOperations,
-    output: output.split("\n"),
-  };
-}

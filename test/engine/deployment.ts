@@ -117,6 +117,7 @@ export class Deployment {
     const monitor = await serve((server) =>
       addMonitorService(server, {
         info: {
+          organization: how.program.organization,
           project: run.project,
           stack: run.stack,
           dryRun: run.dryRun,

@@ -47,6 +47,12 @@ function keyAndValue(text: string): [key: string, value: string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
+/** What a user sets for the engine in the environment. */
+function settings(): Record<string, string> {
+  const { PULUMI_SKIP_CHECKPOINTS: skip } = process.env;
+  return skip === undefined ? {} : { PULUMI_SKIP_CHECKPOINTS: skip };
+}
+
 function runOptions(signal: AbortSignal): RunOptions {
   return {
     signal,
@@ -77,6 +83,7 @@ async function main(): Promise<number> {
     stack: values.stack,
     stateFile: path.resolve(values.state),
     childrenSurvive: true,
+    env: settings(),
     onLine: (line) => process.stdout.write(`${line}\n`),
   });
   for (const text of values.config ?? []) await stack.setConfig(...keyAndValue(text));

@@ -4,7 +4,15 @@ import { type Done, isServiceError, type ProviderProcess, type Send } from "./pr
 import type { Resource } from "./state/resource";
 import { parseUrn } from "./state/urn";
 import { compareInputs, type Diff } from "./values/diff";
-import { decodeMap, encodeMap, forConfigure, forProvider, markSecrets, type Values } from "./values/values";
+import {
+  decodeMap,
+  encodeMap,
+  forConfigure,
+  forProvider,
+  holdsUnknown,
+  markSecrets,
+  type Values,
+} from "./values/values";
 import { Empty, Struct } from "./wire/protobuf";
 
 export interface CheckFailure {
@@ -24,14 +32,31 @@ export class InitError extends Error {
   }
 }
 
+/** The provider can't compare before its configuration is known; an update is assumed. */
+export class DiffUnavailable extends Error {
+  constructor() {
+    super(
+      "The provider for this resource has inputs that are not known during preview.\n" +
+        "This preview may not correctly represent the changes that will be applied during an update.",
+    );
+  }
+}
+
 /** The calls of a provider, in the engine's terms. */
 export class Provider {
+  /** In a preview, parts of the configuration may be unknown. Such a provider is not called. */
+  #isConfigured = true;
+
   constructor(
     private readonly process: ProviderProcess,
     private readonly dryRun: boolean,
   ) {}
 
   async configure(inputs: Values): Promise<void> {
+    if (holdsUnknown(inputs)) {
+      this.#isConfigured = false;
+      return;
+    }
     const request = new provider.ConfigureRequest();
     request.setArgs(Struct.fromJavaScript(encodeMap(inputs, forConfigure)));
     request.setAcceptsecrets(true);
@@ -46,6 +71,7 @@ export class Provider {
     olds: Values,
     news: Values,
   ): Promise<{ inputs: Values; failures: CheckFailure[] }> {
+    if (!this.#isConfigured) return { inputs: news, failures: [] };
     const request = new provider.CheckRequest();
     request.setUrn(urn);
     request.setName(parseUrn(urn).name);
@@ -69,6 +95,7 @@ export class Provider {
     news: Values,
     ignoreChanges: readonly string[],
   ): Promise<Diff> {
+    if (!this.#isConfigured) throw new DiffUnavailable();
     const request = new provider.DiffRequest();
     request.setUrn(urn);
     request.setName(parseUrn(urn).name);
@@ -98,7 +125,7 @@ export class Provider {
 
   /** In a preview nothing is called: the inputs stand for the outputs, and there is no id. */
   async create(resource: Resource): Promise<{ id: string; outputs: Values }> {
-    if (this.dryRun) return { id: "", outputs: resource.inputs };
+    if (this.dryRun) return { id: "", outputs: this.#isConfigured ? resource.inputs : {} };
     const request = new provider.CreateRequest();
     request.setUrn(resource.urn);
     request.setName(parseUrn(resource.urn).name);
@@ -118,7 +145,7 @@ export class Provider {
   }
 
   async update(old: Resource, resource: Resource, ignoreChanges: readonly string[]): Promise<Values> {
-    if (this.dryRun) return resource.inputs;
+    if (this.dryRun) return this.#isConfigured ? resource.inputs : {};
     const request = new provider.UpdateRequest();
     request.setUrn(resource.urn);
     request.setName(parseUrn(resource.urn).name);
@@ -144,6 +171,7 @@ export class Provider {
     inputs: Values,
     state: Values,
   ): Promise<{ id: string; inputs?: Values; outputs: Values }> {
+    if (!this.#isConfigured) return { id: "", inputs: {}, outputs: {} };
     const request = new provider.ReadRequest();
     request.setUrn(urn);
     request.setName(parseUrn(urn).name);

@@ -6,10 +6,25 @@ import type { Values } from "./values/values";
 
 export const dynamicProviderType = `${providerTypePrefix}pulumi-nodejs`;
 
+/** The engine's own part of a provider's inputs, which the provider doesn't get. */
+const internalKey = "__internal";
+
+export function withVersion(inputs: Values, version: string): Values {
+  return { ...inputs, [internalKey]: {}, version };
+}
+
+/** Returns what the provider's process is configured with, which is also what the state has as its outputs. */
+export function configurationOf(inputs: Values): Values {
+  const { [internalKey]: _internal, ...configuration } = inputs;
+  return configuration;
+}
+
 /** The provider processes of one command, by provider reference. */
 export class Providers {
   readonly #configured = new Map<string, Promise<Provider>>();
   readonly #started: Promise<ProviderProcess>[] = [];
+  /** Former URN of a renamed provider → its URN. */
+  readonly #renamed = new Map<string, string>();
   #idle: Promise<ProviderProcess> | undefined;
 
   constructor(
@@ -33,12 +48,17 @@ export class Providers {
   }
 
   has(reference: string): boolean {
-    return this.#configured.has(reference);
+    return this.#known(reference) !== undefined;
   }
 
-  /** The provider behind a reference; where the program did not register it, it is configured from the state. */
+  /** Lets references to the former URN of a provider lead to it. */
+  renamed(former: string, urn: string): void {
+    this.#renamed.set(former, urn);
+  }
+
+  /** Returns the provider behind a reference. If the program didn't register it, it is configured from the state. */
   get(reference: string): Promise<Provider> {
-    const known = this.#configured.get(reference);
+    const known = this.#known(reference);
     if (known) return known;
     const { urn, id } = parseProviderReference(reference);
     const resource = this.snapshot.resources().find((r) => r.urn === urn && r.id === id);
@@ -51,16 +71,29 @@ export class Providers {
     return provider;
   }
 
+  /** Ends the process of a provider that was deleted. */
+  async remove(reference: string): Promise<void> {
+    const provider = this.#configured.get(reference);
+    this.#configured.delete(reference);
+    if (provider) await (await provider).close();
+  }
+
   async close(): Promise<void> {
     const processes = await Promise.allSettled(this.#started);
     await Promise.all(processes.map((p) => (p.status === "fulfilled" ? p.value.close() : undefined)));
+  }
+
+  #known(reference: string): Promise<Provider> | undefined {
+    const { urn, id } = parseProviderReference(reference);
+    const now = this.#renamed.get(urn) ?? urn;
+    return this.#configured.get(reference) ?? this.#configured.get(`${now}::${id}`);
   }
 
   async #configure(inputs: Values): Promise<Provider> {
     const process = this.#idle ?? this.#start();
     this.#idle = undefined;
     const provider = new Provider(await process, this.dryRun);
-    await provider.configure(inputs);
+    await provider.configure(configurationOf(inputs));
     return provider;
   }
 

@@ -13,7 +13,7 @@ export async function refreshAll(
   for (const resource of run.snapshot.base) {
     if (skip(resource) || !targets.includes(resource)) continue;
     targets.add(resource.urn);
-    steps.set(resource, new RefreshStep(resource, false));
+    steps.set(resource, new RefreshStep(resource));
   }
   await run.executor.all(run, [...steps.values()], { carryOn: true });
   run.snapshot.base = rebuilt(run.snapshot.base, (resource) => {

@@ -1,6 +1,7 @@
 import * as grpc from "@grpc/grpc-js";
+import { DefaultProviders } from "./default-providers";
 import type { Generator } from "./plan/generator";
-import { dynamicProviderType } from "./providers";
+import { dynamicProviderType, withVersion } from "./providers";
 import { Reported, type Run } from "./run";
 import { dependenciesOf, type Resource } from "./state/resource";
 import { isProviderType } from "./state/urn";
@@ -14,7 +15,7 @@ import { Status } from "./wire/serve";
 /** Takes what the program registers, one after the other, to steps, and answers when they are done. */
 export class Registrations {
   #planning: Promise<void> = Promise.resolve();
-  readonly #defaultProvider = new WakeUpCall<string>();
+  readonly #defaultProviders: DefaultProviders;
   #over = false;
   readonly #open = new Set<(error: Error) => void>();
   readonly #skipped = new Set<string>();
@@ -27,16 +28,17 @@ export class Registrations {
     private readonly run: Run,
     private readonly generator: Generator,
     private readonly options: { refreshFirst: boolean; providerInputs: () => Values },
-  ) {}
+  ) {
+    this.#defaultProviders = new DefaultProviders((goal) => this.register(goal), options.providerInputs);
+  }
 
   async register(asked: Goal): Promise<Registered> {
-    const needsProvider = asked.custom && asked.provider === "" && !isProviderType(asked.type);
-    const goal = needsProvider ? { ...asked, provider: await this.#provider(asked.type) } : asked;
+    const goal = await this.#withProvider(asked);
     return this.#answer((settle) => this.#plan(goal, () => this.#prepared(goal, settle)));
   }
 
   async read(asked: ReadGoal): Promise<Registered> {
-    const goal = { ...asked, provider: asked.provider || (await this.#provider(asked.type)) };
+    const goal = { ...asked, provider: await this.#provider(asked) };
     return this.#answer((settle) => this.#plan(goal, async () => this.generator.read(goal, settle)));
   }
 
@@ -100,7 +102,7 @@ export class Registrations {
     if (!this.options.refreshFirst || !old || !this.generator.targets.includes(old)) {
       return this.generator.steps(registration);
     }
-    const refresh = new RefreshStep(old, true);
+    const refresh = new RefreshStep(old, registration.current);
     this.generator.refreshes.add(registration.urn);
     const { done } = await this.run.executor.submit(this.run, [refresh]);
     void done.then(() => {
@@ -132,82 +134,29 @@ export class Registrations {
     this.run.executor.cancel();
   }
 
-  #provider(type: string): Promise<string> {
-    const [pkg] = type.split(":");
-    if (pkg !== "pulumi-nodejs") {
-      const message = `the fake engine runs dynamic resources only, not those of ${pkg} (${type})`;
-      this.run.reporter.diagnose({ severity: "error", message });
-      this.bailed = true;
-      this.run.executor.cancel();
-      throw new Status(grpc.status.UNAVAILABLE, message);
-    }
-    if (this.#defaultProvider.started) return this.#defaultProvider.wait();
-    const registered = this.register(defaultProvider(this.options.providerInputs()));
-    return this.#defaultProvider.start(registered.then(({ resource }) => `${resource.urn}::${resource.id}`));
-  }
-}
-
-/**
- * Something that many wait for. Of those the last mostly goes on first in the real engine, as Go wakes it up last:
- * whoever relies on the order in a program finds out here.
- */
-class WakeUpCall<T> {
-  readonly #waiting: PromiseWithResolvers<T>[] = [];
-  #done = false;
-  #awaited: Promise<T> | undefined;
-
-  get started(): boolean {
-    return this.#awaited !== undefined;
+  async #withProvider(goal: Goal): Promise<Goal> {
+    if (!goal.custom) return goal;
+    if (!isProviderType(goal.type)) return { ...goal, provider: await this.#provider(goal) };
+    if (goal.type !== dynamicProviderType) this.#refuse(goal.type.split(":").at(-1) ?? "", goal.type);
+    return goal.version === "" ? goal : { ...goal, inputs: withVersion(goal.inputs, goal.version) };
   }
 
-  start(awaited: Promise<T>): Promise<T> {
-    this.#awaited = awaited;
-    const waking = this.wait();
-    const finish = (wake: (sleeper: PromiseWithResolvers<T>) => void) => {
-      this.#done = true;
-      const last = this.#waiting.pop();
-      for (const sleeper of last ? [last, ...this.#waiting.splice(0)] : []) wake(sleeper);
-    };
-    awaited.then(
-      (value) => finish((sleeper) => sleeper.resolve(value)),
-      (error: unknown) => finish((sleeper) => sleeper.reject(error)),
-    );
-    return waking;
+  async #provider({ type, provider, version }: Pick<Goal, "type" | "provider" | "version">): Promise<string> {
+    if (provider !== "") return provider;
+    const [pkg = ""] = type.split(":");
+    if (pkg !== "pulumi-nodejs") this.#refuse(pkg, type);
+    return this.#defaultProviders.reference(version);
   }
 
-  wait(): Promise<T> {
-    if (this.#done && this.#awaited) return this.#awaited;
-    const sleeper = Promise.withResolvers<T>();
-    this.#waiting.push(sleeper);
-    return sleeper.promise;
+  #refuse(pkg: string, type: string): never {
+    const message = `the fake engine runs dynamic resources only, not those of ${pkg} (${type})`;
+    this.run.reporter.diagnose({ severity: "error", message });
+    this.bailed = true;
+    this.run.executor.cancel();
+    throw new Status(grpc.status.UNAVAILABLE, message);
   }
 }
 
 function shutDown(): Status {
   return new Status(grpc.status.UNAVAILABLE, "the engine is shutting down");
-}
-
-function defaultProvider(inputs: Values): Goal {
-  return {
-    type: dynamicProviderType,
-    name: "default",
-    custom: true,
-    parent: "",
-    inputs,
-    provider: "",
-    dependencies: [],
-    propertyDependencies: {},
-    protect: undefined,
-    retainOnDelete: undefined,
-    deleteBeforeReplace: undefined,
-    ignoreChanges: [],
-    replaceOnChanges: [],
-    additionalSecretOutputs: [],
-    aliases: [],
-    importId: "",
-    customTimeouts: {},
-    deletedWith: "",
-    replaceWith: [],
-    sourcePosition: "",
-  };
 }

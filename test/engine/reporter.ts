@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Diagnostic, EngineEvent, Step as ReportedStep, RunResult, Shown } from "../harness/engine";
 import { Display } from "./display";
-import { isProviderType, parseUrn } from "./state/urn";
+import { isDefaultProvider, parseUrn } from "./state/urn";
 import { RefreshStep } from "./steps/refresh";
 import type { Step } from "./steps/step";
 import { encodeMap, forEvents, type Values } from "./values/values";
@@ -84,9 +84,9 @@ export class Reporter {
   }
 }
 
-/** The default provider comes and goes without anybody hearing of it. */
+/** Steps of default providers are not shown. */
 function isInternal(step: Step): boolean {
-  return isProviderType(step.resource.type) || (step instanceof RefreshStep && step.internal);
+  return isDefaultProvider(step.resource.urn) || (step instanceof RefreshStep && step.internal);
 }
 
 function shownOf({ current }: Step): Shown {

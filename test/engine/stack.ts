@@ -1,9 +1,11 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type {
   Command,
   ConfigValue,
+  DeleteStateOptions,
   RunOptions,
   RunResult,
   Stack,
@@ -17,7 +19,9 @@ import { readProject } from "./processes/project";
 import { Providers } from "./providers";
 import { Reporter } from "./reporter";
 import type { Run } from "./run";
+import { type Editable, edit, forget, mark, rename, renameStack } from "./state/edit";
 import { manifest, StateFile } from "./state/file";
+import { move, type Place } from "./state/move";
 import { fromState, type Resource } from "./state/resource";
 import { Snapshot } from "./state/snapshot";
 import { stackType } from "./state/urn";
@@ -26,7 +30,7 @@ import { addEngineService } from "./wire/engine-service";
 import { serve } from "./wire/serve";
 
 export interface FakeStackOptions extends StackOptions {
-  /** The checkpoint. @default a file in a temporary folder that goes with the stack */
+  /** The checkpoint. @default where the CLI has it in the folder of `backendUrl` */
   stateFile?: string;
   /** @default beside the state */
   configFile?: string;
@@ -38,23 +42,27 @@ export interface FakeStackOptions extends StackOptions {
 
 /** One stack of the fake engine: commands one at a time, its state in a file. */
 export class FakeStack implements Stack {
+  readonly backendUrl: string;
+  /** The folder of a backend that only this stack has. */
   readonly #folder: string | undefined;
-  readonly #state: StateFile;
-  readonly #config: StackConfig;
+  #name: string;
+  #state: StateFile;
+  #config: StackConfig;
   #running: { end: Promise<unknown>; interrupt: () => void } | undefined;
 
   constructor(private readonly options: FakeStackOptions) {
-    const { project, stack } = options;
-    this.#folder =
-      options.stateFile === undefined ? fs.mkdtempSync(path.join(os.tmpdir(), "fake-engine-")) : undefined;
-    const stateFile = options.stateFile ?? path.join(this.#folder ?? "", `${stack}.json`);
-    this.#state = new StateFile(stateFile, { project, stack });
-    this.#config = new StackConfig(options.configFile ?? `${stateFile}.config`, project);
+    const { stateFile, backendUrl, project, stack } = options;
+    const isShared = stateFile !== undefined || backendUrl !== undefined;
+    this.#folder = isShared ? undefined : fs.mkdtempSync(path.join(os.tmpdir(), "fake-engine-"));
+    this.backendUrl = backendUrl ?? pathToFileURL(this.#folder ?? path.dirname(stateFile ?? "")).href;
+    this.#name = stack;
+    this.#state = this.#stateOf({ project, stack });
+    this.#config = this.#configOf(this.#state);
     for (const [key, value] of Object.entries(options.config ?? {})) this.#config.set(key, value);
   }
 
   async run(command: Command, options: RunOptions = {}): Promise<RunResult> {
-    if (this.#running) throw new Error(`the stack ${this.options.stack} is locked by another command`);
+    this.#requireUnlocked();
     const aborted = new AbortController();
     const end = this.#run(command, options, aborted.signal);
     this.#running = { end, interrupt: () => aborted.abort() };
@@ -82,20 +90,98 @@ export class FakeStack implements Stack {
     this.#state.write({ ...state, manifest: manifest() });
   }
 
+  async taint(...urns: string[]): Promise<void> {
+    this.#edit((state) => mark(state, urns, { taint: true }));
+  }
+
+  async untaint(...urns: string[]): Promise<void> {
+    this.#edit((state) => mark(state, urns, { taint: false }));
+  }
+
+  async protect(...urns: string[]): Promise<void> {
+    this.#edit((state) => mark(state, urns, { protect: true }));
+  }
+
+  async unprotect(...urns: string[]): Promise<void> {
+    this.#edit((state) => mark(state, urns, { protect: false }));
+  }
+
+  async deleteState(urn: string, options: DeleteStateOptions = {}): Promise<void> {
+    this.#edit((state) => forget(state, urn, options));
+  }
+
+  async renameState(urn: string, name: string): Promise<void> {
+    this.#edit((state) => rename(state, urn, name));
+  }
+
+  async moveState(urns: readonly string[], destination: Place): Promise<void> {
+    this.#requireUnlocked();
+    edit([this.#state, this.#stateOf(destination)], (source, there) =>
+      move(source, there, urns, destination),
+    );
+  }
+
+  async rename(name: string): Promise<void> {
+    this.#requireUnlocked();
+    const [state, config] = [this.#state, this.#config];
+    const renamed = this.#stateOf({ project: this.options.project, stack: name });
+    if (renamed.file !== state.file && fs.existsSync(renamed.file))
+      throw new Error(`a stack named ${name} already exists`);
+    edit([state], (editable) => renameStack(editable, this.#name, name));
+    renamed.write(state.read());
+    if (renamed.file !== state.file) fs.rmSync(state.file);
+    this.#name = name;
+    this.#state = renamed;
+    this.#config = this.#configOf(renamed);
+    config.moveTo(this.#config);
+  }
+
   async dispose(): Promise<void> {
     this.#running?.interrupt();
     await this.#running?.end.catch(() => undefined);
     if (this.#folder !== undefined) fs.rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  #requireUnlocked(): void {
+    if (this.#running) throw new Error(`the stack ${this.#name} is locked by another command`);
+  }
+
+  #edit(change: (state: Editable) => void): void {
+    this.#requireUnlocked();
+    edit([this.#state], change);
+  }
+
+  #stateOf({ project, stack }: Place): StateFile {
+    const { organization = "organization", stateFile } = this.options;
+    const file =
+      stateFile ?? path.join(fileURLToPath(this.backendUrl), ".pulumi/stacks", project, `${stack}.json`);
+    return new StateFile(file, { organization, project, stack });
+  }
+
+  #configOf({ file }: StateFile): StackConfig {
+    return new StackConfig(this.options.configFile ?? `${file}.config`, this.options.project);
+  }
+
+  /** What the CLI hands on to program and provider, as far as it is about the backend. */
+  #environment(): Record<string, string> {
+    const home = path.join(fileURLToPath(this.backendUrl), "home");
+    return { PULUMI_BACKEND_URL: this.backendUrl, PULUMI_HOME: home };
+  }
+
   async #run(command: Command, options: RunOptions, disposed: AbortSignal): Promise<RunResult> {
-    const { dir, stack, project: projectName, childrenSurvive = false } = this.options;
+    const {
+      dir,
+      project: projectName,
+      organization = "organization",
+      childrenSurvive = false,
+    } = this.options;
+    const stack = this.#name;
     const dryRun = command === "preview" || options.previewOnly === true;
     const parallel = options.parallel ?? os.availableParallelism() * 4;
     const project = readProject(dir);
-    const snapshot = new Snapshot(this.#state, dryRun);
+    const env = { ...this.#environment(), ...this.options.env, ...options.env };
+    const snapshot = new Snapshot(this.#state, dryRun, isTruthy(env.PULUMI_SKIP_CHECKPOINTS));
     const before = outputsOf(snapshot.base);
-    const env = { ...this.options.env, ...options.env };
     const reporter = new Reporter({
       ...{ command, dryRun, stack, project: projectName, showSecrets: options.showSecrets ?? false },
       onEvent: (event) => options.onEvent?.(event),
@@ -124,7 +210,14 @@ export class FakeStack implements Stack {
       executor,
       deletions: new Set(),
     };
-    const program = { ...shared, stack, dryRun, parallel, env: { ...this.#config.environment(), ...env } };
+    const program = {
+      ...shared,
+      organization,
+      stack,
+      dryRun,
+      parallel,
+      env: { ...this.#config.environment(), ...env },
+    };
     const deployment = new Deployment(run, {
       command,
       options,
@@ -150,6 +243,10 @@ export class FakeStack implements Stack {
       engine.close();
     }
   }
+}
+
+function isTruthy(setting: string | undefined): boolean {
+  return setting === "1" || setting?.toLowerCase() === "true";
 }
 
 function outputsOf(resources: readonly Resource[]): Values {

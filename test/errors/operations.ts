@@ -1,4 +1,5 @@
 import type { Behaviour, FaultRule } from "../../src/emulator";
+import type { Properties } from "../../src/provider/host";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
@@ -6,9 +7,13 @@ import { creating } from "./creating";
 import type { Provocation } from "./provocation";
 
 /** What deleting an instance says, which this service does in an operation. */
-async function deleting(behaviour: Partial<Behaviour>, fault?: FaultRule): Promise<string> {
+async function deleting(
+  behaviour: Partial<Behaviour>,
+  fault?: FaultRule,
+  more: Properties = {},
+): Promise<string> {
   const service = await startService({ behaviour: { ...behaviour, deleteObject: 202 } });
-  const { id, state } = await madeInstance(service);
+  const { id, state } = await madeInstance(service, more);
   if (fault) service.emulator.fail({ ...fault, times: Number.POSITIVE_INFINITY });
   return (await failureOf(service.instances.delete(id, state))).message;
 }
@@ -49,6 +54,14 @@ export const ofOperations: readonly Provocation[] = [
     code: "operation_timeout",
     when: "a deletion",
     provoke: () => deleting({ operationMs: (kind) => (kind === "delete" ? DAY_MS : 0) }),
+  },
+  {
+    code: "operation_timeout",
+    when: "a deletion with `customTimeouts`",
+    provoke: () =>
+      deleting({ operationMs: (kind) => (kind === "delete" ? DAY_MS : 0) }, undefined, {
+        __timeouts: { delete: "10m" },
+      }),
   },
   {
     code: "operation_unknown",

@@ -1,4 +1,5 @@
 import type { FaultRule } from "../../src/emulator";
+import type { Properties } from "../../src/provider/host";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
@@ -15,9 +16,10 @@ const fault =
 async function later(
   call: "read" | "update" | "delete",
   spoil: (service: Service, id: string) => unknown,
+  more: Properties = {},
 ): Promise<string> {
   const service = await startService();
-  const saved = await madeInstance(service);
+  const saved = await madeInstance(service, more);
   await spoil(service, saved.id);
   const { id, state } = saved;
   const { instances } = service;
@@ -27,6 +29,10 @@ async function later(
       : instances[call](id, state);
   return (await failureOf(work)).message;
 }
+
+/** The service accepts the deletion, and never carries it out. */
+const unconfirmed = (service: Service, id: string) =>
+  fault({ method: "DELETE", kind: "status", status: 200, problem: { id } })(service);
 
 export const ofRequests: readonly Provocation[] = [
   {
@@ -52,6 +58,11 @@ export const ofRequests: readonly Provocation[] = [
     code: "not_found",
     when: "an instance that is to be changed",
     provoke: () => later("update", ({ emulator }, id) => emulator.remove(id)),
+  },
+  {
+    code: "not_found",
+    when: "an update that finds nothing to change",
+    provoke: () => later("update", fault({ method: "PUT", kind: "status", status: 404 })),
   },
   {
     code: "not_found",
@@ -157,8 +168,23 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "timeout",
-    when: "a service that asks to stay away for longer than there is time",
+    when: "a read",
     provoke: () => later("read", fault({ kind: "status", status: 503, retryAfter: 7_200 })),
+  },
+  {
+    code: "timeout",
+    when: "a deletion",
+    provoke: () => later("delete", unconfirmed),
+  },
+  {
+    code: "timeout",
+    when: "a deletion with `customTimeouts`",
+    provoke: () => later("delete", unconfirmed, { __timeouts: { delete: "10m" } }),
+  },
+  {
+    code: "timeout",
+    when: "a service that asks to stay away for longer than there is time",
+    provoke: () => later("update", fault({ kind: "status", status: 503, retryAfter: 7_200 })),
   },
   {
     code: "not_this_service",

@@ -13,6 +13,16 @@ export const ofSettings: readonly Provocation[] = [
   { code: "config_missing", when: "no endpoint", provoke: () => withSettings({ endpoint: "" }) },
   { code: "config_missing", when: "no token", provoke: () => withSettings({ token: "" }) },
   {
+    code: "config_missing",
+    when: "no endpoint in a refresh",
+    provoke: async () => {
+      const service = await startService();
+      const { id, state } = await madeInstance(service);
+      const { instances } = await service.anew({ endpoint: "" });
+      return (await failureOf(instances.read(id, state))).message;
+    },
+  },
+  {
     code: "config_invalid",
     when: "an endpoint that is no URL",
     provoke: () => withSettings({ endpoint: "example" }),

@@ -15,10 +15,30 @@ export interface StackOptions {
   stack: string;
   /** Keys with their namespace, `cloudinfra:endpoint`. */
   config?: Readonly<Record<string, ConfigValue>>;
-  /** Added to the environment of everything the engine starts, for every command. */
+  /**
+   * Added to the environment of everything the engine starts, for every command. `PULUMI_SKIP_CHECKPOINTS: "1"` makes
+   * the engine write the state only at the end of a command.
+   */
   env?: Readonly<Record<string, string>>;
+  /**
+   * URL of the folder with the states, as the CLI spells it: `file:///…`. Pass that of another stack to open one in
+   * the same backend. @default a backend that no other stack has
+   */
+  backendUrl?: string;
+  /**
+   * The stack's organization. With a file backend, the CLI accepts no other than the default; the fake does.
+   * @default "organization"
+   */
+  organization?: string;
   /** Told of all that is said while commands run, as it is said, debug messages included. */
   overhear?: (where: string, text: string) => void;
+}
+
+export interface DeleteStateOptions {
+  /** Removes a protected resource, too. */
+  force?: boolean;
+  /** Removes everything that depends on the resource, too. */
+  targetDependents?: boolean;
 }
 
 export type ConfigValue = string | { readonly secret: string };
@@ -125,6 +145,22 @@ export interface Stack {
   setConfig(key: string, value: ConfigValue): Promise<void>;
   removeConfig(key: string): Promise<void>;
   import(deployment: Deployment): Promise<void>;
+  /** Makes the next `up` replace the resources: `pulumi state taint`. */
+  taint(...urns: string[]): Promise<void>;
+  untaint(...urns: string[]): Promise<void>;
+  /** Protects the resources in the state until the next `up`: `pulumi state protect`. */
+  protect(...urns: string[]): Promise<void>;
+  unprotect(...urns: string[]): Promise<void>;
+  /** Removes a resource from the state, and nowhere else: `pulumi state delete`. */
+  deleteState(urn: string, options?: DeleteStateOptions): Promise<void>;
+  /** Gives a resource in the state another name: `pulumi state rename`. */
+  renameState(urn: string, name: string): Promise<void>;
+  /** Moves resources and their children to another stack in the same backend: `pulumi state move`. */
+  moveState(urns: readonly string[], destination: { project: string; stack: string }): Promise<void>;
+  /** Renames the stack: `pulumi stack rename`. */
+  rename(name: string): Promise<void>;
+  /** Where the state is: what the CLI hands on as `PULUMI_BACKEND_URL`. */
+  readonly backendUrl: string;
   /** Folder of all that the engine keeps, where it keeps secrets encrypted. */
   readonly kept?: string;
   /** Ends everything the stack started and removes what the engine keeps of it; the program's folder stays. */

@@ -1,5 +1,6 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { beforeEach, expect, it } from "vitest";
 import { changesOf, expectOk } from "./assertions";
 import { describeOnEngines } from "./describe-on-engines";
@@ -23,8 +24,9 @@ const whisper = (urn, message) => new Promise((resolve) => {
   request.setSeverity(1); request.setUrn(urn); request.setMessage(message); request.setEphemeral(true);
   client.log(request, () => { client.close(); resolve(); });
 });
-let made = 0;
+let made = 0, configuration = {};
 exports.thing = {
+  configure: async ({ config }) => { configuration = config.rawConfig; },
   check: async (olds, news) => ({ inputs: news }),
   diff: async (id, olds, news) => {
     const differing = ["size", "kind"].filter((key) => olds[key] !== news[key]);
@@ -34,7 +36,7 @@ exports.thing = {
     if (inputs.size === "bad") throw new Error("refused\\n  size: no such size");
     await whisper(inputs.__urn, "creating 42 %");
     await sleep(inputs.ms ?? 0);
-    return { id: "thing-" + ++made + "-" + process.pid, outs: { ...inputs, state: "made" } };
+    return { id: "thing-" + ++made + "-" + process.pid, outs: { ...inputs, state: "made", configuration, backend: process.env.PULUMI_BACKEND_URL } };
   },
   read: async (id, props) => ({ id, props: { ...props, state: "seen" } }),
   update: async (id, olds, news) => ({ outs: { ...news, state: "updated" } }),
@@ -46,8 +48,12 @@ const pulumi = require("@pulumi/pulumi");
 const __provider = "exports.handler=()=>require(process.cwd()+'/provider.js').thing";
 class Thing extends pulumi.CustomResource {
   constructor(name, args, opts) {
-    super("${TYPE}", name, { state: undefined, ...args, __provider, __urn: pulumi.createUrn(name, "${TYPE}") }, opts);
+    const outputs = { state: undefined, configuration: undefined, backend: undefined };
+    super("${TYPE}", name, { ...outputs, ...args, __provider, __urn: pulumi.createUrn(name, "${TYPE}") }, opts);
   }
+}
+class Provider extends pulumi.ProviderResource {
+  constructor(name, args) { super("pulumi-nodejs", name, args); }
 }`;
 
 describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
@@ -173,6 +179,111 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     const replaced = expectOk(await stack.run("up", { targetReplace: [urnOf("two")] }));
     expect(opsOf(replaced.steps)).toContain("replace two");
     expect(stateOf(await stack.deployment(), "two").id).not.toBe(before);
+  });
+
+  it("gives each version and each explicit provider a process with a configuration of its own", async () => {
+    await stack.removeConfig("a:open");
+    await stack.removeConfig("a:shut");
+    folder.write(`const eu = new Provider("eu", { "a:region": "eu", "a:token": pulumi.secret("hush") });
+      new Thing("old", {}, { version: "1.0.0" }); new Thing("new", {}, { version: "2.0.0" });
+      new Thing("far", {}, { provider: eu });`);
+    const up = expectOk(await stack.run("up"));
+    expect(up.changes).toEqual({ create: 5 });
+    const deployment = await stack.deployment();
+    const made = ["old", "new", "far"].map((name) => stateOf(deployment, name));
+    expect(made.map(({ outputs }) => inClear(outputs?.configuration))).toEqual([
+      { version: "1.0.0" },
+      { version: "2.0.0" },
+      { "a:region": "eu", "a:token": "hush" },
+    ]);
+    expect(new Set(made.map(({ id }) => id?.split("-").at(-1))).size).toBe(3);
+    expect(inClear(stateOf(deployment, "eu").inputs)).toEqual({ "a:region": "eu", "a:token": "hush" });
+    expect(changesOf(expectOk(await stack.run("up")))).toEqual({});
+  });
+
+  it("replaces a tainted resource once", async () => {
+    folder.write(`new Thing("one", {}); new Thing("two", {});`);
+    expectOk(await stack.run("up"));
+    await stack.taint(urnOf("one"), urnOf("two"));
+    await stack.untaint(urnOf("two"));
+    expect(changesOf(expectOk(await stack.run("up")))).toEqual({ replace: 1 });
+    expect(changesOf(expectOk(await stack.run("up")))).toEqual({});
+    await expect(stack.taint(urnOf("three"))).rejects.toThrow("No such resource");
+  });
+
+  it("protects, renames and deletes resources in the state", async () => {
+    folder.write(`new Thing("one", {}); new Thing("two", {});`);
+    expectOk(await stack.run("up"));
+    const { id } = stateOf(await stack.deployment(), "one");
+    await stack.protect(urnOf("one"));
+    await expect(stack.deleteState(urnOf("one"))).rejects.toThrow("it is protected");
+    await stack.unprotect(urnOf("one"));
+    await stack.renameState(urnOf("one"), "first");
+    await stack.deleteState(urnOf("two"));
+    const deployment = await stack.deployment();
+    expect(stateOf(deployment, "first").id).toBe(id);
+    expect([...statesOf(deployment, "one"), ...statesOf(deployment, "two")]).toEqual([]);
+  });
+
+  it("moves resources to another stack in the same backend", async () => {
+    folder.write(`new Thing("one", {});`);
+    expectOk(await stack.run("up"));
+    const moved = stateOf(await stack.deployment(), "one");
+    const other = await engine.open({
+      ...{ dir: folder.dir, project: "harness", stack: "other" },
+      backendUrl: stack.backendUrl,
+    });
+    try {
+      await stack.moveState([urnOf("one")], { project: "harness", stack: "other" });
+      expect(statesOf(await stack.deployment(), "one")).toEqual([]);
+      expect(stateOf(await other.deployment(), "one").id).toBe(moved.id);
+      expect(changesOf(expectOk(await other.run("up")))).toEqual({});
+    } finally {
+      await other.dispose();
+    }
+  });
+
+  it("renames the stack, which changes URNs but no strings", async () => {
+    folder.write(`new Thing("one", { size: pulumi.getStack() });`);
+    expectOk(await stack.run("up"));
+    await stack.rename("prod");
+    const { urn, inputs } = stateOf(await stack.deployment(), "one");
+    expect(urn).toBe(urnOf("one").replace(":dev:", ":prod:"));
+    expect(inputs).toMatchObject({ __urn: urnOf("one"), size: "dev" });
+    const up = expectOk(await stack.run("up"));
+    expect(changesOf(up)).toEqual({ update: 1 });
+    expect(stateOf(await stack.deployment(), "one").inputs).toMatchObject({ __urn: urn, size: "prod" });
+  });
+
+  it("opens a stack of the same name in the same folder with another backend, which its processes are told", async () => {
+    folder.write(`exports.backend = process.env.PULUMI_BACKEND_URL; new Thing("one", {});`);
+    const other = await engine.open({ dir: folder.dir, project: "harness", stack: "dev" });
+    try {
+      for (const opened of [stack, other]) {
+        expect(expectOk(await opened.run("up")).outputs).toEqual({ backend: opened.backendUrl });
+        const { outputs } = stateOf(await opened.deployment(), "one");
+        expect(outputs).toMatchObject({ backend: opened.backendUrl });
+      }
+      expect(other.backendUrl).not.toBe(stack.backendUrl);
+    } finally {
+      await other.dispose();
+    }
+  });
+
+  it("writes the state only at the end of a command without checkpoints", async () => {
+    folder.write(`const one = new Thing("one", {}); new Thing("two", { ms: 1500 }, { dependsOn: one });`);
+    const file = path.join(fileURLToPath(stack.backendUrl), ".pulumi/stacks/harness/dev.json");
+    const written: boolean[] = [];
+    for (const env of [{}, { PULUMI_SKIP_CHECKPOINTS: "1" }]) {
+      expectOk(await stack.run("destroy"));
+      const onEvent = (event: EngineEvent): void => {
+        if (event.kind !== "diagnostic" || !event.ephemeral || event.urn !== urnOf("two")) return;
+        written.push(readFileSync(file, "utf8").includes(urnOf("one")));
+      };
+      expectOk(await stack.run("up", { env, onEvent }));
+      expect(statesOf(await stack.deployment(), "one")).toHaveLength(1);
+    }
+    expect(written).toEqual([true, false]);
   });
 
   it("lets what is in flight end after an interruption, and starts nothing new", async () => {

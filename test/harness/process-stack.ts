@@ -39,17 +39,26 @@ interface Running {
   signalAll(signal: NodeJS.Signals): Promise<void>;
 }
 
+interface How {
+  /** Options of the command, `["--target", urn]`. */
+  readonly args?: readonly string[];
+  /** Added to the environment of the engine. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Stack `dev` of project `scenario`, whose commands are processes of their own: they can be sent signals. */
 export interface ProcessStack {
   readonly emulator: Emulator;
   /** Starts a command on a machine of that name, with a journal of its own, from a folder that is not the program's. */
-  start(command: "up" | "destroy", machine?: string): Running;
+  start(command: "up" | "destroy", machine?: string, how?: How): Running;
   /** Runs `npx pulumi-cloudinfra recover` on a machine. */
   recover(machine: string): Promise<Ended>;
   /** The names of the files in a machine's journal. */
   journal(machine?: string): string[];
   /** How many processes serve dynamic resources now. */
   providers(): Promise<number>;
+  /** Renames the stack: `pulumi stack rename`. */
+  rename(name: string): Promise<void>;
   /** Takes away the lock that a command has left that was killed. */
   unlock(): Promise<void>;
   state(): Deployment;
@@ -87,12 +96,12 @@ export async function processStack(engine: "fake" | "pulumi", program: string): 
   });
   const elsewhere = path.join(root, "elsewhere");
   mkdirSync(elsewhere);
-  const run = (machine: string | undefined, file: string, args: readonly string[]): Running => {
+  const run: Place["run"] = (machine, file, args, env = {}) => {
     const log = path.join(root, `command-${commands.length}.log`);
     const said = openSync(log, "w"); // a file: what outlives the command may hold a pipe open
     const child = spawn(file, args, {
       cwd: elsewhere,
-      env: environment(machine),
+      env: { ...environment(machine), ...env },
       stdio: ["ignore", said, said],
     });
     closeSync(said);
@@ -106,7 +115,7 @@ export async function processStack(engine: "fake" | "pulumi", program: string): 
       },
     };
   };
-  const { start, exported, unlock, state } = await (engine === "fake" ? fake : real)({
+  const { start, exported, unlock, rename, state } = await (engine === "fake" ? fake : real)({
     dir,
     root,
     emulator,
@@ -121,17 +130,22 @@ export async function processStack(engine: "fake" | "pulumi", program: string): 
   };
   const providers = async (): Promise<number> =>
     (await findMarked(root)).filter(({ command }) => /^\S*node .*\/dynamic-provider/.test(command)).length;
-  return { emulator, start, recover, journal, providers, unlock, state, answered };
+  return { emulator, start, recover, journal, providers, rename, unlock, state, answered };
 }
 
 interface Place {
   readonly dir: string;
   readonly root: string;
   readonly emulator: Emulator;
-  readonly run: (machine: string | undefined, file: string, args: readonly string[]) => Running;
+  readonly run: (
+    machine: string | undefined,
+    file: string,
+    args: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ) => Running;
 }
 
-type Own = Pick<ProcessStack, "start" | "state" | "unlock"> & {
+type Own = Pick<ProcessStack, "start" | "state" | "unlock" | "rename"> & {
   /** Options with which `recover` finds the stack. */
   exported(): string[];
 };
@@ -139,13 +153,21 @@ type Own = Pick<ProcessStack, "start" | "state" | "unlock"> & {
 async function fake({ dir, root, emulator, run }: Place): Promise<Own> {
   const file = path.join(root, "state.json");
   const config = { "cloudinfra:endpoint": emulator.endpoint, "cloudinfra:token": { secret: emulator.token } };
-  new FakeStack({ dir, project: "scenario", stack: "dev", stateFile: file, config });
+  const place = { dir, project: "scenario", stateFile: file };
+  let stack = "dev";
+  new FakeStack({ ...place, stack, config });
   const tsx = pathToFileURL(require.resolve("tsx")).href; // in the process itself: its own command would start another
   const main = ["--import", tsx, path.join(REPOSITORY, "test/engine/main.ts")];
   const state = () => checkpoint(file);
   return {
-    start: (command, machine) =>
-      run(machine, process.execPath, [...main, command, "--dir", dir, "--stack", "dev", "--state", file]),
+    start: (command, machine, { args = [], env = {} } = {}) => {
+      const where = ["--dir", dir, "--stack", stack, "--state", file];
+      return run(machine, process.execPath, [...main, command, ...where, ...args], env);
+    },
+    rename: async (name) => {
+      await new FakeStack({ ...place, stack }).rename(name);
+      stack = name;
+    },
     state,
     unlock: async () => {}, // it has no lock
     exported: () => {
@@ -157,18 +179,26 @@ async function fake({ dir, root, emulator, run }: Place): Promise<Own> {
 }
 
 async function real({ dir, root, emulator, run }: Place): Promise<Own> {
-  const pulumi = (machine: string | undefined, ...args: string[]): Running =>
-    run(machine, pulumiOnPath() ?? "pulumi", ["-C", dir, ...args, "--non-interactive", "--color", "never"]);
+  const pulumi = (machine: string | undefined, args: readonly string[], env?: How["env"]): Running => {
+    const whole = ["-C", dir, ...args, "--non-interactive", "--color", "never"];
+    return run(machine, pulumiOnPath() ?? "pulumi", whole, env);
+  };
+  let stack = "dev";
   const done = async (...args: string[]): Promise<void> => {
-    const { code, output } = await pulumi(undefined, ...args).ended;
+    const { code, output } = await pulumi(undefined, args).ended;
     if (code !== 0) throw new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`);
   };
-  await done("stack", "init", "dev");
+  await done("stack", "init", stack);
   const plain = ["--plaintext", `cloudinfra:endpoint=${emulator.endpoint}`];
   await done("config", "set-all", ...plain, "--secret", `cloudinfra:token=${emulator.token}`);
   return {
-    start: (command, machine) => pulumi(machine, command, "--yes", "--skip-preview"),
-    state: () => checkpoint(path.join(root, "state/.pulumi/stacks/scenario/dev.json")),
+    start: (command, machine, { args = [], env = {} } = {}) =>
+      pulumi(machine, [command, "--yes", "--skip-preview", ...args], env),
+    rename: async (name) => {
+      await done("stack", "rename", name);
+      stack = name;
+    },
+    state: () => checkpoint(path.join(root, "state/.pulumi/stacks/scenario", `${stack}.json`)),
     unlock: () => done("cancel", "--yes"),
     exported: () => [],
   };

@@ -5,7 +5,7 @@ import path from "node:path";
 import * as automation from "@pulumi/pulumi/automation";
 import type { ConfigValue, Engine, RunResult, Stack, StackOptions } from "./engine";
 import { isolatedEnvironment, pulumiOnPath } from "./pulumi-environment";
-import { runCommand } from "./pulumi-run";
+import { runCli, runCommand } from "./pulumi-run";
 
 const COMPILE_CACHE = path.join(__dirname, "../../node_modules/.cache/compiled");
 
@@ -43,21 +43,33 @@ async function findCommand(): Promise<automation.PulumiCommand> {
 
 async function openStack(pulumiCommand: automation.PulumiCommand, options: StackOptions): Promise<Stack> {
   const root = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-pulumi-"));
-  const own = { ...isolatedEnvironment(root), NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env };
+  const isolated = isolatedEnvironment(root);
+  const backendUrl = options.backendUrl ?? isolated.PULUMI_BACKEND_URL;
+  const own = {
+    ...isolated,
+    PULUMI_BACKEND_URL: backendUrl,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    ...options.env,
+  };
   const removeRoot = (): Promise<void> => rm(root, { recursive: true, force: true, maxRetries: 3 });
   try {
     const stack = await automation.LocalWorkspace.createStack(
-      { stackName: options.stack, workDir: options.dir },
+      { stackName: stackNameOf(options), workDir: options.dir },
       { pulumiCommand, envVars: asEnvVars(own) },
     );
     // After each command the SDK asks the CLI for outputs and history: a third of an `up`, and events tell the same.
     Object.assign(stack, { outputs: async () => ({}), info: async () => undefined });
     await setAllConfig(stack, options.config ?? {});
-    return openedStack(stack, own, { root, removeRoot, overhear: options.overhear });
+    return openedStack(stack, own, { root, removeRoot, backendUrl, options });
   } catch (error) {
     await removeRoot();
     throw error;
   }
+}
+
+/** The CLI checks an organization only if it is part of the name. */
+function stackNameOf({ organization, project, stack }: StackOptions): string {
+  return organization === undefined ? stack : `${organization}/${project}/${stack}`;
 }
 
 /** The SDK's type knows no `undefined`, but it hands the values on to Node, which then leaves the variable out. */
@@ -88,16 +100,20 @@ interface Place {
   /** Folder of all that the CLI keeps. */
   readonly root: string;
   readonly removeRoot: () => Promise<void>;
-  readonly overhear: StackOptions["overhear"];
+  readonly backendUrl: string;
+  readonly options: StackOptions;
 }
 
 function openedStack(
   stack: automation.Stack,
   environment: Record<string, string | undefined>,
-  { root, removeRoot, overhear }: Place,
+  { root, removeRoot, backendUrl, options: { dir, project, overhear } }: Place,
 ): Stack {
   const disposing = new AbortController();
   const running = new Set<Promise<RunResult>>();
+  const cli = (...args: string[]): Promise<void> => runCli(args, { cwd: dir, env: environment });
+  const editState = (edit: string, ...args: string[]): Promise<void> =>
+    cli("state", edit, "--stack", stack.name, "--yes", ...args);
   return {
     run: (command, options = {}) => {
       const secrets = options.showSecrets ? { PULUMI_OPTION_SHOW_SECRETS: "true" } : {};
@@ -112,6 +128,26 @@ function openedStack(
     setConfig: (key, value) => stack.setConfig(key, toCliValue(value)),
     removeConfig: (key) => stack.removeConfig(key),
     import: (deployment) => stack.importStack({ version: 3, deployment }),
+    taint: (...urns) => editState("taint", ...urns),
+    untaint: (...urns) => editState("untaint", ...urns),
+    protect: (...urns) => editState("protect", ...urns),
+    unprotect: (...urns) => editState("unprotect", ...urns),
+    deleteState: (urn, { force, targetDependents } = {}) =>
+      editState(
+        ...["delete", urn],
+        ...(force ? ["--force"] : []),
+        ...(targetDependents ? ["--target-dependents"] : []),
+      ),
+    renameState: (urn, name) => editState("rename", urn, name),
+    moveState: (urns, destination) => {
+      const from = `organization/${project}/${stack.name}`;
+      const to = `organization/${destination.project}/${destination.stack}`;
+      return cli("state", "move", "--source", from, "--dest", to, "--yes", ...urns);
+    },
+    rename: async (name) => {
+      await stack.rename({ stackName: name });
+    },
+    backendUrl,
     kept: root,
     dispose: async () => {
       disposing.abort();

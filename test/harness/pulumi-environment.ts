@@ -25,7 +25,9 @@ function isExecutable(file: string): boolean {
  * The environment of a CLI that keeps all it has under `root`: login, plugins, logs, and state in files. What the user
  * has set for Pulumi, or for this package, is taken out (undefined); the Node that runs this comes first on PATH.
  */
-export function isolatedEnvironment(root: string): Record<string, string | undefined> {
+export function isolatedEnvironment(
+  root: string,
+): Record<string, string | undefined> & { PULUMI_BACKEND_URL: string } {
   const state = path.join(root, "state");
   mkdirSync(state, { recursive: true });
   return {

@@ -1,6 +1,8 @@
-import { stripVTControlCharacters } from "node:util";
+import { execFile } from "node:child_process";
+import { promisify, stripVTControlCharacters } from "node:util";
 import * as automation from "@pulumi/pulumi/automation";
 import type { Command, RunOptions, RunResult, StackOptions } from "./engine";
+import { pulumiOnPath } from "./pulumi-environment";
 import { collectEvents, hidesSecret } from "./pulumi-events";
 
 /** Runs one command of the CLI to its end; a command that fails is a result, not an error. */
@@ -34,6 +36,17 @@ export async function runCommand(
     command !== "preview" && hidesSecret(collected.outputs) ? await clearOutputs(stack) : collected.outputs;
   output = stripVTControlCharacters(output) || (failure?.message ?? "");
   return { ok: failure === undefined, output, steps, changes, diagnostics, outputs };
+}
+
+const execute = promisify(execFile);
+
+/** Runs a command of the CLI that the SDK doesn't have; throws what the CLI says if it fails. */
+export async function runCli(
+  args: readonly string[],
+  { cwd, env }: { cwd: string; env: Readonly<Record<string, string | undefined>> },
+): Promise<void> {
+  const whole = [...args, "--non-interactive", "--color", "never"];
+  await execute(pulumiOnPath() ?? "pulumi", whole, { cwd, env: { ...process.env, ...env } });
 }
 
 function commandError(error: unknown): automation.CommandError {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
-import type { ConfigValue, Engine, Stack } from "./engine";
+import type { ConfigValue, Engine, Stack, StackOptions } from "./engine";
 import { Leaks } from "./leaks";
 import { type ProgramFolder, programFolder } from "./program";
 import { openWatched, type WatchedStack } from "./watched-stack";
@@ -31,7 +31,14 @@ export interface Scenario {
   readonly dir: string;
   /** Makes this the program from now on. */
   write(program: string): void;
+  /**
+   * Opens another stack of the same program, with the same configuration. It has a backend of its own, unless
+   * `backendUrl` says otherwise, and the same name, unless `stack` does.
+   */
+  open(where?: OtherStack): Promise<Stack>;
 }
+
+type OtherStack = Partial<Pick<StackOptions, "stack" | "backendUrl" | "organization">>;
 
 /**
  * A service with a token that nobody else has, a program and a stack of it on `engine`; all of them are gone when `body` has
@@ -64,15 +71,20 @@ export async function withStack(
       },
     });
     try {
-      const { stack, look } = await openStack(engine, folder, { emulator, leaks, temporary }, options);
+      const opened: WatchedStack[] = [];
+      const open = async (where: OtherStack = {}): Promise<Stack> => {
+        const watched = await openStack(engine, folder, { emulator, leaks, temporary, where }, options);
+        opened.push(watched);
+        return watched.stack;
+      };
       try {
-        await body({ stack, emulator, leaks, dir: folder.dir, write });
+        await body({ stack: await open(), emulator, leaks, dir: folder.dir, write, open });
         lookAtDisk();
-        await look();
+        for (const { look } of opened) await look();
         leaks.expectNone();
       } finally {
         emulator.finishOperations(); // a run that still waits can end by itself
-        await stack.dispose();
+        for (const { stack } of opened) await stack.dispose();
       }
     } finally {
       await emulator.stop();
@@ -86,7 +98,12 @@ export async function withStack(
 function openStack(
   engine: Engine,
   { dir }: ProgramFolder,
-  { emulator, leaks, temporary }: { emulator: Emulator; leaks: Leaks; temporary: string },
+  {
+    emulator,
+    leaks,
+    temporary,
+    where,
+  }: { emulator: Emulator; leaks: Leaks; temporary: string; where: OtherStack },
   { project = "scenario", stackName = "dev", config, env }: ScenarioOptions,
 ): Promise<WatchedStack> {
   const all: Record<string, ConfigValue | undefined> = {
@@ -103,7 +120,7 @@ function openStack(
   };
   return openWatched(
     engine,
-    { dir, project, stack: stackName, config: given, env: { ...places, ...env } },
+    { dir, project, stack: stackName, config: given, env: { ...places, ...env }, ...where },
     leaks,
   );
 }

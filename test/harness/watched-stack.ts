@@ -46,6 +46,10 @@ export async function openWatched(
     isStateSeen = true;
     return state;
   };
+  const changed = async (change: Promise<void>): Promise<void> => {
+    isStateSeen = false;
+    await change;
+  };
   const watched: Stack = {
     deployment,
     run: async (command, runOptions = {}) => {
@@ -59,10 +63,16 @@ export async function openWatched(
     },
     setConfig: (key, value) => stack.setConfig(key, value),
     removeConfig: (key) => stack.removeConfig(key),
-    import: async (state) => {
-      isStateSeen = false;
-      await stack.import(state);
-    },
+    import: (state) => changed(stack.import(state)),
+    taint: (...urns) => changed(stack.taint(...urns)),
+    untaint: (...urns) => changed(stack.untaint(...urns)),
+    protect: (...urns) => changed(stack.protect(...urns)),
+    unprotect: (...urns) => changed(stack.unprotect(...urns)),
+    deleteState: (urn, options) => changed(stack.deleteState(urn, options)),
+    renameState: (urn, name) => changed(stack.renameState(urn, name)),
+    moveState: (urns, destination) => changed(stack.moveState(urns, destination)),
+    rename: (name) => changed(stack.rename(name)),
+    backendUrl: stack.backendUrl,
     dispose: () => stack.dispose(),
   };
   const look = async (): Promise<void> => {

@@ -11,9 +11,10 @@ export const URN = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instan
 export const OPERATION = { id: "op-1", url: "https://api.example.com/v1/operations/op-1" };
 
 /** A creation of `URN`. */
-export const begun = (fields: Partial<Begun> = {}): Begun => ({
+export const begun = (fields: Partial<Begun> = {}): Begun & { resource: string } => ({
   urn: URN,
   key: "key-1",
+  resource: "key-1",
   body: '{"name":"web"}',
   at: 1_700_000_000_000,
   ...fields,

@@ -10,13 +10,13 @@ describe("an entry", () => {
   test("holds what the creation began with, where, and what was told of it later", async () => {
     const { journal, warnings } = opened();
     await journal.begin(begun());
-    expect(await journal.read(URN)).toEqual({ ...begun(), endpoint: ENDPOINT, dir: "/program" });
-    await journal.note(URN, "key-1", { operation: OPERATION });
-    await journal.note(URN, "key-1", { id: "ins-1" });
-    expect(await journal.read(URN)).toEqual({
+    expect(await journal.read({ urn: URN })).toEqual({ ...begun(), endpoint: ENDPOINT, backend: "/program" });
+    await journal.note("key-1", { operation: OPERATION });
+    await journal.note("key-1", { id: "ins-1" });
+    expect(await journal.read({ urn: URN })).toEqual({
       ...begun(),
       endpoint: ENDPOINT,
-      dir: "/program",
+      backend: "/program",
       operation: OPERATION,
       id: "ins-1",
     });
@@ -27,18 +27,18 @@ describe("an entry", () => {
     const body = '{ "labels":{"b":"\\u00e9","a":"line\\n\u2028\u{1f600}"},\n"é":1e3}\r\n';
     const { journal } = opened();
     await journal.begin(begun({ body }));
-    await journal.note(URN, "key-1", { id: "ins-1" });
-    expect((await journal.read(URN))?.body).toBe(body);
+    await journal.note("key-1", { id: "ins-1" });
+    expect((await journal.read({ urn: URN }))?.body).toBe(body);
   });
 
   test("is there for another process of the same folder, and of no other folder, endpoint or resource", async () => {
     const { journal, dir, cwd, warnings } = opened();
     await journal.begin(begun());
-    expect(await opened({ dir, cwd }).journal.read(URN)).toMatchObject({ key: "key-1" });
+    expect(await opened({ dir, cwd }).journal.read({ urn: URN })).toMatchObject({ key: "key-1" });
     const others = [
-      opened({ dir, cwd: "/elsewhere" }).journal.read(URN),
-      opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal.read(URN),
-      journal.read(otherUrn),
+      opened({ dir, cwd: "/elsewhere" }).journal.read({ urn: URN }),
+      opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal.read({ urn: URN }),
+      journal.read({ urn: otherUrn }),
     ];
     expect(await Promise.all(others)).toEqual([undefined, undefined, undefined]);
     expect(warnings).toEqual([]);
@@ -47,12 +47,12 @@ describe("an entry", () => {
   test("replaces the one before it, with all that was told of that", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
-    await journal.note(URN, "key-1", { operation: OPERATION, id: "ins-1" });
+    await journal.note("key-1", { operation: OPERATION, id: "ins-1" });
     await journal.begin(begun({ key: "key-2" }));
-    expect(await journal.read(URN)).toEqual({
+    expect(await journal.read({ urn: URN })).toEqual({
       ...begun({ key: "key-2" }),
       endpoint: ENDPOINT,
-      dir: "/program",
+      backend: "/program",
     });
     expect(files()).toHaveLength(1);
   });
@@ -60,7 +60,7 @@ describe("an entry", () => {
   test("says whether `recover` wrote it", async () => {
     const { journal } = opened();
     await journal.begin(begun({ recovered: true }));
-    expect(await journal.read(URN)).toMatchObject({ recovered: true });
+    expect(await journal.read({ urn: URN })).toMatchObject({ recovered: true });
   });
 
   test("can be read by its owner only, and so can the folders that are made for it", async () => {
@@ -68,7 +68,7 @@ describe("an entry", () => {
     const dir = path.join(base, "deep", "journal");
     const { journal, files } = opened({ dir });
     await journal.begin(begun());
-    await journal.note(URN, "key-1", { id: "ins-1" });
+    await journal.note("key-1", { id: "ins-1" });
     const mode = (file: string): string => (statSync(file).mode & 0o777).toString(8);
     expect(files().map(mode)).toEqual(["600"]);
     expect([dir, path.dirname(dir)].map(mode)).toEqual(["700", "700"]);
@@ -78,7 +78,7 @@ describe("an entry", () => {
     const { journal } = opened();
     const at = Date.now() - 400 * DAY_MS;
     await journal.begin(begun({ at }));
-    expect(await journal.read(URN)).toMatchObject({ at });
+    expect(await journal.read({ urn: URN })).toMatchObject({ at });
     expect(await journal.list()).toMatchObject([{ at }]);
   });
 });
@@ -87,26 +87,26 @@ describe("what is told of an entry", () => {
   test("is kept only while the key is the same", async () => {
     const { journal } = opened();
     await journal.begin(begun({ key: "key-2" }));
-    await journal.note(URN, "key-1", { operation: OPERATION });
-    expect(await journal.read(URN)).not.toHaveProperty("operation");
+    await journal.note("key-1", { operation: OPERATION });
+    expect(await journal.read({ urn: URN })).not.toHaveProperty("operation");
   });
 
   test("never makes one, nor brings a removed one back", async () => {
     const { journal, files } = opened();
-    await journal.note(URN, "key-1", { operation: OPERATION });
+    await journal.note("key-1", { operation: OPERATION });
     await journal.begin(begun());
-    await journal.remove(URN);
-    await journal.note(URN, "key-1", { operation: OPERATION });
-    expect(await journal.read(URN)).toBeUndefined();
+    await journal.remove("key-1");
+    await journal.note("key-1", { operation: OPERATION });
+    expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(files()).toEqual([]);
   });
 
   test("leaves what is already known", async () => {
     const { journal } = opened();
     await journal.begin(begun());
-    await journal.note(URN, "key-1", { operation: OPERATION, id: "ins-1" });
-    await journal.note(URN, "key-1", {});
-    expect(await journal.read(URN)).toMatchObject({ operation: OPERATION, id: "ins-1" });
+    await journal.note("key-1", { operation: OPERATION, id: "ins-1" });
+    await journal.note("key-1", {});
+    expect(await journal.read({ urn: URN })).toMatchObject({ operation: OPERATION, id: "ins-1" });
   });
 });
 
@@ -114,24 +114,24 @@ describe("removing", () => {
   test("takes the entry with this key, and no other", async () => {
     const { journal, files } = opened();
     await journal.begin(begun({ key: "key-2" }));
-    await journal.remove(URN, "key-1");
-    expect(await journal.read(URN)).toMatchObject({ key: "key-2" });
-    await journal.remove(URN, "key-2");
-    expect(await journal.read(URN)).toBeUndefined();
+    await journal.remove("key-1");
+    expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-2" });
+    await journal.remove("key-2");
+    expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(files()).toEqual([]);
   });
 
   test("without a key takes whatever is there", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
-    await journal.remove(URN);
+    await journal.remove("key-1");
     expect(files()).toEqual([]);
   });
 
   test("what is not there is nothing", async () => {
     const { journal, warnings } = opened();
-    await journal.remove(URN);
-    await journal.remove(URN, "key-1");
+    await journal.remove("key-1");
+    await journal.remove("key-1");
     expect(warnings).toEqual([]);
   });
 });
@@ -150,11 +150,11 @@ describe("the list", () => {
     for (const other of [elsewhere, otherService]) await other.begin(begun());
     await journal.begin(begun({ at: 2 }));
     await journal.begin(begun({ urn: otherUrn, at: 1, key: "key-2" }));
-    await journal.note(otherUrn, "key-2", { id: "ins-2" });
+    await journal.note("key-2", { id: "ins-2" });
     writeFileSync(path.join(dir, "notes.txt"), "somebody's own");
     expect(await journal.list()).toEqual([
-      { ...begun({ urn: otherUrn, at: 1, key: "key-2" }), endpoint: ENDPOINT, dir: cwd, id: "ins-2" },
-      { ...begun({ at: 2 }), endpoint: ENDPOINT, dir: cwd },
+      { ...begun({ urn: otherUrn, at: 1, key: "key-2" }), endpoint: ENDPOINT, backend: cwd, id: "ins-2" },
+      { ...begun({ at: 2 }), endpoint: ENDPOINT, backend: cwd },
     ]);
     expect(warnings).toEqual([]);
   });
@@ -185,7 +185,7 @@ describe("a damaged entry", () => {
     ["null", "null\n"],
     [
       "without its body",
-      JSON.stringify({ ...begun(), body: undefined, endpoint: ENDPOINT, dir: "/program" }),
+      JSON.stringify({ ...begun(), body: undefined, endpoint: ENDPOINT, backend: "/program" }),
     ],
     ["of zeroes", "\0".repeat(200)],
   ])("(%s) is none: it is set aside, and one warning says so", async (_how, text) => {
@@ -193,8 +193,8 @@ describe("a damaged entry", () => {
     await journal.begin(begun());
     const [file = ""] = files();
     writeFileSync(file, text);
-    expect(await journal.read(URN)).toBeUndefined();
-    expect(await journal.read(URN)).toBeUndefined();
+    expect(await journal.read({ urn: URN })).toBeUndefined();
+    expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(files()).toEqual([`${file}.damaged`]);
     expect(readFileSync(`${file}.damaged`, "utf8")).toBe(text);
     expect(warnings).toEqual([expect.stringContaining(`set aside as ${file}.damaged`)]);
@@ -205,9 +205,9 @@ describe("a damaged entry", () => {
     await journal.begin(begun());
     const [file = ""] = files();
     writeFileSync(file, "");
-    await journal.read(URN);
+    await journal.read({ urn: URN });
     await journal.begin(begun({ key: "key-2" }));
-    expect(await journal.read(URN)).toMatchObject({ key: "key-2" });
+    expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-2" });
     expect(files()).toHaveLength(2);
   });
 
@@ -216,8 +216,8 @@ describe("a damaged entry", () => {
     await journal.begin(begun());
     const [file = ""] = files();
     writeFileSync(file, "{");
-    await journal.note(URN, "key-1", { id: "ins-1" });
-    await journal.remove(URN, "key-1");
+    await journal.note("key-1", { id: "ins-1" });
+    await journal.remove("key-1");
     expect(readFileSync(file, "utf8")).toBe("{");
   });
 });
@@ -232,11 +232,11 @@ describe("a later line that was cut off, as by a kill", () => {
       await journal.begin(begun());
       const [file = ""] = files();
       appendFileSync(file, whole.slice(0, length));
-      const cutOff = await journal.read(URN);
+      const cutOff = await journal.read({ urn: URN });
       expect(cutOff).toMatchObject(begun());
       expect([undefined, OPERATION]).toContainEqual(cutOff?.operation);
-      await journal.note(URN, "key-1", { id: "ins-1" });
-      expect(await journal.read(URN)).toMatchObject({ ...begun(), id: "ins-1" });
+      await journal.note("key-1", { id: "ins-1" });
+      expect(await journal.read({ urn: URN })).toMatchObject({ ...begun(), id: "ins-1" });
       expect(warnings).toEqual([]);
     },
   );
@@ -249,28 +249,28 @@ describe("a later line that was cut off, as by a kill", () => {
     const { journal, files } = opened();
     await journal.begin(begun());
     appendFileSync(files()[0] ?? "", `${line}\n`);
-    expect(await journal.read(URN)).not.toHaveProperty(field);
+    expect(await journal.read({ urn: URN })).not.toHaveProperty(field);
   });
 });
 
 describe("a foreign entry: a file whose name is this resource's, and whose contents are another's", () => {
   test.each([
     ["resource", { urn: otherUrn }, {}],
-    ["folder", {}, { cwd: "/elsewhere" }],
+    ["stack", {}, { cwd: "/elsewhere" }],
     ["service", {}, { endpoint: "https://api.example.org/v1" }],
   ])("(another %s) is none, is left as it is, and earns one warning", async (_what, fields, place) => {
     const { journal, dir, files, warnings } = opened();
     await journal.begin(begun());
     const [file = ""] = files();
-    await journal.remove(URN);
+    await journal.remove("key-1");
     await opened({ dir, ...place }).journal.begin(begun(fields));
     renameSync(files()[0] ?? "", file);
     const text = readFileSync(file, "utf8");
-    expect(await journal.read(URN)).toBeUndefined();
-    expect(await journal.read(URN)).toBeUndefined();
+    expect(await journal.read({ urn: URN })).toBeUndefined();
+    expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(readFileSync(file, "utf8")).toBe(text);
     expect(warnings).toEqual([
-      expect.stringContaining(`${file} is not used: it is about another resource, folder or service`),
+      expect.stringContaining(`${file} is not used: it is about another resource, stack or service`),
     ]);
   });
 });

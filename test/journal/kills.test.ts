@@ -27,9 +27,9 @@ const CREATION = `
   const journal = openJournal({ endpoint: "https://api.example.com/v1", cwd: "/program", dir, disk: watched(fs), warn: say });
   (async () => {
     await journal.begin(begun); say("began");
-    await journal.note(urn, begun.key, { operation }); say("operation");
-    await journal.note(urn, begun.key, { id: "ins-1" }); say("id");
-    await journal.remove(urn, begun.key); say("removed");
+    await journal.note(begun.key, { operation }); say("operation");
+    await journal.note(begun.key, { id: "ins-1" }); say("id");
+    await journal.remove(begun.key); say("removed");
   })();
 `;
 
@@ -55,9 +55,9 @@ async function killedAt(call: number): Promise<Killed> {
   });
   const [, signal] = await once(child, "close");
   const { journal, warnings, files } = opened({ dir });
-  const entry = await journal.read(URN);
+  const entry = await journal.read({ urn: URN });
   await journal.begin(begun({ key: "key-2" }));
-  const next = await journal.read(URN);
+  const next = await journal.read({ urn: URN });
   const entries = existsSync(dir) ? files().filter((file) => file.endsWith(".jsonl")).length : 0;
   const over = said.split("\n").filter(Boolean);
   return { ended: signal === "SIGKILL" ? "killed" : "by itself", over, entry, warnings, next, entries };

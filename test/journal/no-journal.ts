@@ -1,10 +1,14 @@
+import { systemDisk } from "../../src/journal/disk";
 import type { Journal } from "../../src/journal/journal";
+import { RunFacts } from "../../src/journal/run-facts";
 
 /** A journal that keeps nothing, for what is not about it. */
 export const noJournal: Journal = {
   begin: async () => undefined,
   note: async () => {},
   read: async () => undefined,
+  find: async () => undefined,
+  run: new RunFacts(systemDisk, () => "", undefined),
   remove: async () => {},
   list: async () => [],
 };

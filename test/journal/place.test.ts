@@ -34,26 +34,34 @@ describe("the journal's folder", () => {
 });
 
 describe("an entry's file name", () => {
-  const entry = { dir: "/program", urn: URN, endpoint: ENDPOINT };
+  const purpose = { urn: URN, backend: "/program", endpoint: ENDPOINT };
 
-  test("is the same in every process and release, so that the next `up` finds what a killed one left", () => {
-    expect(fileName(entry)).toBe("f90208957c475b0fc9919d29-53aee2ca762b.jsonl");
+  test("is the same in every process and release, so that the next `up` finds the entry", () => {
+    expect(fileName(purpose)).toBe("eb256c42beb9986302422206-53aee2ca762b.jsonl");
+    expect(fileName({ ...purpose, replaces: "key-1" })).toBe("072fd8f7d512a391330ef5f8-53aee2ca762b.jsonl");
   });
 
-  test("differs for another folder, resource and service, also where their texts run together", () => {
+  test("differs for another stack, organization, resource, replaced resource and service", () => {
     const others = [
-      entry,
-      { ...entry, dir: "/program/urn" },
-      { ...entry, urn: `${URN}-2` },
-      { ...entry, endpoint: "https://api.example.org/v1" },
-      { ...entry, dir: `${entry.dir}urn`, urn: entry.urn.slice(3) },
+      purpose,
+      { ...purpose, backend: "file:///other" },
+      { ...purpose, organization: "acme" },
+      { ...purpose, urn: `${URN}-2` },
+      { ...purpose, replaces: "key-1" },
+      { ...purpose, replaces: "key-2" },
+      { ...purpose, endpoint: "https://api.example.org/v1" },
     ];
     expect(new Set(others.map(fileName)).size).toBe(others.length);
+  });
+
+  test("does not depend on the URN of a replaced resource, which an alias may change", () => {
+    const replacing = { ...purpose, replaces: "key-1" };
+    expect(fileName({ ...replacing, urn: `${URN}-2` })).toBe(fileName(replacing));
   });
 
   test("is what the journal uses", async () => {
     const { journal, dir, files } = opened({ dir: path.join(emptyFolder(), "journal") });
     await journal.begin(begun());
-    expect(files()).toEqual([path.join(dir, fileName(entry))]);
+    expect(files()).toEqual([path.join(dir, fileName(purpose))]);
   });
 });

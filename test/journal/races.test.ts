@@ -29,8 +29,8 @@ describe("of two processes on one entry, where one begins anew while the other",
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const { journal, warnings } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })));
-    await journal.remove(URN, "key-1");
-    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
+    await journal.remove("key-1");
+    expect(await other.read({ urn: URN })).toMatchObject({ key: "key-2" });
     expect(files()).toHaveLength(1);
     expect(warnings).toEqual([]);
   });
@@ -39,8 +39,8 @@ describe("of two processes on one entry, where one begins anew while the other",
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const { journal } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })), "EPERM");
-    await journal.remove(URN, "key-1");
-    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
+    await journal.remove("key-1");
+    expect(await other.read({ urn: URN })).toMatchObject({ key: "key-2" });
     expect(files()).toHaveLength(1);
   });
 
@@ -52,8 +52,8 @@ describe("of two processes on one entry, where one begins anew while the other",
       if (call === "rename" && ++renames === 1) await other.begin(begun({ key: "key-2" }));
       if (call === "link") await other.begin(begun({ key: "key-3" }));
     });
-    await opened({ dir, disk }).journal.remove(URN, "key-1");
-    expect(await other.read(URN)).toMatchObject({ key: "key-3" });
+    await opened({ dir, disk }).journal.remove("key-1");
+    expect(await other.read({ urn: URN })).toMatchObject({ key: "key-3" });
     expect(files()).toHaveLength(1);
   });
 
@@ -61,9 +61,9 @@ describe("of two processes on one entry, where one begins anew while the other",
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const late = overtaken(dir, "file.writeFile", 1, () => other.begin(begun({ key: "key-2" })));
-    await late.journal.note(URN, "key-1", { operation: OPERATION });
-    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
-    expect(await other.read(URN)).not.toHaveProperty("operation");
+    await late.journal.note("key-1", { operation: OPERATION });
+    expect(await other.read({ urn: URN })).toMatchObject({ key: "key-2" });
+    expect(await other.read({ urn: URN })).not.toHaveProperty("operation");
     expect(files()).toHaveLength(1);
   });
 
@@ -72,8 +72,8 @@ describe("of two processes on one entry, where one begins anew while the other",
     await other.begin(begun());
     writeFileSync(files()[0] ?? "", "{");
     const { journal, warnings } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })));
-    await journal.read(URN);
-    expect(await other.read(URN)).toMatchObject({ key: "key-2" });
+    await journal.read({ urn: URN });
+    expect(await other.read({ urn: URN })).toMatchObject({ key: "key-2" });
     expect(files()).toHaveLength(1);
     expect(warnings).toEqual([]);
   });
@@ -83,8 +83,8 @@ describe("of two processes on one entry, where one removes it while the other", 
   test("notes something: it does not come back", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
-    const late = overtaken(dir, "file.writeFile", 1, () => other.remove(URN));
-    await late.journal.note(URN, "key-1", { operation: OPERATION });
+    const late = overtaken(dir, "file.writeFile", 1, () => other.remove("key-1"));
+    await late.journal.note("key-1", { operation: OPERATION });
     expect(files()).toEqual([]);
     expect(late.warnings).toEqual([]);
   });
@@ -92,8 +92,8 @@ describe("of two processes on one entry, where one removes it while the other", 
   test("removes it too: it is gone, and nobody is warned", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
-    const { journal, warnings } = overtaken(dir, "rename", 1, () => other.remove(URN));
-    await journal.remove(URN, "key-1");
+    const { journal, warnings } = overtaken(dir, "rename", 1, () => other.remove("key-1"));
+    await journal.remove("key-1");
     expect(files()).toEqual([]);
     expect(warnings).toEqual([]);
   });
@@ -109,7 +109,7 @@ describe("of two processes on one entry, where one removes it while the other", 
         const { unlinkSync } = await import("node:fs");
         for (const file of sweeper.files()) unlinkSync(file);
       });
-      await journal.remove(URN, "key-1");
+      await journal.remove("key-1");
       expect(files()).toEqual([]);
       expect(warnings).toEqual([]);
     },
@@ -124,7 +124,7 @@ describe("of many processes that begin the same creation at once, one does, and 
       if (call === "link" && linkFails !== undefined) throw errorOf(linkFails);
     });
     const many = keys.map(() => opened({ dir, disk }));
-    if (reads) for (const { journal } of many) await journal.read(URN);
+    if (reads) for (const { journal } of many) await journal.read({ urn: URN });
     const told = await Promise.all(many.map(({ journal }, i) => journal.begin(begun({ key: `key-${i}` }))));
     expect(many.flatMap(({ warnings }) => warnings)).toEqual([]);
     return told.map((other) => other?.key);
@@ -134,10 +134,10 @@ describe("of many processes that begin the same creation at once, one does, and 
     const { journal, dir, files } = opened();
     for (let round = 0; round < 10; round++) {
       const told = await all(dir);
-      const there = await journal.read(URN);
+      const there = await journal.read({ urn: URN });
       expect(told).toEqual(keys.map((key) => (key === there?.key ? undefined : there?.key)));
       expect(files()).toHaveLength(1);
-      await journal.remove(URN);
+      await journal.remove(there?.key ?? "");
     }
   });
 
@@ -145,7 +145,7 @@ describe("of many processes that begin the same creation at once, one does, and 
     const { journal, dir, files } = opened();
     await journal.begin(begun({ key: "first" }));
     expect(await all(dir, { reads: true })).toContain(undefined);
-    expect(await journal.read(URN)).toMatchObject({ key: expect.stringMatching(/^key-\d$/) });
+    expect(await journal.read({ urn: URN })).toMatchObject({ key: expect.stringMatching(/^key-\d$/) });
     expect(files()).toHaveLength(1);
   });
 
@@ -158,7 +158,7 @@ describe("of many processes that begin the same creation at once, one does, and 
   test("on a file system without links the last one's entry stays, and nobody is warned", async () => {
     const { journal, dir, files } = opened();
     expect(await all(dir, { linkFails: "EPERM" })).toContain(undefined);
-    expect(await journal.read(URN)).toMatchObject({ key: expect.stringMatching(/^key-\d$/) });
+    expect(await journal.read({ urn: URN })).toMatchObject({ key: expect.stringMatching(/^key-\d$/) });
     expect(files()).toHaveLength(1);
   });
 });
@@ -172,13 +172,13 @@ const WORKER = `
   (async () => {
     for (let i = 0; i < 150; i++) {
       const key = name + "-" + i;
-      await journal.begin({ urn, key, body: JSON.stringify({ key, padding: "x".repeat(i * 20) }), at: i });
-      await journal.note(urn, key, { operation: { id: key, url: "/v1/operations/" + key } });
-      const entry = await journal.read(urn);
+      await journal.begin({ urn, key, resource: key, body: JSON.stringify({ key, padding: "x".repeat(i * 20) }), at: i });
+      await journal.note(key, { operation: { id: key, url: "/v1/operations/" + key } });
+      const entry = await journal.read({ urn: urn });
       if (entry && JSON.parse(entry.body).key !== entry.key) throw new Error("body of another: " + entry.key);
       if (entry?.operation && entry.operation.id !== entry.key) throw new Error("operation of another: " + entry.key);
-      await journal.remove(urn, i % 2 ? key : undefined);
-      await journal.note(urn, key, { id: "late" });
+      await journal.remove(i % 2 || !entry ? key : entry.key);
+      await journal.note(key, { id: "late" });
     }
   })().catch((error) => { console.error(error); process.exitCode = 1; });
 `;
@@ -195,6 +195,6 @@ test("three processes that create the same resource at once never see one anothe
   });
   expect(await Promise.all(ends)).toEqual(Array.from({ length: 3 }, () => ({ code: 0, said: "" })));
   const { journal, files } = opened({ dir });
-  await journal.remove(URN);
+  for (const { key } of await journal.list()) await journal.remove(key);
   expect(files()).toEqual([]);
 });

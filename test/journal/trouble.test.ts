@@ -12,12 +12,12 @@ import { begun, emptyFolder, OPERATION, type Opened, opened, URN } from "./folde
 async function twoCreations({ journal }: Opened): Promise<unknown[]> {
   const said: unknown[] = [];
   for (const key of ["key-1", "key-2"]) {
-    said.push(await journal.read(URN));
+    said.push(await journal.read({ urn: URN }));
     await journal.begin(begun({ key }));
-    await journal.note(URN, key, { operation: OPERATION });
-    await journal.note(URN, key, { id: "ins-1" });
+    await journal.note(key, { operation: OPERATION });
+    await journal.note(key, { id: "ins-1" });
     said.push(await journal.list());
-    await journal.remove(URN, key);
+    await journal.remove(key);
   }
   return said;
 }
@@ -66,7 +66,7 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
       warn: (text) => void warnings.push(text),
     });
     await journal.begin(begun());
-    expect(await journal.read(URN)).toBeUndefined();
+    expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(warnings).toEqual([
       expect.stringContaining("the journal of creations can't be used (no such user)"),
     ]);
@@ -98,7 +98,7 @@ describe("a disk that is full", () => {
     const there = opened({ dir, disk: full() });
     await there.journal.begin(begun({ key: "key-2" }));
     expect(there.files()).toHaveLength(1);
-    expect(await journal.read(URN)).toMatchObject({ key: "key-1" });
+    expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-1" });
   });
 
   test("for a moment costs one entry: the next one is written", async () => {
@@ -110,7 +110,7 @@ describe("a disk that is full", () => {
     await journal.begin(begun());
     isFull = false;
     await journal.begin(begun({ key: "key-2" }));
-    expect(await journal.read(URN)).toMatchObject({ key: "key-2" });
+    expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-2" });
   });
 });
 
@@ -132,7 +132,7 @@ describe("what is asked of the disk", () => {
     const there = opened({ disk: diskWith((name) => void calls.push(name)) });
     await there.journal.begin(begun());
     calls.length = 0;
-    await there.journal.note(URN, "key-1", { id: "ins-1" });
+    await there.journal.note("key-1", { id: "ins-1" });
     expect(calls).toEqual(["open", "file.readFile", "file.writeFile", "file.close"]);
   });
 

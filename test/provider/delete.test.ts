@@ -61,7 +61,7 @@ describe("a deletion", () => {
     const saved = await madeInstance(service);
     service.emulator.failNextOperation({ kind: "delete" });
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
-    expect(message).toMatch(/^deleting instance "web" failed: /);
+    expect(message).toMatch(/^deleting instance "web" \(ins-\w+\) failed: /);
     expect(message).toContain("capacity_exhausted");
     expect(service.emulator.instances.has(saved.id)).toBe(true);
   });

@@ -36,8 +36,14 @@ export class OneInstance extends EngineRow {
     this.project = first ?? service.emulator.addProject().id;
   }
 
-  entry(): Promise<Entry | undefined> {
-    return this.journal.read(URN);
+  async entry(): Promise<Entry | undefined> {
+    return (await this.journal.list()).find(({ urn }) => urn === URN);
+  }
+
+  /** Removes what this machine has noted. */
+  async forgetNoted(): Promise<void> {
+    const entry = await this.entry();
+    if (entry !== undefined) await this.journal.remove(entry.key);
   }
 
   /** The entry of the journal, where there must be one. */
@@ -58,7 +64,8 @@ export class OneInstance extends EngineRow {
     const provider = await this.process(run);
     const work = async (): Promise<void> => {
       await this.brought(provider, this.news(args), run);
-      if (!run.unconfirmed) await confirm(URN, this.there().id, { dir: this.journalDir(run) });
+      if (!run.unconfirmed)
+        await confirm(String(this.there().inputs.__key), this.there().id, { dir: this.journalDir(run) });
       await this.swept(provider);
     };
     return saidBy(work());
@@ -83,10 +90,10 @@ export class OneInstance extends EngineRow {
 
   /** Makes this the entry of the journal. */
   async note({ operation, id, ...begun }: Entry): Promise<void> {
-    await this.journal.remove(URN);
+    await this.forgetNoted();
     await this.journal.begin(begun);
     const more = { ...(operation && { operation }), ...(id !== undefined && { id }) };
-    await this.journal.note(URN, begun.key, more);
+    await this.journal.note(begun.key, more);
   }
 
   async refresh(): Promise<void> {

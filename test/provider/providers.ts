@@ -39,7 +39,9 @@ export interface Surroundings {
   /** Whether the messages are lines in somebody's log. @default true */
   readonly inCi?: boolean;
   /** @default this machine's network and disk */
-  readonly outside?: Outside;
+  readonly outside?: Outside | undefined;
+  /** The environment of the process. @default empty */
+  readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
 /** A new process of the provider, as it is once the host has configured it; settings without the namespace. */
@@ -52,11 +54,12 @@ export async function openProviders(
     log = new EngineLog(undefined),
     inCi = true,
     outside,
+    env = {},
   }: Surroundings,
 ): Promise<Providers> {
   const get = (key: string): string | undefined => settings[key.replace("cloudinfra:", "")];
   const surroundings = {
-    sessions: new Sessions({}, clock, warn, outside),
+    sessions: new Sessions(env, clock, warn, outside),
     log,
     interruption: new Interruption(signals, clock),
     inCi,

@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
+import { confirm } from "../../src/journal/confirm";
 import type { Clock } from "../../src/operations/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
 import { FakeClock } from "../operations/fake-clock";
-import { openProviders, type Providers, Signals } from "./providers";
+import { openProviders, type Providers, Signals, type Surroundings } from "./providers";
 import { instanceNews, projectNews } from "./samples";
 
 export interface ServiceOptions {
@@ -28,7 +29,11 @@ export interface Service extends Providers {
   /** What the user was warned of. */
   readonly warnings: readonly string[];
   /** What a new process of the provider would be, with other settings; its time is the service's where no other is given. */
-  anew(config?: Readonly<Record<string, string>>, clock?: Clock): Promise<Providers>;
+  anew(
+    config?: Readonly<Record<string, string>>,
+    clock?: Clock,
+    process?: Pick<Surroundings, "outside" | "env">,
+  ): Promise<Providers>;
 }
 
 const START = Date.parse("2026-01-01T00:00:00Z");
@@ -61,8 +66,11 @@ async function openService({
   const { endpoint, token } = emulator;
   const warnings: string[] = [];
   const warn = (message: string): void => void warnings.push(message);
-  const anew: Service["anew"] = (more = {}, itsClock = clock) =>
-    openProviders({ endpoint, token, journalDir, ...config, ...more }, { clock: itsClock, warn, signals });
+  const anew: Service["anew"] = (more = {}, itsClock = clock, process = {}) =>
+    openProviders(
+      { endpoint, token, journalDir, ...config, ...more },
+      { clock: itsClock, warn, signals, ...process },
+    );
   return { emulator, clock, signals, journalDir, warnings, anew, close, ...(await anew()) };
 }
 
@@ -73,25 +81,32 @@ export interface Saved {
   readonly state: Properties;
 }
 
-/** Checks and creates as the engine does; the host adds `__provider` to what the provider returns. */
-async function made(provider: HostProvider, news: Properties): Promise<Saved> {
+/**
+ * Checks and creates as the engine does, and confirms as the program does; the host adds `__provider` to what the provider
+ * returns.
+ */
+async function made(provider: HostProvider, news: Properties, dir: string): Promise<Saved> {
   const { inputs, failures } = await provider.check({}, news);
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join("\n"));
   const { id, outs } = await provider.create(inputs);
+  await confirm(String(inputs.__key), id, { dir });
   return { id, inputs, state: { ...outs, __provider: news.__provider } };
 }
 
 /** An instance that an earlier run, in a process of its own, made in a project that somebody else made. */
-export async function madeInstance({ emulator, anew }: Service, more: Properties = {}): Promise<Saved> {
+export async function madeInstance(
+  { emulator, anew, journalDir }: Service,
+  more: Properties = {},
+): Promise<Saved> {
   const [project = emulator.addProject().id] = emulator.projects.keys();
   const { instances } = await anew();
-  return made(instances, instanceNews({ project, ...more }));
+  return made(instances, instanceNews({ project, ...more }), journalDir);
 }
 
 /** A project that an earlier run made, in a process of its own. */
-export async function madeProject({ anew }: Service, more: Properties = {}): Promise<Saved> {
+export async function madeProject({ anew, journalDir }: Service, more: Properties = {}): Promise<Saved> {
   const { projects } = await anew();
-  return made(projects, projectNews(more));
+  return made(projects, projectNews(more), journalDir);
 }
 
 /** The inputs of a next `up` that sets some arguments anew; `undefined` takes one back. */

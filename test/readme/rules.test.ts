@@ -5,7 +5,7 @@ import { REPOSITORY } from "../harness/modules";
 import { quoted, readMarkdown, section, tableRows } from "./markdown";
 
 const rules = tableRows(
-  section(readMarkdown("src/provider/README.md"), "The rules of a creation that is cut off"),
+  section(readMarkdown("src/provider/README.md"), "The rules of an interrupted creation"),
 );
 
 /** The files, or folders, that a cell names: of `folder`, where they do not begin at the top. */
@@ -18,7 +18,7 @@ function missing(cell: string, folder: string, ending: string): string[] {
 }
 
 test("each rule is there once", () => {
-  const all = { M: 4, L: 2, C: 8, D: 3, U: 3, X: 3 };
+  const all = { I: 4, E: 5, M: 4, L: 3, C: 8, D: 3, U: 3, X: 3 };
   const names = Object.entries(all).flatMap(([letter, count]) =>
     Array.from({ length: count }, (_, i) => `${letter}${i + 1}`),
   );

@@ -19,8 +19,9 @@ beforeEach(async () => {
     [web, "web-id", 1],
     [shop, "shop-id", 2],
   ] as const) {
-    await journal.begin({ urn, key: "key-1", body: "{}", at });
-    await journal.note(urn, "key-1", { id });
+    const key = `key of ${id}`; // what the engine has saved, which need not be the key that the program made
+    await journal.begin({ urn, key, resource: key, body: "{}", at });
+    await journal.note(key, { id });
   }
   vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", dir);
   vi.stubEnv("PULUMI_SKIP_CHECKPOINTS", undefined);
@@ -32,7 +33,7 @@ afterEach(() => {
 
 /** The entries that are left once the program's own work is done. */
 async function left(program: () => unknown, run?: Run): Promise<string[]> {
-  await registered(program, run);
+  await registered(program, { outputs: (name) => ({ __key: `key of ${name}-id` }), ...run });
   // Nothing tells when a confirmation is over: the program doesn't wait for it either.
   const urnsLeft = async (): Promise<string[]> => (await journal.list()).map(({ urn }) => urn).sort();
   let before = await urnsLeft();
@@ -52,8 +53,8 @@ test("a resource's entry goes once its id resolves, for the engine has saved it 
 });
 
 test("an entry of another object stays", async () => {
-  await journal.begin({ urn: web, key: "key-2", body: "{}", at: 1 });
-  await journal.note(web, "key-2", { id: "ins-other" });
+  await journal.begin({ urn: web, key: "key-2", resource: "key-2", body: "{}", at: 1 });
+  await journal.note("key-2", { id: "ins-other" });
   expect(await left(both)).toEqual([web]);
 });
 

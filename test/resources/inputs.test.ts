@@ -137,3 +137,36 @@ describe("__secrets", () => {
     expect(inputs.__secrets).toEqual(["flavor"]);
   });
 });
+
+describe("__ignoreChanges", () => {
+  test("is the option ignoreChanges as given, with paths", async () => {
+    const ignoreChanges = ["flavor", "labels.env", 'labels["app.kubernetes.io/name"]'];
+    const { inputs } = await one(() => new Instance("web", args, { ignoreChanges }));
+    expect(inputs.__ignoreChanges).toEqual(ignoreChanges);
+  });
+
+  test("is left out without the option, and if the option is empty", async () => {
+    expect((await one(() => new Instance("web", args))).inputs).not.toHaveProperty("__ignoreChanges");
+    const { inputs } = await one(() => new Instance("web", args, { ignoreChanges: [] }));
+    expect(inputs).not.toHaveProperty("__ignoreChanges");
+  });
+});
+
+describe("__organization", () => {
+  test("is the organization of the stack", async () => {
+    const { inputs } = await one(() => new Instance("web", args), { organization: "acme" });
+    expect(inputs.__organization).toBe("acme");
+  });
+
+  test("is left out if the backend has no organizations, or if it is unknown", async () => {
+    for (const run of [{ organization: "organization" }, {}]) {
+      expect((await one(() => new Instance("web", args), run)).inputs).not.toHaveProperty("__organization");
+    }
+  });
+});
+
+test("a resource that is only read has none of the hidden inputs that creations and updates need", async () => {
+  const options = { aliases: [{ name: "api" }], ignoreChanges: ["flavor"], customTimeouts: { create: "1h" } };
+  const { inputs } = await one(() => Instance.get("web", "ins-1", options), { organization: "acme" });
+  expect(Object.keys(inputs).sort()).toEqual(["__provider", "__urn"]);
+});

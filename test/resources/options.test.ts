@@ -26,12 +26,27 @@ describe("the import option", () => {
     expect(seen.id).toBe(""); // an id here would make the engine ask the host to import
     const [refused] = await registered(() => {
       expect(() => make("")).toThrow(
-        /^cloudinfra: the `import` option of "(shop|web)" must be the id of an object/,
+        /^cloudinfra: "(shop|web)" can't be imported: the `import` option must be the id of the object, as a string/,
       );
     });
     expect(refused).toBeUndefined();
   });
 });
+
+test.each<[string, pulumi.CustomResourceOptions]>([
+  ["id", { id: "ins-1" }],
+  ["urn", { urn: "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::web" }],
+])(
+  "the option `%s`, which only reads an object, is an error beside `import`, which adopts one",
+  async (name, option) => {
+    const seen = await registered(() => {
+      expect(() => new Instance("web", args, { ...option, import: "ins-1" })).toThrow(
+        'cloudinfra: "web" has the option `import` and the option `id` or `urn`.',
+      );
+    });
+    expect(seen, name).toEqual([]);
+  },
+);
 
 describe("`get`", () => {
   test.each([
@@ -64,7 +79,7 @@ describe("outputs", () => {
           const { name, status, ipAddress, id } = new Instance("web", { ...args, name: "front" });
           resolve(await told(pulumi.all([name, status, ipAddress, id])));
         },
-        { outputs },
+        { outputs: () => outputs },
       );
     });
     expect(found).toEqual([["front", "running", "203.0.113.7", "web-id"], false]);
@@ -84,15 +99,14 @@ describe("outputs", () => {
   ])(
     "are secrets of %s; beside those that the program names, and other options stay",
     async (_what, make, secrets) => {
-      let seen: pulumi.CustomResourceOptions = {};
-      const look: pulumi.ResourceTransformation = ({ opts }) => {
-        seen = opts;
-        return undefined;
-      };
-      await registered(() =>
-        make({ additionalSecretOutputs: ["ipAddress"], protect: true, transformations: [look] }),
-      );
-      expect(seen).toMatchObject({ additionalSecretOutputs: ["ipAddress", ...secrets], protect: true });
+      const options = { additionalSecretOutputs: ["ipAddress"], protect: true };
+      let seen: object = {};
+      await registered(() => make(options), {
+        onRequest: (request) => {
+          seen = { secrets: request.getAdditionalsecretoutputsList(), protect: request.getProtect() };
+        },
+      });
+      expect(seen).toEqual({ secrets: ["ipAddress", ...secrets], protect: true });
     },
   );
 });

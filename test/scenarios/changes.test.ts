@@ -120,6 +120,27 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
+  it("replaces for SSH keys that differ, and never for equal ones that are written in another way", async () => {
+    const program = (keys: string, flavor: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      const args = { project: project.id, image: "u", flavor: "${flavor}", network: "n", sshKeys: ${keys} };
+      new Instance("web", args, { replaceOnChanges: ["sshKeys"] });
+    `;
+    const options = { program: program('["ssh-rsa AAAA me", "ssh-rsa BBBB"]', "small") };
+    await withStack(engine, options, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      write(program('["no-pty ssh-rsa BBBB you", "ssh-rsa AAAA"]', "large"));
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ update: 1 });
+      const updated = expectOk(await stack.run("up"));
+      expect(changesOf(updated)).toEqual({ update: 1 });
+      expect(updated.output).not.toContain("sshKeys");
+      await expectConverged({ stack, emulator });
+      write(program('["ssh-rsa CCCC"]', "large"));
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({ replace: 1 });
+      await expectConverged({ stack, emulator });
+    });
+  });
+
   it("of order or comment in sshKeys alone is none", async () => {
     const program = (keys: string): string => `
       const project = new Project("p", { region: "eu-1" });

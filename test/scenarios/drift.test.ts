@@ -84,6 +84,32 @@ describeLongOnEngines("a refresh", (engine) => {
     });
   });
 
+  it("loses nothing of resources that are only looked up, and removes one that no longer exists", async () => {
+    const looked = (ids: readonly string[]): string => `
+      new Project("p", { region: "eu-1" });
+      exports.found = pulumi.all(${JSON.stringify(ids)}.map((id, at) => Project.get("look" + at, id).description));
+    `;
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const ids = ["the first", "the second"].map((description) => emulator.addProject({ description }).id);
+      write(looked(ids));
+      expect(expectOk(await stack.run("up")).outputs.found).toEqual(["the first", "the second"]);
+      const unchanged = expectOk(await stack.run("refresh"));
+      expect(changesOf(unchanged), unchanged.output).toEqual({});
+      expect(inClear(stateOf(await stack.deployment(), "look0").outputs)).toMatchObject({
+        description: "the first",
+      });
+
+      emulator.remove(ids[1] ?? "");
+      expectOk(await stack.run("refresh"));
+      expect(statesOf(await stack.deployment(), "look1")).toEqual([]);
+      const failed = await stack.run("up");
+      expect(failed.ok).toBe(false);
+      expect(failed.output).toMatch(/there is no project/);
+      write(looked(ids.slice(0, 1)));
+      expectOk(await stack.run("up", { refresh: true }));
+    });
+  });
+
   it("is an error, and takes nothing out of the state, while the service or the account is not the right one", async () => {
     await withStack(
       engine,

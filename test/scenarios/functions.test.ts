@@ -22,6 +22,32 @@ const AT_ONCE = `
   exports.projects = getProjects().then((all) => all.length);
 `;
 
+/** An instance inside a component that is inside another one. */
+const IN_COMPONENTS = `
+  ${FUNCTIONS}
+  class Inner extends pulumi.ComponentResource {
+    constructor(name, project, opts) {
+      super("test:Inner", name, {}, opts);
+      new Instance("web", { project, image: "debian", flavor: "s", network: "n" }, { parent: this });
+    }
+  }
+  class Outer extends pulumi.ComponentResource {
+    constructor(name) {
+      super("test:Outer", name);
+      const project = new Project("shop", { region: "eu-1" }, { parent: this });
+      new Inner("inner", project.id, { parent: this });
+    }
+  }
+  const dependsOn = new Outer("outer");
+  exports.instances = getInstancesOutput({}, { dependsOn }).apply((all) => all.length);
+  exports.projects = getProjectsOutput({ dependsOn: Promise.resolve([dependsOn]) }).apply((all) => all.length);
+`;
+
+const WRONG_ARGUMENT = `
+  ${FUNCTIONS}
+  exports.instances = getInstancesOutput({ labels: { env: process.env.NO_SUCH_VARIABLE } });
+`;
+
 describeLongOnEngines("functions", (engine) => {
   it("wait for what they depend on: unknown in a preview, which asks nothing, and right in the up", async () => {
     await withStack(engine, { program: PROGRAM }, async ({ stack, emulator }) => {
@@ -72,6 +98,23 @@ describeLongOnEngines("functions", (engine) => {
       expect(words).toMatch(/listing (instances|projects) failed: cloudinfra:token is not set/);
       expect(words).toContain("pulumi config set --secret cloudinfra:token");
       expect(words).not.toMatch(/\n\s+at /);
+    });
+  });
+
+  it("wait for everything inside a component, and a preview that creates it sends no requests", async () => {
+    await withStack(engine, { program: IN_COMPONENTS }, async ({ stack, emulator }) => {
+      expectOk(await noRequestsDuring(emulator, () => stack.run("preview")));
+      const { outputs } = expectOk(await stack.run("up"));
+      expect(outputs).toMatchObject({ instances: 1, projects: 1 });
+    });
+  });
+
+  it("reject a label whose value is undefined, and send no request without it", async () => {
+    await withStack(engine, { program: WRONG_ARGUMENT }, async ({ stack, emulator }) => {
+      const failed = await noRequestsDuring(emulator, () => stack.run("preview"));
+      expect(failed.ok).toBe(false);
+      const words = failed.diagnostics.map(({ message }) => message).join("\n");
+      expect(words).toContain("listing instances failed: labels.env: must be a string, but is undefined");
     });
   });
 });

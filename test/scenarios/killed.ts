@@ -5,7 +5,7 @@ import type { Scenario } from "../harness/scenario";
 import { urnOf } from "./cut-off";
 
 /** The journal of the machine that a scenario is played on. */
-export function journalOf({ emulator, dir }: Pick<Scenario, "emulator" | "dir">): Journal {
+export function journalOf({ emulator, dir, stack }: Pick<Scenario, "emulator" | "dir" | "stack">): Journal {
   const warn = (message: string): never => {
     throw new Error(message);
   };
@@ -13,7 +13,7 @@ export function journalOf({ emulator, dir }: Pick<Scenario, "emulator" | "dir">)
     endpoint: emulator.endpoint,
     dir: path.join(dir, "journal"),
     cwd: dir,
-    env: {},
+    env: { PULUMI_BACKEND_URL: stack.backendUrl },
     warn,
   });
 }
@@ -36,7 +36,7 @@ interface Killed {
  * @returns id of the instance
  */
 export async function killedCreation(
-  scenario: Pick<Scenario, "emulator" | "dir">,
+  scenario: Pick<Scenario, "emulator" | "dir" | "stack">,
   name: string,
   { project, fields = {}, at = Date.now(), noted = true }: Killed,
 ): Promise<string> {
@@ -63,9 +63,9 @@ export async function killedCreation(
   if (reply.status !== 202) throw new Error(`the service answered ${reply.status}: ${await reply.text()}`);
   const journal = journalOf(scenario);
   const urn = urnOf(name);
-  await journal.begin({ urn, key, body, at });
+  await journal.begin({ urn, key, resource: key, body, at });
   const url = reply.headers.get("location") ?? "";
-  if (noted) await journal.note(urn, key, { operation: { id: url.split("/").at(-1) ?? "", url } });
+  if (noted) await journal.note(key, { operation: { id: url.split("/").at(-1) ?? "", url } });
   const [made = ""] = [...emulator.instances.keys()].filter((id) => !before.has(id));
   return made;
 }

@@ -105,7 +105,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
       env,
       warn,
     });
-    return { said: recovered.stdout, entry: await journal.read(WEB) };
+    return { said: recovered.stdout, entry: await journal.read({ urn: WEB }) };
   }
 
   const stateOfWeb = async ({ run }: RealStack, env: Record<string, string>) => {

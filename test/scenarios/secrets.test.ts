@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { expectConverged, expectOk } from "../harness/assertions";
+import { changesOf, expectConverged, expectOk } from "../harness/assertions";
 import { describeOnEngines } from "../harness/describe-on-engines";
 import type { Deployment } from "../harness/engine";
 import { withStack } from "../harness/scenario";
@@ -63,6 +63,50 @@ describeOnEngines("secrets", (engine) => {
       expect(outputs.join("\n")).not.toContain(emulator.token);
       await check(SECRET);
     });
+  });
+
+  it("stay secret as the service normalizes them, and in the outputs that repeat them", async () => {
+    const source = (flavor: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      const web = new Instance("web", {
+        project: project.id, image: "ubuntu", network: "n", name: pulumi.secret("hush-name"),
+        flavor: pulumi.secret("${flavor}"), publicIp: pulumi.secret("198.51.100.77"),
+      });
+      exports.flavor = web.flavor;
+      exports.address = web.ipAddress;
+      exports.image = web.image;
+    `;
+    const spelling = (now: object): object => {
+      const { flavor, name } = Object(now);
+      return { ...now, flavor: `FLV-OF-${flavor}`.toUpperCase(), url: `https://example.com/${name}` };
+    };
+    await withStack(
+      engine,
+      { program: source("h-small"), behaviour: { spelling } },
+      async ({ stack, emulator, write }) => {
+        const expectNothingOpen = async (): Promise<void> => {
+          const deployment = await stack.deployment();
+          expect(inClear(stateOf(deployment, "web").outputs)).toMatchObject({
+            ...{ ipAddress: "198.51.100.77", url: "https://example.com/hush-name" },
+            __words: { flavor: expect.stringMatching(/^FLV-OF-H-/) },
+          });
+          expect(withoutSecrets(deployment)).not.toMatch(/FLV-OF|198\.51|hush-name/);
+        };
+        const { output, outputs } = expectOk(await stack.run("up"));
+        expect(outputs).toMatchObject({ address: "198.51.100.77", image: "ubuntu" });
+        expect(output).not.toContain("198.51");
+        await expectNothingOpen();
+        await expectConverged({ stack, emulator });
+        for (const id of emulator.instances.keys()) emulator.touch(id);
+        const refreshed = expectOk(await stack.run("refresh"));
+        expect(changesOf(refreshed), refreshed.output).toEqual({});
+        await expectNothingOpen();
+        write(source("h-large"));
+        expectOk(await stack.run("up"));
+        await expectNothingOpen();
+        await expectConverged({ stack, emulator });
+      },
+    );
   });
 
   it("stay secret in what is kept of a creation that was cut off, and where it goes on with other ones", async () => {

@@ -71,7 +71,7 @@ function begun(
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
-  return { urn, key, body: creationBody(kind.fields, inputs), at, recovered: true };
+  return { urn, key, resource: key, body: creationBody(kind.fields, inputs), at, recovered: true };
 }
 
 /** The keys of creations that the state knows the outcome of, or knows to be unfinished. */

@@ -21,7 +21,7 @@ export async function forgetNote(
   for (const { journal, noted } of found) {
     if (noted === undefined) continue;
     keys.add(noted.key);
-    if (!dryRun) await journal.remove(urn, noted.key);
+    if (!dryRun) await journal.remove(noted.key);
     if (!dryRun && (await find(journal)) !== undefined) return false; // the journal has said why
   }
   if (keys.size === 0) {

@@ -37,7 +37,7 @@ async function noteCreation(
   const known = keys.get(urn);
   if (known === undefined && !dryRun) {
     await journal.begin(begun);
-    if ((await journal.read(urn))?.key !== begun.key) {
+    if ((await journal.read(begun))?.key !== begun.key) {
       say("it could not be noted. Do not run `pulumi up` before it is, for that would make another");
       return false;
     }

@@ -2,6 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
+import { identityOf, textOf } from "../identity";
 import { secretsOf } from "../inputs/secrets";
 import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
@@ -9,16 +10,18 @@ import { importTable } from "../updates/conflict-table";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { asValue, wordOf } from "../values/words";
-import { leftOverOf, settle } from "./left-over";
-import { isKeyKept, type Pending } from "./pending";
+import { leftOverOf, settle, type Unfinished } from "./left-over";
+import { isKeyKept } from "./pending";
 
 /**
- * The object that the `import` option tells to take over. None where this process has named it as what the resource was
- * before: the option has done its work then, and a replacement makes another.
+ * Returns the id of the object to adopt because of the `import` option. Undefined if this run has seen the object as what the
+ * resource was before, or has deleted it: a replacement then creates another object.
  */
-export function importedId({ session }: Call, inputs: Properties): string | undefined {
+export function importedId(call: Call, inputs: Properties): string | undefined {
+  const { memory } = call.session;
   const { __import: id, __urn: urn } = hiddenOf(inputs);
-  return id === undefined || session.memory.of(urn).id === id ? undefined : id;
+  if (id === undefined || memory.of(urn).id === id || memory.isGone(identityOf(call, id))) return undefined;
+  return id;
 }
 
 /**
@@ -35,18 +38,30 @@ export async function adopt(
 ): Promise<{ id: string; outs: Properties }> {
   const object = await toTakeOver(call, inputs, id);
   const { kind, session } = call;
+  requireUnmanaged(call, inputs, id);
   const differences = sidesOf(kind.fields, { olds: {}, words: {}, news: inputs }, object.fields).filter(
     differing,
   );
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
-  session.memory.made(hiddenOf(inputs).__urn, id);
+  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  session.memory.made(urn, identityOf(call, id), key, true);
+  await session.journal.run.add({ live: textOf(identityOf(call, id)) });
   if (left !== undefined) await putAside(call, inputs, left);
   const values = valuesOf(call, inputs);
   if (differences.length === 0) return { id, outs: outputsOfNew(call, object, inputs, values) };
   const { outs } = await update(call, id, asItStands(call, object, inputs), inputs);
   return { id, outs };
+}
+
+/** Two resources never share an object. */
+function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
+  const holder = call.session.memory.liveAs(identityOf(call, id))?.urn;
+  if (holder === undefined || holder === hiddenOf(inputs).__urn) return;
+  throw new CloudInfraError("conflict", `${call.kind.name} ${id} is already managed by ${holder}`, {
+    hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
+  });
 }
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {
@@ -76,11 +91,10 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties): Properti
   return outputsOf(call, object, { hidden: inputs, values, words: {}, before: {} });
 }
 
-/** A creation of this resource that was cut off before: the program now wants another object. */
-async function putAside(call: Call, inputs: Properties, left: Pending): Promise<void> {
+/** Deals with an interrupted creation of the resource, which now gets another object. */
+async function putAside(call: Call, inputs: Properties, left: Unfinished): Promise<void> {
   if (left.operation !== undefined || isKeyKept(left)) await settle(call, inputs, left);
-  const { __urn: urn } = hiddenOf(inputs);
-  if (urn !== undefined && left.key !== undefined) await call.session.journal.remove(urn, left.key);
+  if (left.key !== undefined) await call.session.journal.remove(left.key);
 }
 
 function differs({ kind }: Call, id: string, inputs: Properties, lasting: readonly Side[]): CloudInfraError {

@@ -1,17 +1,19 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
+import type { More } from "../../journal/entry";
 import { asSeen, isSuccess, type Operation } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
 import { type Call, waitForEnd } from "../call";
 import type { Properties } from "../host";
+import { identityOf } from "../identity";
+import { findOrAbsent } from "../looks/absence";
 import { seeAgain } from "../looks/see-again";
 import type { Sought } from "../looks/sightings";
-import { hiddenOf } from "../values/state";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
 import { creationOf, post } from "./post";
 import { warnOfSameNamed } from "./same-named";
-import { keyExpired } from "./unclear";
+import { outcomeLost } from "./unclear";
 
 /** How a creation ended, for certain. */
 export type End =
@@ -22,41 +24,40 @@ export type End =
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
 /**
- * Carries a creation out, from wherever it is: sends it, or sends it again, or goes on waiting; then reads the result back.
+ * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.
  *
- * @param again whether an earlier process may have sent it
- * @throws PartialState where the end is not known: the state then holds what any machine needs to go on
+ * @param again whether an earlier process may have sent the request
+ * @throws PartialState if the outcome is unknown: the state then holds what any machine needs to resume
  */
 export async function carryOut(call: Call, inputs: Properties, begun: Pending, again: boolean): Promise<End> {
   let pending = begun;
   try {
-    let operation = pending.operation && asOperation(pending.operation);
-    if (operation === undefined) {
-      const sent = await send(call, inputs, pending, again);
-      if ("kind" in sent) return sent;
-      operation = sent.operation;
-      const { id, url } = operation;
-      pending = { ...pending, operation: { id, url } };
-      await note(call, inputs, pending, { operation: { id, url } });
+    if (pending.operation !== undefined) {
+      const known = asOperation(pending.operation);
+      try {
+        return await endOf(call, known, sentFields(pending), again);
+      } catch (error) {
+        if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
+      }
+      // The service may have purged the operation after its end: the key still leads to what came of it (E2).
     }
-    return await endOf(call, operation, sentFields(pending), again);
+    const sent = await send(call, inputs, pending, again);
+    if ("kind" in sent) return sent;
+    const { id, url } = sent.operation;
+    if (id === pending.operation?.id) throw await outcomeLost(call, pending);
+    pending = { ...pending, operation: { id, url } };
+    await note(call, pending, { operation: { id, url } });
+    return await endOf(call, sent.operation, sentFields(pending), again);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
+    if (error.resultId !== undefined) await note(call, pending, { id: error.resultId });
     throw unfinished(call, error, inputs, pending);
   }
 }
 
-/** Keeps what was learned of a creation in the journal (M3). */
-export function note(
-  { session }: Call,
-  inputs: Properties,
-  { key }: Pending,
-  more: Parameters<typeof session.journal.note>[2],
-): Promise<void> {
-  const { __urn } = hiddenOf(inputs);
-  return __urn === undefined || key === undefined
-    ? Promise.resolve()
-    : session.journal.note(__urn, key, more);
+/** Adds to the creation's journal entry (M3). */
+export async function note({ session }: Call, { key }: Pending, more: More): Promise<void> {
+  if (key !== undefined) await session.journal.note(key, more);
 }
 
 async function send(
@@ -66,7 +67,7 @@ async function send(
   again: boolean,
 ): Promise<End | { operation: Operation }> {
   const creation = creationOf(pending);
-  if (creation === undefined || (again && !isKeyKept(pending))) throw await keyExpired(call, pending);
+  if (creation === undefined || (again && !isKeyKept(pending))) throw await outcomeLost(call, pending);
   const posted = await post(call, creation, again);
   if (posted.kind === "unsure") throw posted.error;
   if (posted.kind === "refused") return { kind: "failed", error: posted.error };
@@ -86,16 +87,21 @@ async function send(
   );
 }
 
-/** A key brings back its first reply also when the object was deleted since (§4.7). */
+/** The service replays its first reply to a key even if the object has been deleted since (§4.7). */
 async function stillThere(call: Call, object: ApiObject, sent: Sent): Promise<End> {
   const { memory, sightings } = call.session;
   const sought = soughtFor(call, object.id, sent);
-  if (!memory.isGone(object.id)) {
+  if (!memory.isGone(identityOf(call, object.id))) {
     const look = await sightings.fresh(sought, call);
-    if ("found" in look || (await seeAgain(call, sought)) !== undefined) return { kind: "made", object };
+    if ("found" in look || (await seenOrAbsent(call, sought)) !== undefined) return { kind: "made", object };
   }
-  const message = `${call.kind.name} ${object.id}, which a creation that was cut off has made, is not there`;
+  const message = `${call.kind.name} ${object.id}, which an interrupted creation had created, no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
+}
+
+/** Waits until the list shows an object. Its absence is believed only under the rules of {@link findOrAbsent}. */
+async function seenOrAbsent(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+  return (await seeAgain(call, sought)) ?? findOrAbsent(call, sought, { missing: "sweep" });
 }
 
 /** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
@@ -103,16 +109,12 @@ async function endOf(call: Call, begun: Operation, sent: Sent, again: boolean): 
   let operation: Operation;
   try {
     operation = await waitForEnd(call, begun);
-  } catch (error) {
-    if (again && isCloudInfraError(error) && error.code === "operation_unknown")
-      return { kind: "failed", error };
-    throw error;
   } finally {
     call.session.sightings.forget();
   }
   if (!isSuccess(operation)) return failed(call, operation, sent);
   try {
-    return { kind: "made", object: await readBack(call, operation, sent) };
+    return { kind: "made", object: await readBack(call, operation, sent, again) };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
     if (again && isGone) return { kind: "failed", error };
@@ -124,17 +126,18 @@ async function failed(call: Call, operation: Operation, sent: Sent): Promise<End
   const error = operationFailed(operation);
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
-  const look = await call.session.sightings.twice(soughtFor(call, id, sent), call);
-  return "found" in look
-    ? { kind: "failed", error: withDetails(error, { resultId: id }), object: look.found }
-    : { kind: "failed", error };
+  const sought = soughtFor(call, id, sent);
+  const object = await findOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
+  return object === undefined
+    ? { kind: "failed", error }
+    : { kind: "failed", error: withDetails(error, { resultId: id }), object };
 }
 
 /** What the result's link may answer where the object can still be seen in the list. */
 const elsewhere: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
 /** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
-async function readBack(call: Call, operation: Operation, sent: Sent): Promise<ApiObject> {
+async function readBack(call: Call, operation: Operation, sent: Sent, again: boolean): Promise<ApiObject> {
   const { client } = call.session;
   const { name } = call.kind;
   const id = client.resultId(operation);
@@ -144,7 +147,7 @@ async function readBack(call: Call, operation: Operation, sent: Sent): Promise<A
   }
   const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, is not there`;
   const gone = new CloudInfraError("no_result", missing, { operation: asSeen(operation), resultId: id });
-  if (call.session.memory.isGone(id)) throw gone;
+  if (again && call.session.memory.isGone(identityOf(call, id))) throw gone;
   try {
     // That a link answers says nothing of the address that objects have by themselves.
     return await client.readResult(operation, call);
@@ -152,7 +155,9 @@ async function readBack(call: Call, operation: Operation, sent: Sent): Promise<A
     if (!isCloudInfraError(error)) throw error;
     if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });
   }
-  const object = await seeAgain(call, soughtFor(call, id, sent)).catch((error: unknown) => {
+  const sought = soughtFor(call, id, sent);
+  const seen = again ? seenOrAbsent(call, sought) : seeAgain(call, sought);
+  const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error)
       ? withDetails(error, { resultId: id, operation: asSeen(operation) })
       : error;

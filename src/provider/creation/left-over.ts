@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import { isCloudInfraError, withDetails } from "../../diagnostics/error";
+import type { Entry } from "../../journal/entry";
 import { type Call, requireRecordedEndpoint, valuesOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
@@ -12,96 +13,130 @@ import { hiddenOf } from "../values/state";
 import { carryOut } from "./carry-out";
 import { advice, PartialState } from "./partial";
 import { fieldsSent, type Pending, pendingOf, placeholderId, sentFields } from "./pending";
-import { wishUnknown } from "./unclear";
+import { warnOfLeftAlone, wishUnknown } from "./unclear";
 
-/** Whether an entry of the journal is about what the state holds already, and so is no left-over. */
-export function isHeld(entry: Pending & { readonly id?: string | undefined }, seen: Seen): boolean {
-  const { key, id, operation } = entry;
+/** A creation that an earlier run has not finished, and what proves whose its object is. */
+export interface Unfinished extends Pending {
+  /** Whether the state of this stack records the creation. */
+  readonly isInState: boolean;
+  /** Id of the object, if it was reported to the engine. */
+  readonly id?: string | undefined;
+  /** Key of the resource that the creation replaces. */
+  readonly replaces?: string | undefined;
+}
+
+const ofEntry = (entry: Entry): Unfinished => ({ ...entry, isInState: false });
+
+/** Whether an entry of the journal is about what the state already holds. */
+export function isHeld({ resource, id, operation }: Entry, seen: Seen): boolean {
   return [
-    [key, seen.key],
+    [resource, seen.key],
     [id, seen.id],
     [operation?.id, seen.operation],
   ].some(([one, other]) => one !== undefined && one === other);
 }
 
 /**
- * The creation of this URN that was cut off, if there was one: what the state says, or the journal. Of two the later counts,
- * and the other is settled.
+ * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or the object was never
+ * reported to the engine; or the state still holds what the creation replaces, so the engine never saved the object.
  */
-export async function leftOverOf(call: Call, inputs: Properties): Promise<Pending | undefined> {
+function mayDelete({ session }: Call, { isInState, id, replaces }: Unfinished): boolean {
+  return isInState || id === undefined || (replaces !== undefined && session.memory.isCurrent(replaces));
+}
+
+/**
+ * Returns the unfinished creation of a resource that is about to be created, from the state or from the journal. If there are two,
+ * the later one counts, and the other is settled (C1).
+ */
+export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfinished | undefined> {
   const { __urn: urn } = hiddenOf(inputs);
   if (urn === undefined) return undefined;
   const seen = call.session.memory.of(urn);
-  const { placeholder, placeholderAt } = seen;
+  const { placeholderAt, key: replaces, entryUrn = urn } = seen;
+  const placeholder = seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
-  const entry = await call.session.journal.read(urn);
-  if (entry === undefined || isHeld(entry, { ...seen, ...(placeholder && { key: undefined }) }))
-    return placeholder;
-  if (placeholder === undefined || placeholder.key === entry.key) return { ...placeholder, ...entry };
-  const [later, earlier] = (placeholder.at ?? 0) > entry.at ? [placeholder, entry] : [entry, placeholder];
-  await settle(call, inputs, earlier);
-  if (earlier === entry) await call.session.journal.remove(urn, entry.key);
-  return later;
+  const entry = await call.session.journal.read({ urn: entryUrn, replaces });
+  if (entry === undefined || isHeld(entry, seen)) return placeholder;
+  if (placeholder === undefined) return ofEntry(entry);
+  if (placeholder.key === entry.key) return { ...placeholder, ...entry };
+  const isLater = entry.at >= (placeholder.at ?? 0);
+  await settle(call, inputs, isLater ? placeholder : ofEntry(entry));
+  if (isLater) return ofEntry(entry);
+  await call.session.journal.remove(entry.key);
+  return placeholder;
 }
 
-/**
- * Settles what the journal has of a resource, where that is not what the state holds: a replacement that was cut off, and that
- * nobody asks for any more.
- */
+/** Settles an interrupted replacement of a resource: the journal has it, and the state still holds the resource. */
 export async function settleLeftOver(call: Call, id: string, state: Properties, urn?: string): Promise<void> {
-  const { journal, memory } = call.session;
-  const entry = urn === undefined ? undefined : await journal.read(urn);
-  if (urn === undefined || entry === undefined) return;
+  const { journal } = call.session;
   const { __key: key } = hiddenOf(state);
-  if (!isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id })) {
-    if (entry.id !== undefined && memory.isLive(entry.id)) return;
-    await settle(call, { __urn: urn, project: state.project }, entry);
-  }
-  await journal.remove(urn, entry.key);
+  const entry =
+    urn === undefined || key === undefined ? undefined : await journal.read({ urn, replaces: key });
+  if (entry === undefined) return;
+  if (!isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
+    await settle(call, { __urn: urn, project: state.project }, ofEntry(entry));
+  await journal.remove(entry.key);
+}
+
+/** Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3. */
+export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promise<void> {
+  return settle(call, inputs, ofEntry(entry));
 }
 
 /**
- * Brings a creation that nobody wants any more to its end, and deletes what it made, unless that is what a resource now is.
+ * Brings an unfinished creation that nobody wants any longer to its end. Its object is deleted if I3 allows it; otherwise, it is
+ * left alone with a warning.
  *
- * @throws CloudInfraError, never PartialState: the resource at hand is another, and its state stays as it is
+ * @throws CloudInfraError, never PartialState: the call is about another resource, whose state stays as it is
  */
-export function settle(call: Call, inputs: Properties, pending: Pending): Promise<void> {
-  return call.progress.during("waiting for the end of a creation that was cut off", () =>
-    brought(call, inputs, pending),
+export function settle(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {
+  return call.progress.during("waiting for the end of an interrupted creation", () =>
+    brought(call, inputs, unfinished),
   );
 }
 
-async function brought(call: Call, inputs: Properties, pending: Pending): Promise<void> {
-  const end = await carryOut(call, inputs, pending, true).catch((error: unknown) => {
+async function brought(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {
+  const end = await carryOut(call, inputs, unfinished, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
-    const hint = `${advice(error.why, call.session.settings.profile)}it is about a creation that was cut off, whose object is to be deleted: run the command again`;
+    const hint = `${advice(error.why, call.session.settings.profile)}Run the command again: it finishes an interrupted creation whose object is not needed`;
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;
-  if (object !== undefined) await removeObject(call, object.id, sentFields(pending).project);
+  if (object !== undefined) await discard(call, object, unfinished);
+  await settled(call, unfinished);
+}
+
+/** Deletes the object of a creation that nobody wants any longer, or leaves it alone with a warning (I3). */
+export async function discard(call: Call, object: ApiObject, unfinished: Unfinished): Promise<void> {
+  if (mayDelete(call, unfinished)) await removeObject(call, object.id, sentFields(unfinished).project);
+  else await warnOfLeftAlone(call, object);
+}
+
+/** Tells all processes of this run that a creation has come to its end. */
+export async function settled({ session }: Call, { key }: Pending): Promise<void> {
+  if (key !== undefined) await session.journal.run.add({ settled: key });
 }
 
 /**
- * Makes the result of a cut-off creation what the program asks for now: updates it in place, or deletes it where it would have
- * to be replaced.
+ * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
  *
- * @returns the outputs, or `undefined` where the object had to go
- * @throws CloudInfraError `key_expired` where what it was asked for is not known any more: then nothing is taken or deleted
+ * @returns the outputs, or `undefined` if only a replacement would do: the object has been dealt with according to I3
+ * @throws CloudInfraError `key_expired` if the original request is not known: nothing is adopted or deleted then
  */
 export async function fitted(
   call: Call,
   object: ApiObject,
-  { body = "" }: Pending,
+  unfinished: Unfinished,
   inputs: Properties,
 ): Promise<Properties | undefined> {
   const { fields } = call.kind;
-  const sent = fieldsSent(body);
+  const sent = fieldsSent(unfinished.body ?? "");
   if (sent === undefined) throw wishUnknown(call, object);
   const made = Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
   const changed = changedFields(fields, made, inputs);
   if (changed.some(({ change }) => change === "replace")) {
-    await removeObject(call, object.id, made.project);
+    await discard(call, object, unfinished);
     return undefined;
   }
   const state = outputsOfNew(call, object, inputs, made);
@@ -110,6 +145,6 @@ export async function fitted(
     return (await update(call, object.id, state, inputs)).outs;
   } catch (error) {
     if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
-    throw new PartialState(error, object.id, state, "the object is in the state: run `pulumi up` again");
+    throw new PartialState(error, object.id, state, "The object is in the state: run `pulumi up` again");
   }
 }

@@ -26,16 +26,31 @@ export function unfinished(
   pending: Pending,
 ): PartialState {
   const known = error.resultId;
+  const { failed } = pending;
   const outs = plain({
     ...valuesOf(call, inputs),
     ...hiddenOutputs(inputs),
     __endpoint: call.session.client.endpoint,
     __pending: pending,
   });
-  const hint =
-    `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine; ` +
-    `it goes on where this ended and makes nothing twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
+  const hint = failed
+    ? `${call.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
+    : `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
+      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
+}
+
+/** The state after a creation that failed again: the next `up` replaces it, with a key that was never used. */
+export function failedAgain(
+  call: Call,
+  error: CloudInfraError,
+  inputs: Properties,
+  key: string,
+): CloudInfraError {
+  if (error instanceof PartialState) return error;
+  const { outs } = unfinished(call, error, inputs, { key, failed: true });
+  const hint = hintFor(error, [], call.session.settings.profile) ?? "Run `pulumi up` again";
+  return new PartialState(error, placeholderId({ key }), outs, hint);
 }
 
 function whatIsThere(
@@ -44,7 +59,8 @@ function whatIsThere(
   { operation }: Pending,
   code: ErrorCode,
 ): string {
-  if (operation !== undefined && !LOST.has(code)) return `operation ${operation.id} goes on at the service`;
+  if (operation !== undefined && !LOST.has(code))
+    return `operation ${operation.id} is still running at the service`;
   if (operation !== undefined) return `operation ${operation.id} was accepted`;
   return id === undefined ? "the request may have been carried out" : `${kind.name} ${id} is there`;
 }

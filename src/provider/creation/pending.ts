@@ -50,7 +50,7 @@ export function sentFields({ body = "{}" }: Pending): Sent {
 const PREFIX = "operation/";
 
 /** The id of a resource whose object's id is not known yet. */
-export function placeholderId({ operation, key }: Pending): string {
+export function placeholderId({ operation, key }: Pick<Pending, "operation" | "key">): string {
   return `${PREFIX}${operation?.id ?? `key-${key}`}`;
 }
 

@@ -5,27 +5,37 @@ import { isKeyKept, type Pending } from "./pending";
 import { sameNamed } from "./same-named";
 
 const FORGET =
-  "then `npx pulumi-cloudinfra recover --forget <urn>`, " +
-  "or `pulumi state delete <urn>` where the state has the resource, and run `pulumi up` again";
+  "then run `npx pulumi-cloudinfra recover --forget <urn>`, " +
+  "or `pulumi state delete <urn>` if the state holds the resource, and run `pulumi up` again";
 
-/** Nothing tells by the key (any more) whether the service made anything (§4.7): a person has to. */
-export async function keyExpired(call: Call, pending: Pending): Promise<CloudInfraError> {
+/** The outcome of a creation can't be found out: its key is no longer valid (§4.7), or its operation can't be found (E2). */
+export async function outcomeLost(call: Call, pending: Pending): Promise<CloudInfraError> {
   const same = await sameNamed(call, pending);
   const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
-  const what = isKeyKept(pending)
-    ? "what is kept of a creation that was cut off is damaged"
-    : "a creation was cut off more than 23 hours ago";
+  const what = !isKeyKept(pending)
+    ? "a creation was interrupted more than 23 hours ago"
+    : pending.operation === undefined
+      ? "the record of an interrupted creation is damaged"
+      : `the service no longer reports operation ${pending.operation.id} of an interrupted creation`;
   const message = `${what}, and the service may have carried it out; its list shows ${found}`;
   return new CloudInfraError("key_expired", message, {
-    hint: `nothing was made or taken. Look at the service, delete there what should not be; ${FORGET}`,
+    hint: `Nothing was created or adopted. Adopt the object with the \`import\` option, or delete it at the service; ${FORGET}`,
   });
 }
 
-/** What a creation was asked for is not known, so nobody can say whether its object is what is wanted now. */
+/** The original request of a creation is not known, so nobody can tell whether its object is what is wanted now. */
 export function wishUnknown({ kind }: Call, { id }: ApiObject): CloudInfraError {
-  const message = `a creation that was cut off has made ${kind.name} ${id}, but what is kept of it is damaged`;
+  const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
   return new CloudInfraError("key_expired", message, {
     resultId: id,
-    hint: `nothing was changed or deleted. Take it over with the \`import\` option, or delete it at the service; ${FORGET}`,
+    hint: `Nothing was changed or deleted. Adopt the object with the \`import\` option, or delete it at the service; ${FORGET}`,
   });
+}
+
+/** The engine may have saved the object, so only a person can decide what becomes of it (I3). */
+export async function warnOfLeftAlone({ kind, session }: Call, { id }: ApiObject): Promise<void> {
+  await session.warn(
+    `cloudinfra: an interrupted run created ${kind.name} ${id}, which the program does not need now. It was left alone, because ` +
+      "another resource may use it. If none does, delete it at the service.",
+  );
 }

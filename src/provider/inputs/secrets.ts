@@ -5,7 +5,7 @@ import { hiddenOf } from "../values/state";
 export interface Secrets {
   /** Names of the arguments that are secret, now or before. */
   readonly names: ReadonlySet<string>;
-  /** Every text in their values. */
+  /** Every string in their values, as given and as the service normalizes them. */
   readonly texts: readonly string[];
 }
 
@@ -13,9 +13,13 @@ export function secretsOf(...states: readonly Properties[]): Secrets {
   const each = states.map((state) => ({ state, names: hiddenOf(state).__secrets ?? [] }));
   return {
     names: new Set(each.flatMap(({ names }) => names)),
-    texts: each.flatMap(({ state, names }) => names.flatMap((name) => textsIn(state[name]))),
+    texts: each.flatMap(({ state, names }) =>
+      names.flatMap((name) => [state, remoteIn(state)].flatMap((values) => textsIn(values[name]))),
+    ),
   };
 }
+
+const remoteIn = (state: Properties): Properties => hiddenOf(state).__words ?? {};
 
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];

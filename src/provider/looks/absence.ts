@@ -5,12 +5,12 @@ import { projectKind } from "../kind";
 import type { Look, Sought } from "./sightings";
 
 /**
- * Looks for an object and believes in its absence only after two looks, with its project in sight or absent by the same
- * rule: an outage, another account's token or a narrowed one is never a deletion.
+ * Reads an object, and believes in its absence only after two independent checks while its project is visible: an outage, another
+ * account's token or a token with fewer permissions is never taken for a deletion.
  *
- * @param first a look that was made already
- * @returns `undefined` where the object is gone
- * @throws CloudInfraError whatever the looks failed with; `forbidden` where the account shows nothing at all
+ * @param first the first check
+ * @returns `undefined` if the object no longer exists
+ * @throws CloudInfraError what the checks failed with; `forbidden` if the project is not visible
  */
 export async function findOrAbsent(call: Call, sought: Sought, first: Look): Promise<ApiObject | undefined> {
   if ("found" in first) return first.found;
@@ -21,26 +21,41 @@ export async function findOrAbsent(call: Call, sought: Sought, first: Look): Pro
   return undefined;
 }
 
-/** The account must show the object's project, or, where that is gone too, at least another one. */
+/**
+ * Reads an object now, and believes in its absence only under the conditions of {@link findOrAbsent}.
+ *
+ * @returns `undefined` if the object no longer exists
+ */
+export async function findNow(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+  return findOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
+}
+
+/**
+ * Requires the parent project to be visible, because the service may hide what a token may not see. A project has no parent: at least
+ * another project must be visible.
+ */
 async function requireAccountOf(call: Call, sought: Sought, project: string): Promise<void> {
-  const { sightings, client } = call.session;
+  const { sightings, client, memory } = call.session;
   const lists = { kind: projectKind, project: undefined };
-  if (sought.kind !== projectKind && (await sightings.all(lists, "recent", call)).has(project)) return;
+  const isProject = sought.kind === projectKind;
+  if (!isProject && (await sightings.all(lists, "recent", call)).has(project)) return;
   const projects = await sightings.all(lists, "fresh", call);
   if (projects.has(project)) return;
-  // An instance's project is gone only by two looks, too: one that this token may not see any more answers otherwise.
-  if (sought.kind !== projectKind) {
+  if (isProject && projects.size > 0) return;
+  if (!isProject) {
+    if (memory.isGone({ endpoint: client.endpoint, kind: "project", id: project })) return;
     const parent = { kind: projectKind, id: project, project: undefined };
     if ("found" in (await sightings.second(parent, { missing: "sweep" }, call))) return;
   }
-  if (projects.size > 0) return;
+  const others = isProject ? "any project" : `its project ${project}`;
   throw new CloudInfraError(
     "forbidden",
-    `${sought.kind.name} ${sought.id} is not shown, but neither is any project: this token may belong to another account`,
+    `the service shows neither ${sought.kind.name} ${sought.id} nor ${others}, which does not prove that it was deleted: ` +
+      "this token may belong to another account, or may not see it",
     {
       hint:
-        `nothing was changed. Check the token and cloudinfra:endpoint (${client.endpoint}); ` +
-        "if the objects really are gone, take each out of the state with `pulumi state delete <urn>`",
+        `Nothing was changed. Check the token and cloudinfra:endpoint (${client.endpoint}). ` +
+        "If the objects no longer exist, remove each of them from the state with `pulumi state delete <urn>`",
     },
   );
 }

@@ -7,15 +7,8 @@ import { instanceKind, type Kind, projectKind } from "../kind";
 import { Sessions } from "../session";
 import { outputsOf } from "../values/outputs";
 import { asValue } from "../values/words";
+import { instanceFilter, projectFilter } from "./filters";
 import { foundInstance, foundProject } from "./found";
-
-/** Which instances to look for, by whose settings (§4.4); all that are given must hold. */
-export interface InstanceFilter {
-  readonly profile?: string | undefined;
-  readonly project?: string | undefined;
-  readonly status?: string | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-}
 
 /** The program's settings: `cloudinfra:…` of the stack. */
 type StackSetting = (key: string) => string | undefined;
@@ -23,44 +16,54 @@ type StackSetting = (key: string) => string | undefined;
 /** One a program: all functions share one client. */
 const shared = new Sessions(process.env);
 
-/** Every instance that matches, from all pages, under the program's names. */
-export async function findInstances(
-  setting: StackSetting,
-  { profile, ...filter }: InstanceFilter,
-  sessions = shared,
-) {
-  const objects = await find(instanceKind, { setting, profile, sessions }, (client, options) =>
-    client.instances.list(filter, options),
-  );
+/**
+ * Lists every instance that matches, from all pages, with the property names of programs.
+ *
+ * @param given the program's arguments, not checked yet
+ */
+export async function findInstances(setting: StackSetting, given: unknown, sessions = shared) {
+  const objects = await find(instanceKind, { setting, sessions }, () => {
+    const { profile, ...filter } = instanceFilter(given);
+    return { profile, list: (client, options) => client.instances.list(filter, options) };
+  });
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
-/** Every project, from all pages. */
-export async function findProjects(setting: StackSetting, sessions = shared, profile?: string) {
-  const objects = await find(projectKind, { setting, profile, sessions }, (client, options) =>
-    client.projects.list(options),
-  );
+/**
+ * Lists every project, from all pages, with the property names of programs.
+ *
+ * @param given the program's arguments, not checked yet
+ */
+export async function findProjects(setting: StackSetting, given: unknown, sessions = shared) {
+  const objects = await find(projectKind, { setting, sessions }, () => {
+    const { profile } = projectFilter(given);
+    return { profile, list: (client, options) => client.projects.list(options) };
+  });
   return objects.map((object) => v.parse(foundProject, object));
 }
 
 interface Asked {
   readonly setting: StackSetting;
-  readonly profile: string | undefined;
   readonly sessions: Sessions;
 }
 
-async function find(
-  kind: Kind,
-  { setting, profile, sessions }: Asked,
-  list: (client: Client, options: Call) => Promise<ApiObject[]>,
-): Promise<Properties[]> {
+/** A list request, and the profile of the settings to send it with. */
+interface Search {
+  readonly profile: string | undefined;
+  readonly list: (client: Client, options: Call) => Promise<ApiObject[]>;
+}
+
+async function find(kind: Kind, { setting, sessions }: Asked, prepare: () => Search): Promise<Properties[]> {
   let secrets: readonly string[] = [];
+  let profile: string | undefined;
   try {
+    const search = prepare();
+    profile = search.profile;
     sessions.configure(setting);
     const session = sessions.open(profile);
     secrets = session.client.tokens;
     const call = lookup(kind, session);
-    const objects = await list(session.client, call);
+    const objects = await search.list(session.client, call);
     return objects.map((object) => shown(call, object));
   } catch (error) {
     const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;

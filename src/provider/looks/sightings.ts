@@ -5,6 +5,7 @@ import { deadlineIn } from "../../operations/deadline";
 import type { PauseSeen } from "../../operations/pause";
 import type { Kind } from "../kind";
 import type { Progress } from "../shown/progress";
+import { isDeleted } from "./deleted";
 import type { Objects } from "./listing";
 import { inOwnTime } from "./own-time";
 import { Sweep } from "./sweep";
@@ -58,8 +59,7 @@ export class Sightings {
     if (sweep.usable || sweep.reads > 1) {
       const isPatient = (): boolean => this.gets.get(sought.kind.name) === "not offered";
       const seen = await this.inTime(sweep, sweep.seek(sought.id, isPatient), sought, options);
-      if (seen === "missing") return { missing: "sweep" };
-      if (seen !== "costly") return { found: seen, by: "sweep" };
+      if (seen !== "costly") return seenAs(seen === "missing" ? undefined : seen, "sweep");
     }
     const alone = await this.get(sought, options);
     return alone ?? seenIn(await this.inTime(sweep, sweep.recent(), sought, options), sought);
@@ -134,9 +134,9 @@ export class Sightings {
     return this.inTime(sweep, age === "recent" ? sweep.recent() : sweep.after(), sought, options);
   }
 
-  /** A GET that finds nothing where the list shows the object is an address that the service does not offer. */
+  /** If the list shows an object, a GET that doesn't find it is not offered by the service, unless it has worked before. */
   private getFailed({ name }: Kind): void {
-    this.gets.set(name, "not offered");
+    if (this.gets.get(name) !== "works") this.gets.set(name, "not offered");
   }
 
   /** After anything that this process wrote. */
@@ -202,7 +202,7 @@ export class Sightings {
     try {
       const found = await kind.get(this.client, id, options);
       this.gets.set(kind.name, "works");
-      return { found, by: "get" };
+      return seenAs(found, "get");
     } catch (error) {
       if (isCloudInfraError(error) && error.code === "not_found") return { missing: "get" };
       if (!isCloudInfraError(error) || error.code !== "unsupported") throw error;
@@ -213,6 +213,10 @@ export class Sightings {
 }
 
 function seenIn(objects: Objects, { id }: Sought): Look {
-  const found = objects.get(id);
-  return found === undefined ? { missing: "sweep" } : { found, by: "sweep" };
+  return seenAs(objects.get(id), "sweep");
+}
+
+/** The one place that decides whether an object exists for reads, updates, deletions and lookups alike. */
+function seenAs(found: ApiObject | undefined, by: Way): Look {
+  return found === undefined || isDeleted(found) ? { missing: by } : { found, by };
 }

@@ -5,7 +5,9 @@ import { type Call, requireRecordedEndpoint, soughtOf, valuesOf, waitForEnd } fr
 import { settleLeftOver } from "../creation/left-over";
 import { PartialState } from "../creation/partial";
 import { asOperation, type Pending, pendingOf } from "../creation/pending";
+import { sameNamed } from "../creation/same-named";
 import type { Properties } from "../host";
+import { findNow } from "../looks/absence";
 import { present } from "../looks/present";
 import { update } from "../update";
 import { outputsOfNew } from "../values/outputs";
@@ -30,28 +32,45 @@ export async function resumeUpdate(
   return update(call, id, state, news);
 }
 
-/** The state once the operation is over. One that failed and left no object is made anew by the next `up`. */
+/**
+ * The state once the operation has ended.
+ *
+ * @throws PartialState if the creation failed, whether or not it left the object behind, or if the object no longer exists: the
+ * state is marked, so that the next `up` replaces the resource
+ */
 async function finished(
   call: Call,
   id: string,
   { olds, news, pending }: { olds: Properties; news: Properties; pending: Pending },
 ): Promise<Properties> {
-  const { sightings } = call.session;
-  const sought = soughtOf(call.kind, id, olds);
   const error = await failureOf(call, id, olds, pending);
-  sightings.forget();
+  call.session.sightings.forget();
   if (pending.key === undefined)
     return { ...olds, ...(await updated(call, id, olds, pending)), __pending: undefined };
-  const look = await sightings.twice(sought, call);
-  if ("missing" in look) {
-    requireSameProfile(call, id, olds, news);
-    const gone =
-      error ??
-      new CloudInfraError("not_found", `${call.kind.name} ${id}, whose creation was cut off, is not there`);
-    const outs = { ...olds, __pending: { ...pending, failed: true } };
-    throw new PartialState(gone, id, outs, "run `pulumi up` again: it makes another in its place");
-  }
-  return outputsOfNew(call, look.found, olds, valuesOf(call, olds));
+  const object = await findNow(call, soughtOf(call.kind, id, olds));
+  const isFailed = error !== undefined && error.code !== "operation_unknown";
+  if (object !== undefined && !isFailed) return outputsOfNew(call, object, olds, valuesOf(call, olds));
+  requireSameProfile(call, id, olds, news);
+  if (error !== undefined && !isFailed) throw await unclear(call, id, { olds, pending, error });
+  const failure = error ?? new CloudInfraError("not_found", `${call.kind.name} ${id} no longer exists`);
+  const outs = { ...olds, __pending: { ...pending, failed: true } };
+  const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
+  throw new PartialState(failure, id, outs, `Run \`pulumi up\` again: it ${verb} ${which} ${call.kind.name}`);
+}
+
+/** An object that can't be found proves nothing as long as nobody can tell how its creation ended: nothing is created again. */
+async function unclear(
+  call: Call,
+  id: string,
+  { olds, pending, error }: { olds: Properties; pending: Pending; error: CloudInfraError },
+): Promise<PartialState> {
+  const { name } = call.kind;
+  const others = (await sameNamed(call, pending)).join(", ");
+  const hint =
+    `Check at the service what has become of ${name} ${id}; ` +
+    `${others === "" ? "its list shows nothing with that name" : `with that name, its list shows ${others}`}. ` +
+    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, and \`pulumi up\` creates another`;
+  return new PartialState(error, id, olds, hint);
 }
 
 /** What another account does not show may be there all the same. */
@@ -97,8 +116,9 @@ async function failureOf(
   call: Call,
   id: string,
   olds: Properties,
-  { operation }: Pending,
+  { operation, failed }: Pending,
 ): Promise<CloudInfraError | undefined> {
+  if (failed) return new CloudInfraError("operation_failed", "its creation failed");
   if (operation === undefined) return undefined;
   try {
     const ended = await call.progress.during("waiting for what an earlier run began", () =>

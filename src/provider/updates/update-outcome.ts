@@ -1,8 +1,8 @@
 import type { ApiObject } from "../../api/client";
-import { remainingMs } from "../../operations/deadline";
 import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
-import { LAG_PAUSES_MS, present } from "../looks/present";
+import { present } from "../looks/present";
+import { readUntil } from "../looks/read-until";
 import { type Field, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
 import { mayBeSpelling } from "../values/spelling";
@@ -22,36 +22,46 @@ export interface Outcome {
 
 type Sent = Extract<Written, { kind: "accepted" }>;
 
-/** Accepted is not applied: looks at the object until the change shows, or does not for some time. */
+/**
+ * Reads the object until it shows the change, because an accepted change need not be applied. If the service answered 202, it may
+ * take as long as the update may; otherwise, only a list that lags behind is waited for.
+ */
 export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
   if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
-  const what = "waiting until the service shows the change";
-  return call.progress.during(what, () => lookUntilShown(call, change, written));
+  return call.progress.during("waiting until the service shows the change", () =>
+    readUntil(
+      call,
+      () => lookAfter(call, change, written),
+      ({ unmade }) => unmade.length === 0,
+      isPending(written) ? "deadline" : "lag",
+    ),
+  );
 }
 
-async function lookUntilShown(call: Call, change: Change, written: Sent): Promise<Outcome> {
-  let outcome = await lookAfter(call, change, written);
-  for (const pause of LAG_PAUSES_MS) {
-    if (outcome.unmade.length === 0 || remainingMs(call.deadline, call.session.clock) <= pause) break;
-    await call.session.clock.sleep(pause, call.signal);
-    outcome = await lookAfter(call, change, written);
-  }
-  return outcome;
+/** Whether the service answered 202 without an operation to wait for: it may apply the change later. */
+export function isPending(written: Written): boolean {
+  return (
+    written.kind === "accepted" && written.accepted.kind !== "operation" && written.accepted.deferred === true
+  );
 }
 
-async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcome> {
+async function lookAfter(call: Call, change: Change, { accepted, before }: Sent): Promise<Outcome> {
   const look = await present(call, change.id, change.olds);
-  const { accepted, before } = sent;
   const own = accepted.kind === "object" && accepted.object.id === change.id ? accepted.object : undefined;
-  const newest = own !== undefined && isOlder(look, own, sent) ? own : look;
-  const object = { ...newest, revision: newest.revision ?? own?.revision };
+  const past = [before.revision, hiddenOf(change.olds).revision];
+  const object = own !== undefined && isOlder(look, own, past) ? newerOf(look, own) : look;
   return { object, own, unmade: unmadeFields(change, before.fields, object.fields) };
 }
 
-/** A list that lags behind still shows a revision from before, when the reply to the update has told a newer one. */
-function isOlder(look: ApiObject, own: ApiObject, { before, revision }: Sent): boolean {
-  const past = [before.revision, revision];
-  return look.revision !== undefined && past.includes(look.revision) && !past.includes(own.revision);
+/** A list that lags behind still shows an earlier revision, or none at all, after the reply to the update has shown a newer one. */
+function isOlder(look: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
+  if (own.revision === undefined) return false;
+  return look.revision === undefined || (past.includes(look.revision) && !past.includes(own.revision));
+}
+
+/** The reply may carry as little as id, status and revision: what it leaves out is unknown, not removed. */
+function newerOf(look: ApiObject, own: ApiObject): ApiObject {
+  return { ...own, fields: { ...look.fields, ...own.fields } };
 }
 
 /** The changed fields whose word at the service is neither the desired value nor another than before. */
@@ -98,16 +108,18 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   });
 }
 
-/** The service's own word for a value that was just applied; what somebody else made of it since is none. */
+/** The remote value of what was just applied, unless somebody else has changed it since. */
 function spelling(field: Field, { olds, news }: Change, { object, own }: Outcome): Properties {
   const desired = news[field.name];
   const wordIn = (fields: WireFields): unknown => wordOf(field, fields, desired);
+  const ownWord = wordIn(own?.fields ?? {});
   const isSameState = object.revision !== undefined && object.revision === own?.revision;
   const sides = sidesOf([field], { olds, news, words: hiddenOf(olds).__words ?? {} }, object.fields);
   const isOwn =
-    own === undefined
+    isSameState ||
+    (ownWord === undefined
       ? sides.every((side) => isThere(side) || mayBeSpelling(side))
-      : isSameState || sameValue(field, wordIn(object.fields), wordIn(own.fields));
+      : sameValue(field, wordIn(object.fields), ownWord));
   return wordsAfter([field], news, isOwn ? object.fields : (own?.fields ?? {}));
 }
 

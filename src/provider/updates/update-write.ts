@@ -1,15 +1,15 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import { remainingMs } from "../../operations/deadline";
 import type { Call } from "../call";
 import type { Properties } from "../host";
 import { secretsOf } from "../inputs/secrets";
-import { LAG_PAUSES_MS, present } from "../looks/present";
+import { present } from "../looks/present";
+import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
 import { hiddenOf } from "../values/state";
 import { unmanagedIn } from "../values/unmanaged";
-import { judge, type Side, sidesOf } from "./conflict";
+import { judge, type Side, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
 
 /** An update of one object: what the state has, what the program asks for, and the fields in which they differ. */
@@ -26,41 +26,47 @@ export type Written =
   | {
       readonly kind: "accepted";
       readonly accepted: Accepted;
-      /** The object that the body was made from, and the revision that was in force. */
+      /** The object that the body was made from, at the revision that If-Match carried. */
       readonly before: ApiObject;
-      readonly revision: string;
     };
 
 const MOST_TRIES = 4;
 
 /**
- * Sends the update on condition that the revision is the one in the state, or, where the state has none, the object's
- * own. Where that is not in force any more, goes again as long as nobody changed what the program manages.
+ * Sends the update. If-Match always carries the revision at which the body's other fields were read (§4.5), so a read that lags
+ * behind can't overwrite anything. If that revision is no longer current, the provider reads and sends again, as long as nobody
+ * has changed what the program manages.
  *
- * @param current a look that was made just now
- * @throws CloudInfraError `revision_conflict` with state, service and program beside each other; nothing was overwritten
+ * @param current the object as it was read just now
+ * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten
  */
 export async function write(call: Call, change: Change, current: ApiObject): Promise<Written> {
+  const known = hiddenOf(change.olds).revision;
+  const isAsKnown = ({ revision }: ApiObject): boolean => known !== undefined && revision === known;
   let before = current;
-  let revision = hiddenOf(change.olds).revision;
-  if (revision === undefined) {
-    if (verdict(call, change, before, {}) === "made") return { kind: "there", object: before };
-    revision = revisionOf(call, before);
+  if (!isAsKnown(before)) {
+    // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
+    if (judged(call, change, before, sides(call, change, before)) !== "again")
+      before = await newerThan(call, change, before);
+    if (!isAsKnown(before) && verdict(call, change, before, {}) === "made")
+      return { kind: "there", object: before };
   }
   let unsure: readonly Side[] | undefined;
+  let refusal: CloudInfraError | undefined;
   for (let tries = 1; ; tries++) {
+    const revision = revisionOf(call, before, refusal);
     const answer = await put(call, change, before, revision);
-    if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before, revision };
+    if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
+    refusal = answer;
     if (answer.sent) unsure = sides(call, change, before);
-    before = await lookAfterwards(call, change, revision);
-    if (verdict(call, change, before, { unsure, refusal: answer }) === "made")
+    before = await newerThan(call, change, before);
+    if (verdict(call, change, before, { unsure, refusal }) === "made")
       return { kind: "there", object: before };
-    if (tries === MOST_TRIES || before.revision === revision) throw restless(call, before, answer, tries);
-    revision = revisionOf(call, before, answer);
+    if (tries === MOST_TRIES || before.revision === revision) throw restless(call, before, refusal, tries);
   }
 }
 
-/** One PUT (§4.5), its body made from a look at the object. @returns the refusal where the revision is not in force */
+/** One PUT (§4.5) with a body made from the object as it was read. @returns the rejection if that revision is no longer current */
 async function put(
   call: Call,
   { id, olds, news }: Change,
@@ -78,16 +84,13 @@ async function put(
   }
 }
 
-/** What still shows the refused revision does not show yet what it was refused for. */
-async function lookAfterwards(call: Call, { id, olds }: Change, refused: string): Promise<ApiObject> {
-  const { clock } = call.session;
-  let look = await present(call, id, olds);
-  for (const pause of LAG_PAUSES_MS) {
-    if (look.revision !== refused || remainingMs(call.deadline, clock) <= pause) break;
-    await clock.sleep(pause, call.signal);
-    look = await present(call, id, olds);
-  }
-  return look;
+/** Reads the object until it shows another revision than before, or for long enough that a list should have caught up. */
+function newerThan(call: Call, { id, olds }: Change, before: ApiObject): Promise<ApiObject> {
+  return readUntil(
+    call,
+    () => present(call, id, olds),
+    ({ revision }) => revision !== before.revision,
+  );
 }
 
 function sides({ kind }: Call, { olds, news }: Change, { fields }: ApiObject): Side[] {
@@ -96,30 +99,40 @@ function sides({ kind }: Call, { olds, news }: Change, { fields }: ApiObject): S
 
 interface Circumstances {
   readonly unsure?: readonly Side[] | undefined;
-  readonly refusal?: CloudInfraError;
+  readonly refusal?: CloudInfraError | undefined;
 }
 
-/** @throws CloudInfraError `revision_conflict` where somebody changed what the program manages */
+/** What an object with these sides means for the update. */
+function judged(
+  call: Call,
+  { olds }: Change,
+  object: ApiObject,
+  all: readonly Side[],
+  unsure?: readonly Side[],
+): Verdict {
+  const { __unmanaged: seen = {} } = hiddenOf(olds);
+  const now = unmanagedIn(call.kind.fields, olds, object.fields) ?? {};
+  return judge(all, { unsure, countsNew: ({ name }) => now[name] !== seen[name] });
+}
+
+/** @throws CloudInfraError `revision_conflict` if somebody changed what the program manages */
 function verdict(
   call: Call,
   change: Change,
   object: ApiObject,
-  { refusal, ...circumstances }: Circumstances,
+  { unsure, refusal }: Circumstances,
 ): "made" | "again" {
   const all = sides(call, change, object);
-  const { __unmanaged: seen = {} } = hiddenOf(change.olds);
-  const now = unmanagedIn(call.kind.fields, change.olds, object.fields) ?? {};
-  const countsNew = ({ name }: Field): boolean => now[name] !== seen[name];
-  const judged = judge(all, { ...circumstances, countsNew });
-  if (typeof judged === "string") return judged;
+  const found = judged(call, change, object, all, unsure);
+  if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news);
-  const names = namesOf(judged.conflict, secrets);
+  const names = namesOf(found.conflict, secrets);
   throw new CloudInfraError(
     "revision_conflict",
     `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
     {
       ...requestOf(refusal),
-      lines: conflictTable(all, judged.conflict, secrets),
+      lines: conflictTable(all, found.conflict, secrets),
       hint:
         "nothing was overwritten. `pulumi refresh` takes over what is there now, and the next `pulumi up` puts it right; " +
         "to keep it, write it into the program first",

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Properties } from "../host";
 
 /** An argument of a resource: its names here and on the wire, and how a change of it is made. */
 export interface Field {
@@ -36,14 +37,38 @@ export type Labels = Record<string, unknown>;
 
 /** Labels as a map; anything else is none. */
 export function labelsOf(value: unknown): Labels {
-  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isMap ? Object.fromEntries(Object.entries(value)) : {};
+  return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** Whether two values of a field mean the same. SSH keys: a set of types and keys, whatever their comments. */
+function isMap(value: unknown): value is Labels {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether two values of a field are equal. SSH keys are a set of types and keys, without comments and options. */
 export function sameValue(field: Field, one: unknown, other: unknown): boolean {
   if (field.type === "keys") return isDeepStrictEqual(keySet(one), keySet(other));
-  return isDeepStrictEqual(one ?? undefined, other ?? undefined);
+  return isSame(one ?? undefined, other ?? undefined);
+}
+
+/** Whether two JSON values are equal; a number is equal to the numeric string. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (typeof one === "number" && typeof other === "string")
+    return other.trim() === other && Number(other || "-") === one;
+  if (typeof one === "string" && typeof other === "number") return isSame(other, one);
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((item, at) => isSame(item, other[at]));
+  if (!isMap(one) || !isMap(other)) return isDeepStrictEqual(one, other);
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSame(one[key], other[key]))
+  );
+}
+
+/** The checked inputs with the former spelling of values that are equal: the engine compares inputs by itself. */
+export function withFormerSpelling(fields: readonly Field[], olds: Properties, news: Properties): Properties {
+  const equal = fields.filter((field) => sameValue(field, olds[field.name], news[field.name]));
+  return { ...news, ...Object.fromEntries(equal.map(({ name }) => [name, olds[name]])) };
 }
 
 function keySet(value: unknown): string[] {

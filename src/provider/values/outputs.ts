@@ -4,7 +4,7 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
-import { instanceFields, labelsOf } from "./fields";
+import { instanceFields, isSame, labelsOf } from "./fields";
 import { plain } from "./plain";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
@@ -87,7 +87,7 @@ function others(fields: ApiObject["fields"], consulted: readonly string[], befor
   const found = Object.entries(fields).filter(([name]) => !shown.has(name));
   return {
     ...known,
-    ...Object.fromEntries(found.map(([name, value]) => [name, sameMoment(value, known[name])])),
+    ...Object.fromEntries(found.map(([name, value]) => [name, sameAs(value, known[name])])),
   };
 }
 
@@ -106,6 +106,11 @@ function carried(fields: ApiObject["fields"], name: string, before: unknown): un
   if (value === undefined) return before;
   if (value === null) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A list may show a number where another reply shows a string. */
+function sameAs(now: unknown, before: unknown): unknown {
+  return isSame(now, before) ? before : sameMoment(now, before);
 }
 
 /** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */

@@ -21,6 +21,11 @@ const hiddenProperties = v.object({
   __keyAt: v.fallback(v.optional(v.number()), undefined),
   __timeouts: timeouts,
   __secrets: names,
+  /** Only among the inputs of a program: URNs that the resource had before, and the stack's organization. */
+  __aliasUrns: names,
+  __organization: text,
+  /** Only among the inputs of a program: the properties that the option `ignoreChanges` lists. */
+  __ignoreChanges: names,
   /** Id of the object that the `import` option tells to take over. */
   __import: text,
   /** Whether the name was made up. */

@@ -34,5 +34,6 @@ function unmanagedValue({ name, wire, type }: Field, values: Properties, object:
 
 function digestOf(value: unknown): string | undefined {
   if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, DIGITS);
+  const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
+  return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
 }

@@ -13,9 +13,9 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   if (word === undefined) return undefined;
   if (field.type === "keys") return word ?? [];
   if (field.type !== "labels") return word;
-  const labels = labelsOf(word);
   const keys = new Set(managed.flatMap((value) => Object.keys(labelsOf(value))));
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => keys.has(key)));
+  const isSet = ([key, label]: [string, unknown]): boolean => keys.has(key) && label !== null;
+  return Object.fromEntries(Object.entries(labelsOf(word)).filter(isSet));
 }
 
 /**
@@ -84,6 +84,12 @@ export function compareWords(
 /** The service's word as a value of the program's type; `undefined` where the service says there is none. */
 export function asValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined) return undefined;
-  if (field.type === "text") return typeof word === "string" ? word : JSON.stringify(word);
-  return word;
+  if (field.type === "text") return asText(word);
+  if (field.type === "keys") return word;
+  const labels = Object.entries(labelsOf(word)).filter(([, label]) => label !== null);
+  return Object.fromEntries(labels.map(([key, label]) => [key, asText(label)]));
+}
+
+function asText(word: unknown): string {
+  return typeof word === "string" ? word : JSON.stringify(word);
 }

@@ -27,7 +27,7 @@ export type Refusal = "conflict" | "not there" | "restless" | "unfinished" | "un
  */
 export function judged(words: string, known: Circumstances): Refusal | { readonly wrong: string } {
   if (/run `pulumi up` again, on any machine/.test(words)) return "unfinished";
-  if (/is not there any more/.test(words)) {
+  if (/no longer exists/.test(words)) {
     if (!words.includes("`pulumi refresh`")) return { wrong: "does not name `pulumi refresh`" };
     return known.looks.includes(undefined) ? "not there" : { wrong: "it is there" };
   }

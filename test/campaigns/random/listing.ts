@@ -15,7 +15,7 @@ export async function listing(scene: Scene, settings: Readonly<Record<string, st
   const began = clock.now();
   const found =
     one.kind === "project"
-      ? findProjects(setting, sessions)
+      ? findProjects(setting, {}, sessions)
       : findInstances(setting, { project: "prj-000000x" }, sessions);
   const work = found.then(
     (objects) => {

@@ -1,4 +1,5 @@
-import type { Provider } from "../provider";
+import { DiffUnavailable, type Provider } from "../provider";
+import { configurationOf } from "../providers";
 import type { Resource } from "../state/resource";
 import { isProviderType } from "../state/urn";
 import { SameStep } from "../steps/same";
@@ -42,7 +43,15 @@ async function compare(
   if (current.deletedWith !== "" && generator.replaces.has(current.deletedWith))
     return replaceBecause("deletedWith");
   if ((old.provider === "") !== (current.provider === "")) return replaceBecause("provider");
-  if (isProviderType(current.type)) return { ...noDiff, changes: !identical(old.outputs, current.inputs) };
+  if (isProviderType(current.type))
+    return { ...noDiff, changes: !identical(old.outputs, configurationOf(current.inputs)) };
   if (!provider) return { ...noDiff, changes: !equal(old.inputs, current.inputs) };
-  return provider.diff(current.urn, old.id, old.inputs, old.outputs, current.inputs, current.ignoreChanges);
+  const { urn, inputs, ignoreChanges } = current;
+  return provider
+    .diff(urn, old.id, old.inputs, old.outputs, inputs, ignoreChanges)
+    .catch((error: unknown) => {
+      if (!(error instanceof DiffUnavailable)) throw error;
+      generator.run.reporter.diagnose({ severity: "warning", message: error.message, urn });
+      return { ...noDiff, changes: true };
+    });
 }

@@ -71,6 +71,7 @@ export class Generator {
     const urn = this.#claim(goal.parent, goal.type, goal.name);
     const old = this.aliases.find(urn, goal, this.olds, this.urns);
     this.#goals.set(urn, goal);
+    if (old && old.urn !== urn && isProviderType(goal.type)) this.run.providers.renamed(old.urn, urn);
     return { goal, settle, urn, current: asked(urn, goal, old), old };
   }
 
@@ -137,7 +138,11 @@ export class Generator {
       return [new CreateStep(current, settle, replaces), new ReplaceStep(old, current, undefined)];
     }
     if (targeted) this.targets.add(urn);
-    if (old) return targeted ? stepsFromDiff(this, registration, provider) : this.#carryAlong(old, settle);
+    if (old && targeted) return stepsFromDiff(this, registration, provider);
+    if (old) {
+      this.#requireProvider(urn, old);
+      return this.#carryAlong(old, settle);
+    }
     if (!targeted) return this.#skip(registration);
     this.creates.add(urn);
     return [new CreateStep(current, settle)];
@@ -162,6 +167,15 @@ export class Generator {
     this.sames.add(registration.urn);
     this.skippedCreates.add(registration.urn);
     return [new SkippedCreateStep(registration.current, registration.settle)];
+  }
+
+  /** Rejects a resource that stays as it is although the program has given it another provider. */
+  #requireProvider(urn: string, { provider }: Resource): void {
+    if (provider === "" || this.run.providers.has(provider)) return;
+    throw new Error(
+      `provider ${provider} for resource ${urn} has not been registered yet, this is due to a change of providers ` +
+        "mixed with --target. Change your program back to the original providers",
+    );
   }
 
   /** An entry that is not to be touched, after those that it needs and the program no longer has. */

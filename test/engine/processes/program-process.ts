@@ -7,6 +7,7 @@ const reportedExit = 32;
 
 export interface ProgramOptions {
   readonly project: Project;
+  readonly organization: string;
   readonly projectName: string;
   readonly stack: string;
   readonly dryRun: boolean;
@@ -31,7 +32,8 @@ export class ProgramProcess {
       script: path.join(project.sdk, "cmd/run/index.js"),
       args: [
         ...["--monitor", options.monitorAddress, "--engine", options.engineAddress],
-        ...["--organization", "organization", "--project", options.projectName, "--stack", options.stack],
+        ...["--organization", options.organization],
+        ...["--project", options.projectName, "--stack", options.stack],
         ...["--root-directory", project.root, "--pwd", project.cwd, "--parallel", String(options.parallel)],
         ...(options.dryRun ? ["--dry-run"] : []),
         project.entry,

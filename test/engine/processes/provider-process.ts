@@ -41,6 +41,7 @@ export class ProviderProcess {
         PULUMI_CONFIG: "{}",
         PULUMI_PROJECT: options.projectName,
         PULUMI_NODEJS_PROJECT: options.projectName,
+        PULUMI_RUNTIME_TYPESCRIPT: String(options.project.typescript),
         ...options.env,
       },
       survivesEngine: options.survivesEngine,

@@ -15,7 +15,7 @@ export function manifest(): { time: string; magic: string; version: string } {
 export class StateFile {
   constructor(
     readonly file: string,
-    private readonly stack: { project: string; stack: string },
+    private readonly stack: { organization: string; project: string; stack: string },
   ) {}
 
   read(): Deployment {
@@ -29,7 +29,7 @@ export class StateFile {
 
   /** Replaces the file as a whole, so that a reader, and a later engine, sees one state or the next. */
   write(latest: Deployment): void {
-    const stack = `organization/${this.stack.project}/${this.stack.stack}`;
+    const stack = `${this.stack.organization}/${this.stack.project}/${this.stack.stack}`;
     const text = JSON.stringify({ version: 3, checkpoint: { stack, latest } });
     fs.mkdirSync(path.dirname(this.file), { recursive: true });
     const temporary = `${this.file}.${process.pid}.tmp`;

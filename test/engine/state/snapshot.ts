@@ -1,6 +1,8 @@
 import type { Deployment, PendingOperation } from "../../harness/engine";
 import { manifest, type StateFile } from "./file";
+import { renamed } from "./renamed";
 import { fromState, type Resource, toState } from "./resource";
+import { makeUrn, parseUrn, stackType } from "./urn";
 
 export interface Operation {
   readonly resource: Resource;
@@ -25,6 +27,8 @@ export class Snapshot {
   constructor(
     private readonly file: StateFile,
     private readonly dryRun: boolean,
+    /** Writes the state only at the end, as under PULUMI_SKIP_CHECKPOINTS. */
+    private readonly skipsCheckpoints = false,
   ) {
     const deployment = file.read();
     const { secrets_providers } = deployment;
@@ -73,13 +77,20 @@ export class Snapshot {
 
   /** Writes what was put off. */
   flush(): void {
-    if (this.#behind) this.write();
+    if (this.#behind) this.#write();
   }
 
   write(): void {
+    if (this.skipsCheckpoints) this.#behind = true;
+    else this.#write();
+  }
+
+  #write(): void {
     this.#behind = false;
     if (this.dryRun) return;
-    const renamed = this.#renamedUrns();
+    const resources = this.resources();
+    const urns = this.#renamedUrns(resources);
+    const now = (urn: string) => urns.get(urn) ?? urn;
     const operations = [
       ...this.#pending,
       ...this.leftOverOperations.filter((operation) => operation.type === "creating"),
@@ -87,7 +98,7 @@ export class Snapshot {
     const deployment: Deployment = {
       manifest: manifest(),
       ...this.#secretsProviders,
-      resources: this.resources().map((resource) => toState(withUrns(resource, renamed))),
+      resources: resources.map((resource) => toState(urns.size > 0 ? renamed(resource, now) : resource)),
       ...(operations.length === 0
         ? {}
         : {
@@ -101,23 +112,18 @@ export class Snapshot {
     this.file.write(deployment);
   }
 
-  #renamedUrns(): Map<string, string> {
-    return new Map(this.#made.filter((r) => r.formerUrn !== "").map((r) => [r.formerUrn, r.urn]));
+  /**
+   * Former URN → URN: of each renamed resource, and of what is left of its former children. In the file, what
+   * still has or names a former URN gets the new one.
+   */
+  #renamedUrns(resources: readonly Resource[]): Map<string, string> {
+    const urns = new Map(resources.filter((r) => r.formerUrn !== "").map((r) => [r.formerUrn, r.urn]));
+    for (const { urn, parent } of urns.size > 0 ? resources : []) {
+      const parentNow = urns.get(parent);
+      if (parentNow === undefined || parseUrn(parentNow).qualifiedType === stackType) continue;
+      const { stack, project, type, name } = parseUrn(urn);
+      urns.set(urn, makeUrn({ stack, project }, parentNow, type, name));
+    }
+    return urns;
   }
-}
-
-/** What still points at the former URN of a renamed resource points at the new one in the file. */
-function withUrns(resource: Resource, renamed: Map<string, string>): Resource {
-  if (renamed.size === 0) return resource;
-  const now = (urn: string) => renamed.get(urn) ?? urn;
-  return {
-    ...resource,
-    parent: now(resource.parent),
-    dependencies: resource.dependencies.map(now),
-    propertyDependencies: Object.fromEntries(
-      Object.entries(resource.propertyDependencies).map(([key, urns]) => [key, urns.map(now)]),
-    ),
-    deletedWith: now(resource.deletedWith),
-    replaceWith: resource.replaceWith.map(now),
-  };
 }

@@ -44,6 +44,11 @@ export function isProviderType(type: string): boolean {
   return type.startsWith(providerTypePrefix);
 }
 
+export function isDefaultProvider(urn: string): boolean {
+  const { type, name } = parseUrn(urn);
+  return isProviderType(type) && name.startsWith("default");
+}
+
 /** A provider reference is the URN of the provider's resource, and its id. */
 export function parseProviderReference(reference: string): { urn: string; id: string } {
   const at = reference.lastIndexOf("::");

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { InitError } from "../provider";
+import { configurationOf } from "../providers";
 import type { Run } from "../run";
 import type { Resource } from "../state/resource";
 import type { Snapshot } from "../state/snapshot";
@@ -64,7 +65,7 @@ export class CreateStep implements Step {
     if (isProviderType(this.current.type)) {
       const id = run.dryRun ? unknownText : randomUUID();
       await run.providers.configure(`${this.current.urn}::${id}`, this.current.inputs);
-      return this.#becomes({ id, outputs: this.current.inputs });
+      return this.#becomes({ id, outputs: configurationOf(this.current.inputs) });
     }
     const provider = await run.providers.get(this.current.provider);
     this.#becomes(await provider.create(this.current));

@@ -55,6 +55,8 @@ export class DeleteStep implements Step {
       const provider = await run.providers.get(this.old.provider);
       await provider.delete(this.old);
     }
+    if (!run.dryRun && isProviderType(this.old.type))
+      await run.providers.remove(`${this.old.urn}::${this.old.id}`);
     // Only once it is gone: a deletion that failed is to be tried again.
     if (this.#replacing === "before-create") this.old.pendingReplacement = true;
   }

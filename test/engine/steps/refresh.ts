@@ -16,8 +16,11 @@ export class RefreshStep implements Step {
 
   constructor(
     readonly old: Resource,
-    /** With a program, entries are exchanged one by one; without, the caller exchanges the whole list. */
-    private readonly oneByOne: boolean,
+    /**
+     * What the program has registered: the entry gets its options and its provider. With a program, entries are
+     * exchanged one by one; without, the caller exchanges the whole list.
+     */
+    private readonly registered?: Resource,
   ) {
     this.current = old;
   }
@@ -28,7 +31,7 @@ export class RefreshStep implements Step {
 
   /** Components are only taken along to their own step, which is told of. */
   get internal(): boolean {
-    return this.oneByOne && !this.old.custom;
+    return this.registered !== undefined && !this.old.custom;
   }
 
   /** What a person is told that it came to. */
@@ -39,7 +42,7 @@ export class RefreshStep implements Step {
 
   begin(snapshot: Snapshot): (saved: boolean) => void {
     return (saved) => {
-      if (!this.oneByOne || !saved || this.current === this.old) return;
+      if (!this.registered || !saved || this.current === this.old) return;
       snapshot.exchange(this.old, this.current);
       snapshot.write();
     };
@@ -47,8 +50,9 @@ export class RefreshStep implements Step {
 
   async apply(run: Run): Promise<void> {
     if (!this.old.custom || isProviderType(this.old.type) || this.old.pendingReplacement) return;
-    const provider = await run.providers.get(this.old.provider);
-    const { urn, id, inputs, outputs } = this.old;
+    const { id, inputs, outputs } = this.old;
+    const { urn, provider: reference } = this.registered ?? this.old;
+    const provider = await run.providers.get(reference);
     const { read, initErrors } = await provider.read(urn, id, inputs, outputs).then(
       (read) => ({ read, initErrors: [] as string[] }),
       (error: unknown) => {
@@ -63,7 +67,7 @@ export class RefreshStep implements Step {
       return;
     }
     const current = {
-      ...this.old,
+      ...(this.registered ?? this.old),
       id: read.id,
       inputs: read.inputs ?? inputs,
       outputs: read.outputs,

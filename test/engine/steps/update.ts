@@ -1,4 +1,5 @@
 import { InitError } from "../provider";
+import { configurationOf } from "../providers";
 import type { Run } from "../run";
 import type { Resource } from "../state/resource";
 import type { Snapshot } from "../state/snapshot";
@@ -55,7 +56,7 @@ export class UpdateStep implements Step {
     if (!this.current.custom) return {};
     if (isProviderType(this.current.type)) {
       await run.providers.configure(`${this.current.urn}::${this.current.id}`, this.current.inputs);
-      return this.current.inputs;
+      return configurationOf(this.current.inputs);
     }
     const provider = await run.providers.get(this.current.provider);
     return provider.update(this.old, this.current, this.current.ignoreChanges);

@@ -163,6 +163,13 @@ function holdsSecret(value: Value): boolean {
   return isMap(value) && Object.values(value).some(holdsSecret);
 }
 
+export function holdsUnknown(value: Value): boolean {
+  if (value instanceof Unknown) return true;
+  if (value instanceof Secret) return holdsUnknown(value.value);
+  if (isList(value)) return value.some(holdsUnknown);
+  return isMap(value) && Object.values(value).some(holdsUnknown);
+}
+
 /** A provider answers in clear: what was secret going in is marked secret again coming out, by key. */
 export function markSecrets(outputs: Values, inputs: Values): Values {
   return mapValues(outputs, (output, key) => {

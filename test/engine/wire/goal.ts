@@ -12,6 +12,8 @@ export interface Goal {
   readonly parent: string;
   readonly inputs: Values;
   readonly provider: string;
+  /** Version of the provider; it chooses between default providers. */
+  readonly version: string;
   readonly dependencies: readonly string[];
   readonly propertyDependencies: Readonly<Record<string, string[]>>;
   readonly protect: boolean | undefined;
@@ -47,6 +49,7 @@ export interface ReadGoal {
   readonly id: string;
   readonly parent: string;
   readonly provider: string;
+  readonly version: string;
   readonly inputs: Values;
   readonly dependencies: readonly string[];
   readonly additionalSecretOutputs: readonly string[];
@@ -59,6 +62,7 @@ export function readGoal(request: resource.ReadResourceRequest): ReadGoal {
     id: request.getId(),
     parent: request.getParent(),
     provider: request.getProvider(),
+    version: request.getVersion(),
     inputs: fromStruct(request.getProperties()),
     dependencies: request.getDependenciesList(),
     additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
@@ -81,6 +85,7 @@ export function goal(request: resource.RegisterResourceRequest): Goal {
     parent: request.getParent(),
     inputs,
     provider: request.getProvider(),
+    version: request.getVersion(),
     dependencies,
     propertyDependencies: {
       ...Object.fromEntries(Object.keys(inputs).map((key) => [key, [...fallback]])),

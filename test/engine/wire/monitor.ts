@@ -13,6 +13,7 @@ import { notReproduced, Status, unary } from "./serve";
 /** What the engine does with what a program asks for. */
 export interface Registrar {
   readonly info: {
+    readonly organization: string;
     readonly project: string;
     readonly stack: string;
     readonly dryRun: boolean;
@@ -88,7 +89,7 @@ function deploymentInfo(info: Registrar["info"]): resource.DeploymentInfo {
   const response = new resource.DeploymentInfo();
   response.setProject(info.project);
   response.setStack(info.stack);
-  response.setOrganization("organization");
+  response.setOrganization(info.organization);
   for (const [key, value] of Object.entries(info.config)) response.getConfigMap().set(key, value);
   response.setConfigsecretkeysList([...info.secretKeys]);
   response.setDryrun(info.dryRun);

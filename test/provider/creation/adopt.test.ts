@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Emulator } from "../../../src/emulator";
 import type { Properties } from "../../../src/provider/host";
@@ -93,7 +94,7 @@ describe("the `import` option that is left in", () => {
     const service = await startService();
     const { news } = foreign(service);
     const { id, inputs, outs } = await taken(service, news);
-    for (const __import of [id, "ins-other", undefined]) {
+    for (const __import of [id, undefined]) {
       const { inputs: next, failures } = await service.instances.check(inputs, { ...news, __import });
       expect(failures).toEqual([]);
       expect(next).toEqual(inputs);
@@ -101,7 +102,6 @@ describe("the `import` option that is left in", () => {
     }
     const { inputs: next } = await service.instances.check(inputs, {
       ...news,
-      __import: "x",
       flavor: "m1.large",
     });
     await service.instances.update(id, outs, next);
@@ -179,5 +179,72 @@ describe("a project that the `import` option names", () => {
     const { message } = await failureOf(other.projects.create(wrong));
     expect(message).toMatch(/region +eu-1 +us-1/);
     expect(written(service.emulator)).toEqual([]);
+  });
+});
+
+describe("a replacement that the engine asks for without telling create about it", () => {
+  /** An instance that was adopted by an earlier run, and a process that gets the calls of `pulumi state taint`. */
+  async function tainted() {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const { inputs, outs } = await taken(service, news);
+    const { instances } = await service.anew();
+    const next = (await instances.check({}, { ...news, __key: randomUUID() })).inputs;
+    return { service, id, inputs, state: outs, process: instances, next };
+  }
+
+  test("creates another instance if the adopted one is deleted first", async () => {
+    const { service, id, state, process, next } = await tainted();
+    await process.delete(id, state);
+    const made = await process.create(next);
+    expect(made.id).not.toBe(id);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
+  test("fails if the `import` option has adopted the same instance again, and deletes nothing", async () => {
+    const { service, id, state, process, next } = await tainted();
+    expect((await process.create(next)).id).toBe(id);
+    const { message } = await failureOf(process.delete(id, state));
+    expect(message).toContain(`instance ${id} was not replaced: its \`import\` option has adopted it again`);
+    expect(message).toContain("Remove the `import` option");
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+  });
+});
+
+describe("the `import` option of a resource that exists", () => {
+  test("may name its own instance", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const { __import, ...plainly } = news;
+    const { inputs, outs } = await taken(service, news);
+    const { instances } = await service.anew();
+    const next = (await instances.check(plainly, news)).inputs;
+    expect(await instances.diff(id, { ...outs, __import: undefined }, next)).toMatchObject({
+      changes: false,
+    });
+    expect(inputs.__import).toBe(id);
+  });
+
+  test("is an error if it names another instance: nothing is changed", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const { inputs, outs } = await taken(service, news);
+    const { instances } = await service.anew();
+    const next = (await instances.check(inputs, { ...news, __import: "ins-other" })).inputs;
+    const { message } = await failureOf(instances.diff(id, outs, { ...next, flavor: "m1.large" }));
+    expect(message).toContain(
+      `the resource manages instance ${id}, but its \`import\` option names ins-other`,
+    );
+    expect(message).toContain("pulumi state delete");
+  });
+
+  test("can't name an instance that another resource of the program manages", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    await taken(service, news);
+    const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID() };
+    const { inputs } = await service.instances.check({}, other);
+    const { message } = await failureOf(service.instances.create(inputs));
+    expect(message).toContain(`instance ${id} is already managed by ${news.__urn}`);
   });
 });

@@ -40,6 +40,7 @@ test("an operation that names its object, but has no link to it, is no dead end:
 describe("an object that a resumed creation has made, and that the list does not show yet,", () => {
   const resumed = async (ms: number): Promise<{ failure: Error; begun: string[] }> => {
     const fake = new FakeService();
+    fake.getAnswer = "405";
     fake.addProject("prj-1");
     fake.addInstance("ins-1", "prj-1");
     fake.unlisted.add("ins-1");
@@ -53,7 +54,12 @@ describe("an object that a resumed creation has made, and that the list does not
       at: Date.now(),
       operation: { id: "op-1", url: "/v1/operations/op-1" },
     };
-    session.memory.diffed(hiddenOf(news).__urn, "operation/op-1", pending, true);
+    const placeholder = {
+      endpoint: session.client.endpoint,
+      kind: "instance",
+      id: "operation/op-1",
+    } as const;
+    session.memory.diffed(hiddenOf(news).__urn, placeholder, { pending, replaces: true, at: undefined });
     const late = { ...call, session: { ...session, journal }, deadline: deadlineIn(ms, session.clock) };
     return { failure: await failureOf(create(late, news)), begun };
   };

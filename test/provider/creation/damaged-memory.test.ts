@@ -30,7 +30,7 @@ describe.each([
   test("is not sent: where only the service knows what it made, a person decides", async () => {
     const { service, web, again } = await cutOff({ body }, true);
     const said = await again();
-    expect(said).toContain("what is kept of a creation that was cut off is damaged");
+    expect(said).toContain("the record of an interrupted creation is damaged");
     expect(said).toContain("pulumi state delete <urn>");
     expect(web.posts()).toEqual([]);
     expect(service.emulator.instances.size).toBe(1);
@@ -40,7 +40,7 @@ describe.each([
     const { service, web, again } = await cutOff({ body }, false);
     const [id] = service.emulator.instances.keys();
     const said = await again();
-    expect(said).toContain(`has made instance ${id}, but what is kept of it is damaged`);
+    expect(said).toContain(`has created instance ${id}, but its record is damaged`);
     expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
     expect(web.there().id).toMatch(/^operation\//);
   });
@@ -51,14 +51,15 @@ test.each([
   ["at", 1e300],
 ])("a damaged %s is not used", async (name, value) => {
   const { web, again } = await cutOff({ [name]: value }, true);
-  expect(await again()).toMatch(/a creation (that )?was cut off/);
+  expect(await again()).toMatch(/an? (creation was interrupted|interrupted creation)/);
   expect(web.posts()).toEqual([]);
 });
 
 test("a damaged note of an instance does not keep its project from being deleted", async () => {
   const { service, web } = await oneInstance();
   const project = await madeProject(service);
-  await web.note({ urn: `${web.news().__urn}`, endpoint: "", dir: "", key: "k", body: "{", at: Date.now() });
+  const damaged = { key: "k", resource: "k", body: "{", at: Date.now() };
+  await web.note({ urn: `${web.news().__urn}`, endpoint: "", backend: "", ...damaged });
   const { projects } = await service.anew();
   await projects.delete(project.id, project.state);
   expect(service.emulator.projects.has(project.id)).toBe(false);

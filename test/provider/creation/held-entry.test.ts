@@ -25,8 +25,15 @@ describe("the note of a creation that the state has is none", () => {
     await web.up();
     const { id, inputs, state } = web.there();
     const key = "key" in common ? String(inputs.__key) : randomUUID();
-    await web.journal.begin({ urn: URN, key, body: "{}", at: 1 });
-    await web.journal.note(URN, key, { operation, id: "id" in common ? id : "ins-other" });
+    await web.journal.begin({
+      urn: URN,
+      key,
+      resource: key,
+      replaces: String(inputs.__key),
+      body: "{}",
+      at: 1,
+    });
+    await web.journal.note(key, { operation, id: "id" in common ? id : "ins-other" });
     const pending = "operation" in common ? { __pending: { operation } } : {};
     const answer = await (await web.process()).diff(id, { ...state, ...pending }, inputs);
     expect(answer).toMatchObject({ changes, replaces: [] });
@@ -65,7 +72,7 @@ describe("the note of a creation that the state has is none", () => {
     expect(made.id).not.toBe(id);
     await process.delete(id, state);
     web.saved = { ...made, inputs: news, state: made.outs };
-    await web.journal.remove(URN);
+    await web.journal.remove(entry.key);
     await web.expectOne();
   });
 });

@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
 
 /** An instance under its own id in the state, which the service does not show before it is made. */
-async function hidden() {
+async function hidden({ fails = false } = {}) {
   const behaviour = { operationMs: 60_000, resultLink: "early", instanceVisible: "when-done" } as const;
   const { service, web } = await oneInstance({ behaviour });
+  if (fails) service.emulator.failNextOperation({ kind: "create" });
   await web.up({ __timeouts: { create: "5s" } });
   expect(web.there().id).toMatch(/^ins-/);
   expect(service.emulator.instances.size).toBe(0);
@@ -30,11 +31,19 @@ describe("an instance that can't be seen before its creation is over", () => {
     expect([...service.emulator.operations.values()].map(({ outcome }) => outcome)).toEqual(["done"]);
   });
 
-  test("is gone where its creation failed", async () => {
+  test("is removed by a refresh if its creation failed", async () => {
+    const { service, web } = await hidden({ fails: true });
+    service.emulator.finishOperations();
+    await web.refresh();
+    expect(web.saved).toBeUndefined();
+  });
+
+  test("is kept by a refresh if its operation can no longer be found: it may still be created", async () => {
     const { service, web } = await hidden();
     const [operation] = service.emulator.operations.keys();
     service.emulator.remove(operation ?? "");
+    const { id } = web.there();
     await web.refresh();
-    expect(web.saved).toBeUndefined();
+    expect(web.there().id).toBe(id);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance, URN } from "../one-instance";
+import { oneInstance } from "../one-instance";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -27,7 +27,7 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
     expect(web.posts()).toHaveLength(1);
     expect(web.saved).toBeUndefined();
     expect(await web.entry(), "it stays noted until somebody has looked").toBeDefined();
-    await web.journal.remove(URN);
+    await web.forgetNoted();
     expect(await web.up()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(2);
   });

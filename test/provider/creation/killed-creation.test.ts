@@ -114,16 +114,6 @@ describe("what the next `up` finds of a killed creation may be no good: the same
     await web.expectOne();
   });
 
-  test("an operation that the service does not know any more", async () => {
-    const { service, web } = await oneInstance();
-    await web.killedUp();
-    service.emulator.remove([...service.emulator.operations.keys()][0] ?? "");
-    for (const id of [...service.emulator.instances.keys()]) service.emulator.remove(id);
-    expect(await web.up()).toBeUndefined();
-    expect(web.keys()).toBe(2);
-    await web.expectOne();
-  });
-
   test("an instance that somebody deleted meanwhile", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();

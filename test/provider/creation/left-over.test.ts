@@ -62,9 +62,7 @@ describe("what a killed replacement was making", () => {
     service.emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, times: 1 });
     const said = await web.up();
     expect(said).toContain("(403)");
-    expect(said).toContain(
-      "a creation that was cut off, whose object is to be deleted: run the command again",
-    );
+    expect(said).toContain("it finishes an interrupted creation whose object is not needed");
     expect(said).not.toContain("kept in the state");
     expect(web.there()).toEqual(before);
     expect(await web.up()).toBeUndefined();

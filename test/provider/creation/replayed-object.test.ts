@@ -28,9 +28,10 @@ describe("the first answer that a key brings back", () => {
 
   test("is none where it was deleted since: another is made", async () => {
     const { service, id } = await unanswered();
+    const other = service.emulator.addProject();
     service.emulator.remove(id);
     const made = await up(service);
-    expect([...service.emulator.projects.keys()]).toEqual([made.id]);
+    expect([...service.emulator.projects.keys()]).toEqual([other.id, made.id]);
     expect(made.id).not.toBe(id);
   });
 });

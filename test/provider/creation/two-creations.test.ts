@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance, URN } from "../one-instance";
+import { oneInstance } from "../one-instance";
 
 const SHORT = { __timeouts: { create: "5s" } };
 const OTHER = { ...SHORT, image: "debian-14" };
@@ -10,10 +10,10 @@ describe("of two creations that were cut off,", () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     await web.up(SHORT);
     const first = web.there();
-    await web.journal.remove(URN);
+    await web.forgetNoted();
     web.saved = undefined;
     await web.killedUp(OTHER);
-    await web.note({ ...(await web.noted()), at });
+    await web.note({ ...(await web.noted()), replaces: String(first.inputs.__key), at });
     web.saved = first;
     service.emulator.finishOperations();
     expect(service.emulator.instances.size).toBe(2);

@@ -30,8 +30,14 @@ async function overtaken({ service, web, key, flavor }: Overtaken): Promise<Prom
   created.catch(() => undefined); // who asked for it hears of it
   while (polls() === seen) await new Promise((resolve) => setImmediate(resolve));
   const journal = openJournal({ endpoint: emulator.endpoint, dir: service.journalDir, warn: expect.fail });
-  await journal.remove(URN);
-  await journal.begin({ urn: URN, key, body: body.replace("m1.small", flavor), at: Date.now() });
+  await journal.remove((await web.noted()).key);
+  await journal.begin({
+    urn: URN,
+    key,
+    resource: key,
+    body: body.replace("m1.small", flavor),
+    at: Date.now(),
+  });
   emulator.finishOperations();
   emulator.behaviour.operationMs = 100;
   return created;
@@ -81,7 +87,7 @@ describe("two providers at once", () => {
     emulator.failNextOperation({ kind: "create" });
     const url = await sent(service, second);
     await web.journal.begin(second);
-    await web.journal.note(URN, second.key, { operation: { id: url.split("/").at(-1) ?? "", url } });
+    await web.journal.note(second.key, { operation: { id: url.split("/").at(-1) ?? "", url } });
     emulator.finishOperations();
     emulator.behaviour.operationMs = 100;
     const { id } = await one.create(inputs);
@@ -116,8 +122,8 @@ describe("a provider that another one has overtaken, on the same resource,", () 
   test("makes nothing where the other asks for something else, and says so; the next up goes on with that", async () => {
     const { service, web } = await twoProviders();
     const failure = await failureOf(overtaken({ service, web, key, flavor: "m1.large" }));
-    expect(failure.message).toContain("another process is creating it at this moment, with other arguments");
-    expect(failure.message).toContain("run `pulumi up` again");
+    expect(failure.message).toContain("another process is creating the resource, with other arguments");
+    expect(failure.message).toContain("Run `pulumi up` again");
     expect(service.emulator.instances.size).toBe(0);
     expect(await web.noted()).toMatchObject({ key });
     expect(await web.up()).toBeUndefined();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance, URN } from "../one-instance";
+import { oneInstance } from "../one-instance";
 
 describe("the deletion of a creation that was cut off", () => {
   const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
@@ -35,7 +35,7 @@ describe("the deletion of a creation that was cut off", () => {
     const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
     await web.up();
     lost.off();
-    await web.journal.remove(URN);
+    await web.forgetNoted();
     expect(service.emulator.instances.size).toBe(1);
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);

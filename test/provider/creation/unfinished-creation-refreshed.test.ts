@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance, URN } from "../one-instance";
+import { oneInstance } from "../one-instance";
 
 describe("a refresh of a creation that was cut off", () => {
   const SHORT = { __timeouts: { create: "5s" } };
@@ -18,7 +18,7 @@ describe("a refresh of a creation that was cut off", () => {
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
-    await web.journal.remove(URN);
+    await web.forgetNoted();
     await web.expectOne();
   });
 
@@ -45,6 +45,19 @@ describe("a refresh of a creation that was cut off", () => {
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(SHORT)).toBeUndefined();
     await web.expectOne();
+  });
+
+  test("gives it the id of the object that its failed operation left behind, and the next `up` replaces that", async () => {
+    const { service, web } = await placeholder();
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up(SHORT);
+    service.emulator.finishOperations();
+    const [broken] = service.emulator.instances.keys();
+    await web.refresh();
+    expect(web.there()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(broken);
   });
 
   test("leaves it where the service does not know its operation, which says nothing about the object", async () => {

@@ -74,7 +74,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     });
     expect(await web.up()).toContain("is not there");
     expect(web.there().id).toMatch(/^ins-/);
-    expect(await web.up()).toContain("is not there");
+    expect(await web.up()).toContain("no longer exists");
     expect(web.posts()).toHaveLength(1);
     isFound = true;
     expect(await web.up()).toBeUndefined();
@@ -104,7 +104,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     const process = await web.process();
     const answer = await process.diff(id, state, (await process.check(inputs, web.news(SHORT))).inputs);
     expect(answer).toEqual({ changes: true, replaces: ["__pending"], deleteBeforeReplace: false });
-    expect(said).toEqual([[URN, "its creation goes on; nothing is replaced"]]);
+    expect(said).toEqual([[URN, "its creation is resumed; nothing is replaced"]]);
   });
 
   test("is gone on with by the next `up`, on any machine", async () => {
@@ -112,7 +112,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
-    await web.journal.remove(URN);
+    await web.forgetNoted();
     await web.expectOne();
   });
 
@@ -171,7 +171,7 @@ describe("a creation whose operation failed", () => {
     const said = await web.up();
     const [id] = service.emulator.instances.keys();
     expect(said).toContain("capacity_exhausted");
-    expect(said).toContain(`instance ${id} is there, and is kept in the state`);
+    expect(said).toContain(`instance ${id} was left behind, and is in the state as failed`);
     expect(web.there().id).toBe(id);
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);

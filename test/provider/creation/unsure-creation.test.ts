@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { FaultRule } from "../../../src/emulator/faults";
 import { nextKey } from "../../../src/provider/creation/post";
-import { oneInstance, URN } from "../one-instance";
+import { oneInstance } from "../one-instance";
 import type { ServiceOptions } from "../service";
 
 const FOR_EVER = Number.POSITIVE_INFINITY;
@@ -28,7 +28,7 @@ describe("a request that may have arrived, and was never answered,", () => {
     expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();
     expect(web.posts().at(-1)?.body).toBe(first?.body);
     expect(web.keys()).toBe(1);
-    await web.journal.remove(URN);
+    await web.forgetNoted();
     await web.expectOne();
   });
 

@@ -4,7 +4,7 @@ import { projectKind } from "../../../src/provider/kind";
 
 const fresh = { region: "eu-1", __key: "fresh", __keyAt: 2 };
 const keyOf = (olds: Record<string, unknown>, left?: { key: string; at: number }) => {
-  const { __key, __keyAt } = check(projectKind, olds, fresh, left).inputs;
+  const { __key, __keyAt } = check(projectKind, olds, fresh, { left }).inputs;
   return { __key, __keyAt };
 };
 

@@ -7,6 +7,7 @@ import { Sightings } from "../../../src/provider/looks/sightings";
 import { FakeClock } from "../../operations/fake-clock";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
+import { changed, failureOf, madeInstance, startService } from "../service";
 
 function aRefresh() {
   const fake = new FakeService();
@@ -51,4 +52,15 @@ test("an instance is not gone because the token may not see its project any more
     fake.failure = request === "GET projects prj-1" ? forbidden : undefined;
   };
   await expect(findOrAbsent(call, sought, { missing: "get" })).rejects.toBe(forbidden);
+});
+
+test("an update doesn't take an instance for deleted because the token may no longer see its project", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service);
+  service.emulator.remove(saved.id);
+  for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
+  const news = changed(saved, { flavor: "m1.large" });
+  const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+  expect(message).toContain("this token may belong to another account");
+  expect(message).not.toContain("no longer exists");
 });

@@ -57,8 +57,8 @@ describe("an instance", () => {
     expect(await readOf(fake, instance)).toBe("ins-1");
   });
 
-  test("is gone with its project where the account still shows another one", async () => {
-    expect(await readOf(serviceWith("prj-2"), instance)).toBeUndefined();
+  test("is not deleted because its project is hidden, though another one is visible", async () => {
+    await expect(readOf(serviceWith("prj-2"), instance)).rejects.toMatchObject({ code: "forbidden" });
   });
 
   test("is not gone where the account shows no project at all", async () => {

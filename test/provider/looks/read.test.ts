@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HostProvider, Properties } from "../../../src/provider/host";
-import { instanceNews, OTHER_KEY, SSH_KEY } from "../samples";
+import { instanceNews, OTHER_KEY, projectNews, SSH_KEY } from "../samples";
 import { failureOf, madeInstance, madeProject, type Saved, startService } from "../service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
@@ -170,11 +170,48 @@ describe("`get` of what the program does not manage", () => {
     expect(inputs).toEqual({ __urn });
   });
 
+  test("loses nothing that lists leave out if it is refreshed together with others", async () => {
+    const service = await startService();
+    const description = "the shop";
+    const made = [1, 2].map(() => service.emulator.addProject({ description }));
+    const look = (state: readonly Properties[]) =>
+      Promise.all(made.map(({ id }, at) => service.projects.read(id, state[at] ?? {})));
+    const { __urn, __provider } = projectNews();
+    const first = await look([
+      { __urn, __provider },
+      { __urn, __provider },
+    ]);
+    expect(first.map(({ props }) => props)).toEqual(made.map(() => expect.objectContaining({ description })));
+    service.emulator.clearRequests();
+    await service.clock.advance(31_000);
+    const again = await look(first.map(({ props }) => ({ ...props })));
+    expect(again.map(({ props }) => props)).toEqual(first.map(({ props }) => props));
+    expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/projects"]);
+  });
+
+  test("shows the same words whether it is refreshed alone or together with others", async () => {
+    const spelling = (now: object, place: string) => (place === "item" ? { ...now, image: "img-7" } : now);
+    const service = await startService({ behaviour: { spelling } });
+    const [one, other] = [service.emulator.addInstance(), service.emulator.addInstance()];
+    const { props } = await service.instances.read(one.id, looked);
+    const both = [one, other].map(({ id }) => service.instances.read(id, { ...props }));
+    expect((await Promise.all(both))[0]?.props).toEqual(props);
+  });
+
+  test("is taken out of the state by a refresh once it no longer exists", async () => {
+    const service = await startService();
+    const { id } = service.emulator.addInstance();
+    const { props } = await service.instances.read(id, looked);
+    service.emulator.remove(id);
+    expect(await service.instances.read(id, { ...props })).toEqual({});
+  });
+
   test("is an error where it is not there", async () => {
     const service = await startService();
     service.emulator.addProject();
     const { message } = await failureOf(service.instances.read("ins-0", looked));
     expect(message).toMatch(/^reading instance "web" failed: there is no instance ins-0/);
+    expect(message).toContain("remove the lookup from the program");
   });
 });
 

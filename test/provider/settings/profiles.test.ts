@@ -170,13 +170,14 @@ describe("a process", () => {
 
   test("knows one service's ids from another's: what lives here is not spared there", () => {
     const memory = new Memory();
-    const [here, there] = [memory.at("https://eu"), memory.at("https://us")];
-    here.made("urn:a", "1");
-    expect([here.isLive("1"), there.isLive("1")]).toEqual([true, false]);
-    there.deleted("1");
-    expect([here.isGone("1"), there.isGone("1")]).toEqual([false, true]);
-    there.checked("urn:a", undefined);
-    expect(here.isLive("1")).toBe(false); // of one resource, wherever it was
+    const here = { endpoint: "https://eu", kind: "instance", id: "1" } as const;
+    const there = { ...here, endpoint: "https://us" };
+    memory.made("urn:a", here, "key");
+    expect([here, there].map((object) => memory.liveAs(object)?.urn)).toEqual(["urn:a", undefined]);
+    memory.deleted(there);
+    expect([here, there].map((object) => memory.isGone(object))).toEqual([false, true]);
+    memory.checked("urn:a", undefined);
+    expect(memory.liveAs(here)).toBeUndefined();
   });
 
   test("says of a profile's endpoint whose it is", () => {
@@ -194,10 +195,10 @@ test("the functions ask where their profile leads, and tell the service nothing 
   const setting = (key: string) => Object.entries(texts).find(([name]) => `cloudinfra:${name}` === key)?.[1];
   const sessions = new Sessions({});
   expect(await findInstances(setting, { profile: "eu" }, sessions)).toHaveLength(1);
-  expect(await findProjects(setting, sessions, "eu")).toMatchObject([{ name: "there" }]);
-  expect(await findProjects(setting, sessions)).toEqual([]);
+  expect(await findProjects(setting, { profile: "eu" }, sessions)).toMatchObject([{ name: "there" }]);
+  expect(await findProjects(setting, {}, sessions)).toEqual([]);
   expect(eu.requests.map(({ query }) => query).join()).not.toContain("profile");
-  await expect(findProjects(setting, sessions, "us")).rejects.toThrow(
+  await expect(findProjects(setting, { profile: "us" }, sessions)).rejects.toThrow(
     `listing projects failed: there is no profile "us"; there are: "eu"`,
   );
   const { client, clock } = sessions.open("eu");

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
+import { changed, failureOf, madeInstance, startService } from "../service";
 
 const SECRET = "hunter2-of-the-backend";
 
@@ -19,4 +20,74 @@ test("a name that is a secret is not in the warning about what a stored failure 
   await web.up({ name: SECRET, __secrets: ["name"] });
   expect(service.warnings.join("\n")).toContain('failed to create instance "web"');
   expect(service.warnings.join("\n")).not.toContain(SECRET);
+});
+
+describe("a secret as the service normalizes it", () => {
+  const flavor = { flavor: "small", __secrets: ["flavor"] };
+  const spelling = (now: object) => ({ ...now, flavor: `flv-of-${Object(now).flavor}` });
+
+  test("is in no error, even if the service repeats it there", async () => {
+    const service = await startService({ behaviour: { spelling } });
+    const saved = await madeInstance(service, flavor);
+    service.emulator.refuseUpdatesOf("network", { detail: "flv-of-small can't be in that network" });
+    const news = changed(saved, { network: "backend" });
+    const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(message).toContain("[secret] can't be in that network");
+    expect(message).not.toContain("flv-of");
+  });
+
+  test("is in no table of a conflict", async () => {
+    const service = await startService({ behaviour: { spelling } });
+    const saved = await madeInstance(service, flavor);
+    service.emulator.edit(saved.id, { network: "flv-of-small", flavor: "theirs" });
+    const news = changed(saved, { name: "front" });
+    const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(message).toContain("somebody else changed flavor, network");
+    expect(message).not.toMatch(/flv-of|theirs/);
+  });
+});
+
+describe("an output that repeats a secret input", () => {
+  const isSecret = (value: unknown): boolean =>
+    Object(value)["4dabf18193072939515e22adb298388d"] === "1b47061264138c4ac30d75fd1eb44270";
+  const address = { publicIp: "198.51.100.77", __secrets: ["publicIp"] };
+
+  test("is marked as secret for the engine: the address of a secret `publicIp`", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, address);
+    expect(saved.state.ipAddress).toMatchObject({ value: "198.51.100.77" });
+    const state = { ...saved.state, ipAddress: "198.51.100.77" };
+    const news = changed(saved, { flavor: "m1.large" });
+    const { outs } = await service.instances.update(saved.id, state, news);
+    const { props } = await service.instances.read(saved.id, state);
+    for (const outputs of [saved.state, outs, { ...props }]) {
+      expect(isSecret(outputs.ipAddress)).toBe(true);
+      expect(isSecret(outputs.url)).toBe(false);
+    }
+  });
+
+  test("is marked in what a failed update leaves, too", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, address);
+    service.emulator.ignoreUpdatesOf("flavor");
+    const state = { ...saved.state, ipAddress: "198.51.100.77" };
+    const error = await failureOf(
+      service.instances.update(saved.id, state, changed(saved, { flavor: "m1.large" })),
+    );
+    expect(isSecret(Object(Object(error).properties).ipAddress)).toBe(true);
+  });
+
+  test("is marked wherever it stands: a URL or a description with a secret name", async () => {
+    const service = await startService({
+      behaviour: { extraFields: { url: "https://example.com/hush%20name" } },
+    });
+    const saved = await madeInstance(service, { name: "hush name", __secrets: ["name"] });
+    expect(isSecret(saved.state.url)).toBe(true);
+    expect(isSecret(saved.state.status)).toBe(false);
+  });
+
+  test("is in clear if no input is secret", async () => {
+    const saved = await madeInstance(await startService(), { publicIp: "198.51.100.77" });
+    expect(saved.state.ipAddress).toBe("198.51.100.77");
+  });
 });

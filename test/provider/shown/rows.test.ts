@@ -72,7 +72,7 @@ describe("the row of a deletion", () => {
     await projects.delete(id, state);
     expect(service.emulator.projects.size).toBe(0);
     const text =
-      /^deleting · waiting until the project's last instances are gone · \d+ %( · about \d+ s left)?$/;
+      /^deleting · waiting for the deletion of the project's last instances · \d+ %( · about \d+ s left)?$/;
     expect(written.filter((line) => text.test(line)).length).toBeGreaterThan(3);
     expect(written.at(-1)).toBe("");
   });

@@ -3,7 +3,7 @@ import { failureOf, madeInstance } from "../service";
 import { rowsOf } from "./conflict-rows";
 import { startRaced } from "./raced-service";
 
-describe("an update goes again with the revision in force where nobody changed what the program manages:", () => {
+describe("an update is sent at the current revision if nobody changed what the program manages:", () => {
   test.each([
     ["a status", { status: "stopped" }],
     ["a label of others", { labels: { team: "web", owner: "ops" } }],
@@ -15,7 +15,7 @@ describe("an update goes again with the revision in force where nobody changed w
     service.emulator.edit(saved.id, edit);
     const theirs = service.fieldsOf(saved);
     const { outs } = await service.updated(saved, { flavor: "m1.large", labels: { team: "ops" } });
-    expect(service.puts()).toEqual([412, 200]);
+    expect(service.puts()).toEqual([200]);
     expect(service.fieldsOf(saved)).toEqual({
       ...theirs,
       flavor: "m1.large",
@@ -94,7 +94,7 @@ describe("an update goes again with the revision in force where nobody changed w
   });
 });
 
-test("a refused revision, and none shown any more, is an error that names the setting", async () => {
+test("an object that no longer shows a revision is not updated, and the error names the setting", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service);
   service.emulator.edit(saved.id, { status: "stopped" });
@@ -102,7 +102,7 @@ test("a refused revision, and none shown any more, is an error that names the se
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
   expect(message).toContain("carries no revision");
   expect(message).toContain("cloudinfra:revisionField");
-  expect(service.puts()).toEqual([412]);
+  expect(service.puts()).toEqual([]);
 });
 
 describe("an instance that somebody deleted", () => {
@@ -116,17 +116,18 @@ describe("an instance that somebody deleted", () => {
     if (moment === undefined) remove();
     else service.after(moment, remove);
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-    expect(message).toContain(`instance ${saved.id} is not there any more`);
-    expect(message).toContain("`pulumi refresh` takes it out of the state");
+    expect(message).toContain(`instance ${saved.id} no longer exists`);
+    expect(message).toContain("Run `pulumi refresh` to remove it from the state");
   });
 
   test("after a 412 is told as such", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
-    service.emulator.edit(saved.id, { flavor: "m1.tiny" });
+    service.after("GET", () => service.emulator.edit(saved.id, { flavor: "m1.tiny" }));
     service.after("PUT", () => service.emulator.remove(saved.id));
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-    expect(message).toContain(`instance ${saved.id} is not there any more`);
+    expect(service.puts()).toEqual([412]);
+    expect(message).toContain(`instance ${saved.id} no longer exists`);
     expect(rowsOf(message)).toEqual([]);
   });
 });

@@ -10,7 +10,8 @@ const THEIR_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBBB bob@example.org";
 test("a conflict is told as state, service and program beside each other, in aligned columns", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
-  service.emulator.edit(saved.id, { network: "backend", labels: { team: "web", owner: "ops" } });
+  const theirs = { network: "backend", labels: { team: "web", owner: "ops" } };
+  service.after("GET", () => service.emulator.edit(saved.id, theirs));
   const { message } = await failureOf(
     service.updated(saved, { flavor: "m1.large", labels: { team: "ops", tier: "a" } }),
   );
@@ -46,7 +47,7 @@ describe("a change of what the program manages is not overwritten, also where th
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(rowsOf(message)).toEqual([["flavor", "m1.small", "m1.small", "m1.large"], row].sort(byField));
     expect(service.fieldsOf(saved)).toEqual(now);
-    expect(service.puts()).toEqual([412]);
+    expect(service.puts()).toEqual([]);
   });
 
   const order = ["name", "flavor", "network", "publicIp", "sshKeys", "labels"];

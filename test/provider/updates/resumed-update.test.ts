@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance } from "../one-instance";
+import { type OneInstance, oneInstance } from "../one-instance";
 import type { Service } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 const LARGE = { ...SHORT, flavor: "m1.large" };
 
 /** An instance whose creation takes longer than it may, and whose id is known. */
-async function slowCreation({ fails = false } = {}) {
+async function slowCreation({ fails = false, leaveObject = false } = {}) {
   const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000, resultLink: "early" } });
-  if (fails) service.emulator.failNextOperation({ kind: "create" });
+  if (fails) service.emulator.failNextOperation({ kind: "create", leaveObject });
   await web.up(SHORT);
   expect(web.there().id).toBe([...service.emulator.instances.keys()][0]);
   return { service, web };
@@ -51,6 +51,57 @@ describe("an instance that is in the state and still being created", () => {
     await web.expectOne();
   });
 
+  test("whose operation failed and left the object behind, is never accepted as healthy: it is replaced", async () => {
+    for (const between of [() => {}, (web: OneInstance) => web.refresh()]) {
+      const { service, web } = await slowCreation({ fails: true, leaveObject: true });
+      const broken = web.there().id;
+      service.emulator.finishOperations();
+      service.emulator.behaviour.operationMs = 2_000;
+      expect(service.emulator.instances.get(broken)?.status).toBe("error");
+      await between(web);
+      for (let run = 0; run < 2 && web.there().id === broken; run++) {
+        expect(web.there().state).toHaveProperty("__pending");
+        await web.up(SHORT);
+      }
+      expect(web.there().id).not.toBe(broken);
+      await web.expectOne();
+    }
+  });
+
+  test("stays marked as failed through a refresh", async () => {
+    const { service, web } = await slowCreation({ fails: true, leaveObject: true });
+    service.emulator.finishOperations();
+    expect(await web.up(SHORT)).toContain("capacity_exhausted");
+    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    for (const id of service.emulator.operations.keys()) service.emulator.remove(id);
+    await web.refresh();
+    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+  });
+
+  test("whose operation can no longer be found, and which isn't shown, is not created again", async () => {
+    const { service, web } = await slowCreation();
+    const { id } = web.there();
+    for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
+    service.emulator.remove(id);
+    for (const _ of [1, 2]) {
+      const said = await web.up(SHORT);
+      expect(said).toContain("code operation_unknown");
+      expect(said).toContain("pulumi state delete");
+      await web.refresh();
+      expect(web.there().id).toBe(id);
+    }
+    expect(web.posts()).toHaveLength(1);
+  });
+
+  test("is not taken for failed because the token may no longer see its project", async () => {
+    const { service, web } = await slowCreation();
+    service.emulator.finishOperations();
+    const { projects, instances } = service.emulator;
+    for (const id of [...instances.keys(), ...projects.keys()]) service.emulator.remove(id);
+    expect(await web.up(SHORT)).toContain("this token may belong to another account");
+    expect(web.there().state).not.toMatchObject({ __pending: { failed: true } });
+  });
+
   test("is waited for also where the service offers no GET of one object, which says nothing about it", async () => {
     const { service, web } = await slowCreation();
     service.emulator.finishOperations();
@@ -64,7 +115,7 @@ describe("an instance that is in the state and still being created", () => {
     service.emulator.finishOperations();
     service.emulator.remove(web.there().id);
     service.emulator.behaviour.operationMs = 2_000;
-    expect(await web.up(SHORT)).toContain("is not there");
+    expect(await web.up(SHORT)).toContain("no longer exists");
     expect(await web.up(SHORT)).toBeUndefined();
     await web.expectOne();
   });

@@ -10,7 +10,7 @@ describe("somebody else's change is never overwritten", () => {
   test.each([
     ["of the same field", { flavor: "m1.tiny" }],
     ["of another field", { network: "backend" }],
-  ])("%s: 412, and the words for it", async (_what, edit) => {
+  ])("%s: the update is an error, and nothing is sent", async (_what, edit) => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, edit);
@@ -18,11 +18,11 @@ describe("somebody else's change is never overwritten", () => {
     const error = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
     );
-    expect(error.message).toContain("revision_mismatch (412)");
+    expect(error.message).toContain("somebody else changed");
     expect(error.message).toContain("pulumi refresh");
     expect(error).not.toBeInstanceOf(InitialisationError);
     expect(service.emulator.instances.get(saved.id)?.fields).toEqual(now);
-    expect(writes(service)).toEqual([]);
+    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
   test("after a refresh the next `up` puts it right", async () => {
@@ -159,7 +159,7 @@ describe("a refused update", () => {
     const { message } = await failureOf(
       service.instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })),
     );
-    expect(message).toContain(`instance ${saved.id} is not there any more`);
+    expect(message).toContain(`instance ${saved.id} no longer exists`);
     expect(message).toContain("pulumi refresh");
   });
 });

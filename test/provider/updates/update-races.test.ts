@@ -116,3 +116,62 @@ test("a change that was made for some of the labels only counts as unmade", asyn
   expect(error.message).toContain("did not change labels");
   expect(error).toHaveProperty("properties.labels", { team: "web", tier: "a" });
 });
+
+describe("a list that shows an older revision than the state's", () => {
+  /** An instance to which somebody else has added a label, as a refresh has seen it; the list shows it without the label again. */
+  async function laggingBehindTheState({ forMs }: { forMs: number }) {
+    const service = await startRaced({ behaviour: { getObject: 405 } });
+    const saved = await madeInstance(service);
+    const { revision } = saved.state;
+    service.emulator.edit(saved.id, { labels: { owner: "ops" } });
+    const { props } = await service.instances.read(saved.id, saved.state);
+    const lag = async (older: Properties = {}): Promise<void> => {
+      await service.clock.advance(31_000);
+      const end = service.clock.now() + forMs;
+      service.emulator.behaviour.spelling = (now) =>
+        service.clock.now() < end ? { ...now, labels: {}, revision, ...older } : now;
+    };
+    return { service, saved, state: { ...props }, lag };
+  }
+
+  test("is never the base of an update: what somebody else has added since is kept", async () => {
+    const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 1_000 });
+    await lag();
+    const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
+    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels: { owner: "ops" } });
+    expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
+  });
+
+  test("overwrites nothing even if it never catches up: the update is an error", async () => {
+    const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 3_600_000 });
+    await lag();
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }, state));
+    expect(message).toContain("nothing was overwritten");
+    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", labels: { owner: "ops" } });
+  });
+
+  test("is no proof that a change has been made already", async () => {
+    const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 1_000 });
+    const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
+    await lag({ flavor: "m1.small" });
+    await service.updated(saved, { flavor: "m1.small" }, outs);
+    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", labels: { owner: "ops" } });
+  });
+
+  test("is no proof that somebody else has changed something", async () => {
+    const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 1_000 });
+    const { outs } = await service.updated(saved, { network: "backend" }, state);
+    await lag({ network: "default" });
+    const news = { network: "backend", flavor: "m1.large" };
+    expect((await service.updated(saved, news, outs)).outs).toMatchObject(news);
+  });
+});
+
+test("an update is never sent with the state's revision if the list shows none", async () => {
+  const service = await startRaced({ behaviour: { getObject: 405 } });
+  const saved = await madeInstance(service);
+  service.emulator.behaviour.spelling = (now) => ({ ...now, revision: undefined });
+  const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+  expect(message).toContain("cloudinfra:revisionField");
+  expect(service.puts()).toEqual([]);
+});

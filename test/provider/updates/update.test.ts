@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { SSH_KEY } from "../samples";
-import { changed, madeInstance, type Saved, type Service, startService } from "../service";
+import { changed, failureOf, madeInstance, type Saved, type Service, startService } from "../service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
 
@@ -149,5 +149,94 @@ describe("without a change of its own", () => {
     const { outs } = await updated(service, saved, { __timeouts: { delete: "5m" } });
     expect(outs).toEqual({ ...saved.state, __provider: undefined, __timeouts: { delete: "5m" } });
     expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET"]);
+  });
+});
+
+describe("an update that the service accepts with 202 and no operation to wait for", () => {
+  /** An instance whose update takes that long, and of which the service tells nothing but its acceptance. */
+  async function accepted(operationMs: number) {
+    const service = await startService({ behaviour: { putReply: 202, location: "missing" } });
+    const saved = await madeInstance(service, { __timeouts: { update: "10m" } });
+    service.emulator.behaviour.operationMs = operationMs;
+    service.emulator.fail({ method: "PUT", kind: "empty", times: Number.POSITIVE_INFINITY });
+    return { service, saved };
+  }
+
+  test("is waited for until the change shows", async () => {
+    const { service, saved } = await accepted(5 * 60_000);
+    const { outs } = await updated(service, saved, { flavor: "m1.large" });
+    expect(outs).toMatchObject({
+      flavor: "m1.large",
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+  });
+
+  test("is an error after the time allowed, which the next update resumes", async () => {
+    const { service, saved } = await accepted(3_600_000);
+    const error = await failureOf(updated(service, saved, { flavor: "m1.large" }));
+    expect(error.message).toContain("accepted the update, but did not change flavor within 10 min");
+    expect(error.message).toContain("code timeout");
+    expect(error).toHaveProperty("properties.flavor", "m1.small");
+    service.emulator.finishOperations();
+    const puts = putsOf(service).length;
+    const { outs } = await updated(
+      service,
+      { ...saved, state: { ...Object(Object(error).properties) } },
+      { flavor: "m1.large" },
+    );
+    expect(outs.flavor).toBe("m1.large");
+    expect(putsOf(service)).toHaveLength(puts);
+  });
+});
+
+describe("a reply to the update that carries only id, status and revision", () => {
+  const slim = ({ id, revision }: Properties) => ({ id, status: "active", revision });
+
+  /** What the update comes to where its own reply is slim; `spelling` is how the instance shows from then on. */
+  async function updatedSlim(getObject: 200 | 405, spelling: (now: Properties) => object = (now) => now) {
+    let isSent = false;
+    const service = await startService({
+      behaviour: { getObject, revision: "body" },
+      onRequest: ({ method }) => {
+        isSent ||= method === "PUT";
+      },
+    });
+    const saved = await madeInstance(service, { labels: { team: "web" } });
+    service.emulator.behaviour.spelling = (now, place) => {
+      if (isSent) return spelling({ ...now });
+      return place === "object" && putsOf(service).length > 0 ? slim({ ...now }) : now;
+    };
+    const outcome = updated(service, saved, { flavor: "m1.large" });
+    return { service, saved, outcome };
+  }
+
+  test("loses nothing of the state", async () => {
+    const { service, saved, outcome } = await updatedSlim(200);
+    const { outs } = await outcome;
+    expect(outs).toEqual({
+      ...saved.state,
+      __provider: undefined,
+      flavor: "m1.large",
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+  });
+
+  test("does not prove that a change was made", async () => {
+    const older = (now: Properties) => ({ ...now, flavor: "m1.small", revision: "an-older-one" });
+    const { saved, outcome } = await updatedSlim(405, (now) => ({
+      ...older(now),
+      revision: saved.state.revision,
+    }));
+    expect((await failureOf(outcome)).message).toContain("did not change flavor");
+  });
+
+  test("does not make the service's own spelling look like somebody else's change", async () => {
+    const { service, saved, outcome } = await updatedSlim(200, (now) => ({
+      ...now,
+      flavor: String(now.flavor).toUpperCase(),
+      revision: "of-a-later-status-change",
+    }));
+    const { outs } = await outcome;
+    expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ flavor: "m1.large" });
   });
 });

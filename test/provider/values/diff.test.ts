@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { check } from "../../../src/provider/check";
 import { diff } from "../../../src/provider/diff";
 import type { Properties } from "../../../src/provider/host";
+import { instanceKind } from "../../../src/provider/kind";
 import { instanceFields, projectFields } from "../../../src/provider/values/fields";
 import {
   instanceNews,
@@ -151,5 +153,24 @@ describe("what comes first in a replacement", () => {
 
   test("the creation, where the name is made up: the new one has another", () => {
     expect(changeTo({ image: "debian-14", __autonamed: true }).deleteBeforeReplace).toBe(false);
+  });
+});
+
+describe("SSH keys that differ only in order, comments or options", () => {
+  const rsa = "ssh-rsa AAAAB3 bob@example.org";
+  const checkedKeys = (before: unknown, after: unknown): unknown =>
+    check(instanceKind, instanceNews({ sshKeys: before }), instanceNews({ sshKeys: after })).inputs.sshKeys;
+
+  test("keep their former spelling in the checked inputs, which the engine compares by itself", () => {
+    expect(checkedKeys([rsa, SSH_KEY], [SSH_KEY, "no-pty ssh-rsa AAAAB3 alice"])).toEqual([rsa, SSH_KEY]);
+    expect(checkedKeys(undefined, [])).toBeUndefined();
+  });
+
+  test.each([
+    ["a key is added", [rsa], [SSH_KEY, "ssh-rsa AAAAB3"]],
+    ["a key is not known yet", [rsa], [UNKNOWN_TEXT]],
+    ["there were none", undefined, [rsa]],
+  ])("are taken as given if %s", (_what, before, after) => {
+    expect(checkedKeys(before, after)).toEqual(after);
   });
 });

@@ -120,6 +120,27 @@ describe("drift is measured against the service's own words", () => {
     expect(seen).toEqual({ values: managed, words: {}, drifted: [], untold: [] });
   });
 
+  test("a number and a numeric string are equal, also in labels", () => {
+    const known = { ...values, flavor: "4", labels: { size: "3", ratio: "1.0" } };
+    const seen = compare({ ...echo, flavor: 4, labels: { size: 3, ratio: 1 } }, {}, known);
+    expect(seen).toEqual({ values: known, words: {}, drifted: [], untold: [] });
+    expect(compare({ ...echo, flavor: 5 }, {}, known).drifted).toContain("flavor");
+    expect(compare({ ...echo, labels: { size: "3 " } }, {}, known).drifted).toContain("labels");
+  });
+
+  test("two strings are equal only if they are the same, even if both are numeric", () => {
+    expect(
+      compare({ ...echo, labels: { team: "1" } }, {}, { ...values, labels: { team: "1.0" } }).drifted,
+    ).toEqual(["labels"]);
+  });
+
+  test("labels with numbers become labels with strings, and a null is no label", () => {
+    const known = { ...values, labels: { size: "3", team: "web" } };
+    expect(compare({ ...echo, labels: { size: 4, team: null } }, {}, known).values.labels).toEqual({
+      size: "4",
+    });
+  });
+
   test("a word of another type is shown as a text", () => {
     expect(compare({ ...echo, flavor: 4 }).values.flavor).toBe("4");
     expect(compare({ ...echo, network: { id: "net-1" } }).values.network).toBe('{"id":"net-1"}');

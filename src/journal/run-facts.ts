@@ -1,0 +1,61 @@
+import { hash } from "node:crypto";
+import path from "node:path";
+import { appendOrCreate, type Disk, readText } from "./disk";
+import { inTime } from "./in-time";
+
+/** How the names of these files end. */
+export const RUN_FACTS = ".facts";
+
+/**
+ * What the create and delete calls of one run of the engine must agree on. A run may have several provider processes, one for each
+ * explicit provider and for each version, so the facts are in a file that all of them read.
+ */
+export type Fact =
+  /** The object is what a resource now is: nothing may delete it. */
+  | { readonly live: string }
+  /** The creation with this key has come to its end, and its object has been dealt with. */
+  | { readonly settled: string }
+  /** The resource with this key is being replaced: the create that follows deals with its unfinished creations. */
+  | { readonly replacing: string };
+
+/** The facts of one run. If the disk can't be used, only this process knows them. */
+export class RunFacts {
+  private readonly own: Fact[] = [];
+
+  /** @param run identifies the run: the engine's address. Undefined if there is only this process */
+  constructor(
+    private readonly disk: Disk,
+    private readonly folder: () => string,
+    private readonly run: string | undefined,
+  ) {}
+
+  async add(fact: Fact): Promise<void> {
+    this.own.push(fact);
+    await this.onDisk((file) => appendOrCreate(this.disk, file, `${JSON.stringify(fact)}\n`));
+  }
+
+  async has(fact: Fact): Promise<boolean> {
+    return this.isOwn(fact) || this.hasOther(fact);
+  }
+
+  /** Whether another process of this run has added the fact. */
+  async hasOther(fact: Fact): Promise<boolean> {
+    if (this.isOwn(fact)) return false;
+    const text = await this.onDisk((file) => readText(this.disk, file));
+    return text?.split("\n").includes(JSON.stringify(fact)) ?? false;
+  }
+
+  private isOwn(fact: Fact): boolean {
+    return this.own.some((known) => JSON.stringify(known) === JSON.stringify(fact));
+  }
+
+  private async onDisk<T>(work: (file: string) => Promise<T>): Promise<T | undefined> {
+    if (this.run === undefined) return undefined;
+    try {
+      const file = path.join(this.folder(), hash("sha256", this.run).slice(0, 24) + RUN_FACTS);
+      return await inTime(work(file));
+    } catch {
+      return undefined; // the journal has warned that its folder can't be used
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import * as pulumi from "@pulumi/pulumi";
+import { v4 as uuidV4 } from "uuid";
+import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
+import { type Given, resolved } from "./sdk";
+
+/** The code that the engine stores with a resource. It never changes, so that old states work with new versions of this package. */
+const providerText = (name: "project" | "instance"): string =>
+  `exports.handler=()=>require("pulumi-cloudinfra/provider").${name}`;
+
+/** A resource as the constructor has it, after all transformations. */
+export interface Declared extends Given {
+  /** The export of `pulumi-cloudinfra/provider` that serves the resource. */
+  readonly provider: "project" | "instance";
+  readonly type: string;
+  readonly name: string;
+}
+
+/**
+ * Returns the inputs that the provider needs, but that neither Pulumi's host nor the service knows.
+ *
+ * @throws Error if the option `import` is not an id
+ */
+export function hiddenInputs(declared: Declared): pulumi.Inputs {
+  const { provider, type, name, opts } = declared;
+  return {
+    __provider: providerText(provider),
+    // As an output, the URN would make a resource wait for its parent, and so for its siblings.
+    __urn: resolved(pulumi.createUrn(name, type, opts.parent)),
+    ...(isManaged(opts) ? managedInputs(declared) : {}),
+  };
+}
+
+/** Reports whether the program manages the object, and does not only read it. */
+export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
+  return id === undefined && urn === undefined;
+}
+
+// For each property, even one without a value, the SDK takes four stack traces. They are most of the time that a program takes.
+function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
+  const { create, update, delete: remove } = opts.customTimeouts ?? {};
+  const timeouts = {
+    ...(create && { create }),
+    ...(update && { update }),
+    ...(remove && { delete: remove }),
+  };
+  const imported = idToImport(name, opts.import);
+  const identity: Identity = { type, name, parent: opts.parent, aliases: opts.aliases };
+  const ignored = opts.ignoreChanges ?? [];
+  const organization = knownOrganization();
+  // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
+  const isPreview = pulumi.runtime.isDryRun();
+  return {
+    __key: isPreview ? pulumi.output(pulumi.unknown) : uuidV4(),
+    __keyAt: isPreview ? pulumi.output(pulumi.unknown) : Date.now(),
+    ...(imported !== undefined && { __import: imported }),
+    ...(Object.keys(timeouts).length > 0 && { __timeouts: timeouts }),
+    ...(mayHoldSecret(props) && { __secrets: namesOfSecrets(props) }),
+    ...(ignored.length > 0 && { __ignoreChanges: ignored }),
+    ...(hasFormerUrns(identity) && { __aliasUrns: otherUrns(identity) }), // the SDK has a field `__aliases` of its own
+    ...(organization !== undefined && { __organization: organization }),
+  };
+}
+
+/** @throws Error if it isn't an id: the provider would create an object instead of adopting one */
+function idToImport(name: string, id: unknown): string | undefined {
+  if (id === undefined || (typeof id === "string" && id !== "")) return id;
+  throw new Error(
+    `cloudinfra: "${name}" can't be imported: the \`import\` option must be the id of the object, as a string. ` +
+      "Pass the id itself instead of an output",
+  );
+}
+
+/** Reports whether any part of a value is still to come. A plain value can't be marked as a secret. */
+function mayHoldSecret(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return (
+    pulumi.Output.isInstance(value) || value instanceof Promise || Object.values(value).some(mayHoldSecret)
+  );
+}
+
+async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | undefined> {
+  const secret = await Promise.all(
+    Object.entries(props).map(async ([key, value]) =>
+      (await pulumi.isSecret(pulumi.output(value))) ? key : undefined,
+    ),
+  );
+  const names = secret.filter((key) => key !== undefined);
+  return names.length > 0 ? names : undefined;
+}
+
+async function otherUrns(identity: Identity): Promise<string[] | undefined> {
+  const now = await resolved(pulumi.createUrn(identity.name, identity.type, identity.parent));
+  const others = (await formerUrns(identity)).filter((urn) => urn !== now);
+  return others.length > 0 ? others : undefined;
+}
+
+/** Returns the organization of the stack, or `undefined` if the backend has none. */
+function knownOrganization(): string | undefined {
+  try {
+    const organization = pulumi.getOrganization();
+    return organization === "organization" ? undefined : organization; // the name that file backends use for all stacks
+  } catch {
+    return undefined; // this is how the SDK says that it doesn't know, for example in unit tests
+  }
+}

@@ -1,0 +1,64 @@
+import * as pulumi from "@pulumi/pulumi";
+
+// This is the only file that uses parts of the SDK that its types leave out. They are the same in all versions that this package supports.
+
+/** Waits until a component's constructor, and its `initialize` method, have ended. */
+export async function constructed(component: pulumi.ComponentResource): Promise<void> {
+  await Reflect.get(component, "__data");
+}
+
+/** Returns the children that a component has declared so far. */
+export function childrenOf(component: pulumi.Resource): Iterable<pulumi.Resource> {
+  const children: unknown = Reflect.get(component, "__childResources");
+  return children instanceof Set ? children : [];
+}
+
+/** Returns a resource's parent; `undefined` for the stack. */
+export function parentOf(resource: pulumi.Resource): pulumi.Resource | undefined {
+  const parent: unknown = Reflect.get(resource, "__parentResource");
+  return pulumi.Resource.isInstance(parent) ? parent : undefined;
+}
+
+/** Returns a resource's own aliases, as URNs. */
+export function aliasesOf(resource: pulumi.Resource): pulumi.Input<pulumi.URN>[] {
+  const aliases: unknown = Reflect.get(resource, "__aliases");
+  return Array.isArray(aliases) ? aliases : [];
+}
+
+/**
+ * Resolves to an input's value without its dependencies, or to `undefined` while the value is unknown.
+ *
+ * @throws Error if the input fails
+ */
+export async function resolved<T>(input: pulumi.Input<T>): Promise<pulumi.Unwrap<T> | undefined> {
+  const output: object = pulumi.Output.isInstance(input) ? input : pulumi.output(input);
+  return Reflect.apply(Reflect.get(output, "promise"), output, []);
+}
+
+/** A resource's arguments and options. */
+export interface Given {
+  readonly props: pulumi.Inputs;
+  readonly opts: pulumi.CustomResourceOptions;
+}
+
+/**
+ * Returns a transformation that calls `finish` after all other transformations have run: those of the resource, of its parents and of the
+ * stack. Put it first in the option `transformations`.
+ *
+ * The SDK loops over a list that it has stored in the resource, so a transformation can append another one while the loop runs.
+ */
+export function lastTransformation(finish: (given: Given) => Given): pulumi.ResourceTransformation {
+  let owner: pulumi.Resource | undefined;
+  return function first({ resource, props, opts }) {
+    owner ??= resource;
+    if (resource !== owner) return undefined; // another transformation passed these options on to a resource of its own
+    const all: unknown = Reflect.get(resource, "__transformations");
+    if (!Array.isArray(all)) return finish({ props, opts });
+    all.push((final: Given) => {
+      all.pop();
+      all.splice(all.indexOf(first), 1); // the resource's children inherit what stays
+      return finish(final);
+    });
+    return undefined;
+  };
+}

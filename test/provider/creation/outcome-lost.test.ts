@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+
+describe("an interrupted creation whose operation can't be found", () => {
+  async function purged() {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const [operation = ""] = service.emulator.operations.keys();
+    const [id = ""] = service.emulator.instances.keys();
+    return { service, web, operation, id };
+  }
+
+  test("is not repeated with another key: the error lists the objects with its name, and the entry stays", async () => {
+    const { service, web, operation, id } = await purged();
+    service.emulator.remove(operation);
+    const before = await web.noted();
+    const said = await web.up();
+    expect(said).toContain(`the service no longer reports operation ${operation}`);
+    expect(said).toContain(`under that name: ${id}`);
+    expect(said).toContain("Adopt the object with the `import` option");
+    expect(service.emulator.instances.size).toBe(1);
+    expect(web.keys()).toBe(1);
+    expect(await web.noted()).toEqual(before);
+  });
+
+  test.each([403, 404])(
+    "for a token that may not see it (%d) is resumed once another token may",
+    async (status) => {
+      const { service, web, id } = await purged();
+      const hidden = ["/v1/operations/", "/v1/projects", "/v1/instances"].map((path) =>
+        service.emulator.fail({ path, kind: "status", status, times: Number.POSITIVE_INFINITY }),
+      );
+      expect(await web.up()).toContain(String(status));
+      for (const fault of hidden) fault.off();
+      expect(await web.up()).toBeUndefined();
+      expect(await web.expectOne()).toBe(id);
+      expect(web.keys()).toBe(1);
+    },
+  );
+});
+
+describe("a creation that failed after its time was up, and whose next attempt fails too,", () => {
+  test("is tried with a new key by each further `up`, so that it succeeds once the service can", async () => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    const fail = () => service.emulator.failNextOperation({ kind: "create" });
+    fail();
+    await web.up({ __timeouts: { create: "5s" } });
+    expect(web.there().id).toMatch(/^operation\//);
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 100;
+    for (let attempts = 0; attempts < 2; attempts += 1) {
+      fail();
+      expect(await web.up()).toContain("capacity_exhausted");
+    }
+    expect(web.keys()).toBe(3);
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(4);
+    await web.expectOne();
+  });
+});
+
+test("an instance that a failed creation has left behind is replaced by the next `up`", async () => {
+  const { service, web } = await oneInstance();
+  service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+  expect(await web.up()).toContain("was left behind, and is in the state as failed");
+  const { id } = web.there();
+  expect([...service.emulator.instances.keys()]).toEqual([id]);
+  expect(await web.up()).toBeUndefined();
+  expect(await web.expectOne()).not.toBe(id);
+});

@@ -1,0 +1,240 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { HostProvider, Properties } from "../../../src/provider/host";
+import { Memory } from "../../../src/provider/memory";
+import { OneInstance, oneInstance, URN } from "../one-instance";
+import { failureOf, madeProject, type Service, startService } from "../service";
+
+const OLD = URN.replace("::web", "::old");
+
+async function checked(provider: HostProvider, olds: Properties, news: Properties): Promise<Properties> {
+  const { inputs, failures } = await provider.check(olds, news);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+const deletions = ({ emulator }: Service): string[] =>
+  emulator.requests.filter(({ method }) => method === "DELETE").map(({ path }) => path);
+
+describe("after a rename by alias,", () => {
+  /** `web` is created and saved, but the program is interrupted before it removes the journal entry. */
+  async function unconfirmed() {
+    const { service, web } = await oneInstance();
+    await web.up({}, { unconfirmed: true });
+    return { service, web, saved: web.there() };
+  }
+
+  test("a new resource with the former name gets an instance of its own", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const renamed = await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    expect(await process.diff(saved.id, saved.state, renamed)).toMatchObject({ changes: false });
+    const made = await process.create(await checked(process, {}, web.news()));
+    expect(made.id).not.toBe(saved.id);
+    expect(service.emulator.instances.size).toBe(2);
+  });
+
+  test("two resources never share an instance: if the new one has adopted it, the check of the other fails", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const made = await process.create(await checked(process, {}, web.news()));
+    expect(made.id).toBe(saved.id);
+    const { failures } = await process.check(saved.inputs, web.news({ __urn: OLD }));
+    expect(failures.map(({ reason }) => reason).join()).toContain(
+      `the state records the same instance for "web" and for this resource`,
+    );
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("two resources never share an instance: a creation whose key the other holds by now fails", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const inputs = await checked(process, {}, web.news());
+    await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    expect((await failureOf(process.create(inputs))).message).toContain("Run `pulumi up` again");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("deleting the renamed resource leaves the new resource with the former name alone", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    const made = await process.create(await checked(process, {}, web.news()));
+    await (await web.process()).delete(saved.id, saved.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(deletions(service)).toEqual([`/v1/instances/${saved.id}`]);
+  });
+
+  test("an interrupted creation is resumed under the new name", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    const [id] = service.emulator.instances.keys();
+    const process = await web.process();
+    const inputs = await checked(process, {}, web.news({ __urn: OLD, __aliasUrns: [URN] }));
+    expect(inputs).not.toHaveProperty("__aliasUrns");
+    expect((await process.create(inputs)).id).toBe(id);
+    expect(service.emulator.instances.size).toBe(1);
+  });
+});
+
+describe("the interrupted creation of another stack", () => {
+  const stacks = [
+    ["another backend", { PULUMI_BACKEND_URL: "file:///elsewhere" }, {}],
+    ["another organization", {}, { __organization: "acme" }],
+  ] as const;
+
+  test.each(stacks)(
+    "is neither adopted nor deleted by a stack of the same name in %s",
+    async (_, env, more) => {
+      const { service, web } = await oneInstance();
+      await web.killedUp();
+      const [theirs = ""] = service.emulator.instances.keys();
+      const open = async () => (await service.anew({}, undefined, { env })).instances;
+      const first = await open();
+      const inputs = await checked(first, {}, web.news(more));
+      const made = await first.create(inputs);
+      expect(made.id).not.toBe(theirs);
+      const next = await open();
+      const unchanged = await checked(next, inputs, web.news(more));
+      expect(await next.diff(made.id, made.outs, unchanged)).toMatchObject({ changes: false });
+      await (await open()).delete(made.id, made.outs);
+      expect([...service.emulator.instances.keys()]).toEqual([theirs]);
+      expect(await web.noted()).toBeDefined();
+    },
+  );
+
+  test("is not deleted with a project of this stack", async () => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    const web = new OneInstance(service);
+    const process = await service.anew({}, undefined, { env: { PULUMI_BACKEND_URL: "file:///elsewhere" } });
+    await web.killedUp();
+    expect((await failureOf(process.projects.delete(id, state))).message).toContain("still holds instances");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+});
+
+describe("an instance that the engine may have saved", () => {
+  /** The entry has its id: create has reported it. */
+  async function reported() {
+    const service = await startService();
+    const project = await madeProject(service);
+    const web = new OneInstance(service);
+    await web.up({}, { unconfirmed: true });
+    return { service, project, web, id: web.there().id };
+  }
+
+  test("is not deleted with its project, but named in a warning: it may be retained or detached", async () => {
+    const { service, project, id } = await reported();
+    const { projects } = await service.anew();
+    await failureOf(projects.delete(project.id, project.state));
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+  });
+
+  test("is forgotten once it is deleted in the same run", async () => {
+    const { service, project, web, id } = await reported();
+    const { instances, projects } = await service.anew();
+    await instances.delete(id, web.there().state);
+    await projects.delete(project.id, project.state);
+    expect(service.emulator.projects.size).toBe(0);
+    expect(service.warnings).toEqual([]);
+  });
+
+  test("is left alone with a warning if the program now declares something else under its name", async () => {
+    const { service, web, id } = await reported();
+    web.saved = undefined; // taken out of the state by hand
+    expect(await web.up({ image: "debian-14" })).toBeUndefined();
+    expect(web.there().id).not.toBe(id);
+    expect(service.emulator.instances.has(id)).toBe(true);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+  });
+
+  /** The engine is killed after create has reported the replacement, and before it saves it. */
+  async function unsavedReplacement() {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const before = web.there();
+    const process = await web.process();
+    const anew = web.news({ image: "debian-14" });
+    await process.diff(before.id, before.state, await checked(process, before.inputs, anew));
+    const made = await process.create(await checked(process, {}, anew));
+    return { service, web, before, made };
+  }
+
+  test("is deleted if a check shows that the state still holds what it was to replace", async () => {
+    const { service, web, before } = await unsavedReplacement();
+    expect(await web.up()).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([before.id]);
+    expect(service.warnings).toEqual([]);
+  });
+
+  test("is left alone with a warning if nothing shows that: the replaced resource may only wait for its deletion", async () => {
+    const { service, web, made } = await unsavedReplacement();
+    expect(await web.destroy()).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${made.id}.* was left alone`));
+  });
+});
+
+describe("provider processes of one run", () => {
+  /** A creation that an earlier run has left unfinished, and two processes of the next run. */
+  async function twoProcesses() {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up({ __timeouts: { create: "5s" } });
+    const placeholder = web.there();
+    service.emulator.finishOperations();
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const open = async () => (await service.anew({}, undefined, { outside })).instances;
+    return { service, web, placeholder, one: await open(), other: await open() };
+  }
+
+  test("agree on an adopted creation: what one has adopted, the other does not delete with the placeholder", async () => {
+    const { service, web, placeholder, one, other } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news());
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    const made = await one.create(await checked(one, {}, web.news()));
+    await other.delete(placeholder.id, placeholder.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(deletions(service)).toEqual([]);
+  });
+
+  test("agree on a creation that is about to be resumed: the placeholder may be deleted first", async () => {
+    const { service, web, placeholder, one, other } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news({ __urn: OLD }));
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    const next = await checked(one, {}, web.news({ __urn: OLD }));
+    await other.delete(placeholder.id, placeholder.state);
+    const made = await one.create(next);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(web.posts()).toHaveLength(1);
+  });
+});
+
+test("a renamed placeholder that is deleted before its replacement is resumed, not deleted", async () => {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  await web.up({ __timeouts: { create: "5s" } });
+  service.emulator.finishOperations();
+  const [id] = service.emulator.instances.keys();
+  expect(await web.up({ __urn: OLD }, { deleteBeforeReplace: true })).toBeUndefined();
+  expect(web.there().id).toBe(id);
+  expect(deletions(service)).toEqual([]);
+});
+
+describe("what a process remembers", () => {
+  const project = { endpoint: "https://api", kind: "project", id: "1" } as const;
+
+  test("is about one kind of object: a project and an instance may have the same id", () => {
+    const memory = new Memory();
+    memory.made("urn:shop", project, "key");
+    expect(memory.liveAs(project)).toBeDefined();
+    expect(memory.liveAs({ ...project, kind: "instance" })).toBeUndefined();
+  });
+
+  test("of a deletion ends when the service uses the id again", () => {
+    const memory = new Memory();
+    memory.deleted(project);
+    memory.made("urn:shop", project, "key");
+    expect(memory.isGone(project)).toBe(false);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { instanceKind } from "../../../src/provider/kind";
+import { isDeleted } from "../../../src/provider/looks/deleted";
+import { callTo } from "../fake-call";
+import { FakeService } from "../fake-service";
+import { instanceNews } from "../samples";
+import { failureOf, madeInstance, startService } from "../service";
+
+describe("a status", () => {
+  const means = (status: unknown): boolean => isDeleted({ id: "ins-1", fields: { status } });
+
+  test.each([
+    ...[
+      "deleted",
+      "DELETED",
+      " Deleted ",
+      "terminated",
+      "TERMINATED",
+      "Terminated",
+      "destroyed",
+      "removed",
+      "purged",
+    ],
+    ...["soft-deleted", "soft_deleted", "SoftDeleted", "softdeleted", "deleted (soft)"],
+    ...["INSTANCE_TERMINATED", "STATE_DELETED", "instanceDeleted", "vm.destroyed"],
+  ])("%j means that the instance no longer exists", (status) => {
+    expect(means(status)).toBe(true);
+  });
+
+  test.each([
+    ...["running", "stopped", "error", "failed", "deleting", "TERMINATING", "shutting-down", "undeleted"],
+    ...["to_be_deleted", "not deleted", "pending_deletion", "deletion_failed", "delete_protected", ""],
+    ...[undefined, null, 7, { name: "deleted" }],
+  ])("%j doesn't", (status) => {
+    expect(means(status)).toBe(false);
+  });
+});
+
+describe("an instance that the service keeps showing as deleted", () => {
+  const softDeleted = (status: string) => (now: object) => ({ ...now, status });
+
+  test.each(["deleted", "TERMINATED"])(
+    "is gone for a refresh, while its project is visible (%s)",
+    async (status) => {
+      const service = await startService();
+      const saved = await madeInstance(service);
+      service.emulator.edit(saved.id, { status });
+      expect(await service.instances.read(saved.id, saved.state)).toEqual({});
+    },
+  );
+
+  test("is not gone if the account shows no project any more", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { status: "deleted" });
+    for (const id of [...service.emulator.projects.keys()]) service.emulator.remove(id);
+    const { message } = await failureOf(service.instances.read(saved.id, saved.state));
+    expect(message).toContain("this token may belong to another account");
+  });
+
+  test("is not found by `get`", async () => {
+    const service = await startService();
+    const { id } = service.emulator.addInstance({ status: "Terminated" });
+    const { __urn, __provider } = instanceNews();
+    const { message } = await failureOf(service.instances.read(id, { __urn, __provider }));
+    expect(message).toContain(`there is no instance ${id}`);
+  });
+
+  test("is not updated: the error says that it no longer exists", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { status: "DELETED" });
+    const news = { ...saved.inputs, flavor: "m1.large" };
+    const { message } = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(message).toContain(`instance ${saved.id} no longer exists`);
+  });
+
+  test.each(["deleted", "TERMINATED", "soft-deleted"])("confirms its deletion (%s)", async (status) => {
+    const service = await startService({ behaviour: { deleteObject: 202 } });
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 200, problem: { id: saved.id } });
+    service.emulator.behaviour.spelling = softDeleted(status);
+    await service.instances.delete(saved.id, saved.state);
+    expect(service.clock.now()).toBeLessThan(10_000);
+  });
+
+  test("says nothing about whether GET works: a list that still shows it as running doesn't switch GET off", async () => {
+    const fake = new FakeService();
+    fake.addProject("prj-1");
+    fake.addInstance("ins-1", "prj-1", { status: "deleted" });
+    const call = callTo(fake, instanceKind);
+    const { sightings } = call.session;
+    const sought = { kind: instanceKind, id: "ins-1", project: "prj-1" };
+    const first = await sightings.fresh(sought, call);
+    fake.addInstance("ins-1", "prj-1", { status: "running" });
+    expect(await sightings.second(sought, first, call)).toHaveProperty("found");
+    fake.asked.length = 0;
+    await sightings.fresh(sought, call);
+    expect(fake.asked).toEqual(["GET instances ins-1"]);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { instanceFilter, projectFilter } from "../../../src/provider/looks/filters";
+
+describe("the arguments of getInstances", () => {
+  test.each([
+    [undefined, {}],
+    [{}, {}],
+    [{ project: undefined, status: undefined, labels: undefined, profile: undefined }, {}],
+    [
+      { project: "prj-1", status: "running" },
+      { project: "prj-1", status: "running" },
+    ],
+    [{ labels: { env: "", constructor: "x" } }, { labels: { env: "", constructor: "x" } }],
+  ])("%j filter by what is given, and undefined means not given", (given, filter) => {
+    expect(instanceFilter(given)).toEqual(filter);
+  });
+
+  test.each([
+    [{ labels: { env: undefined } }, "labels.env: must be a string, but is undefined"],
+    [{ labels: { env: null } }, "labels.env: must be a string, but is null"],
+    [
+      { labels: { "app.kubernetes.io/name": 1 } },
+      'labels["app.kubernetes.io/name"]: must be a string, but is a number',
+    ],
+    [{ labels: { "": "x" } }, 'labels[""]: a label key must not be empty or contain white space'],
+    [{ labels: ["env"] }, "labels: must be a map of strings, but is a list"],
+    [{ labels: "env=prod" }, "labels: must be a map of strings, but is a string"],
+    [{ project: "" }, "project: must not be empty"],
+    [{ status: "  " }, "status: must not be empty"],
+    [{ project: null }, "project: must be a string, but is null"],
+    [{ status: Number.NaN }, "status: must be a string, but is NaN"],
+    [{ project: { id: "prj-1" } }, "project: must be a string, but is a map"],
+    [
+      { label: { env: "prod" } },
+      'unknown argument "label": the arguments are profile, project, status, labels',
+    ],
+    ["prj-1", "the arguments must be a map, but are a string"],
+    [null, "the arguments must be a map, but are null"],
+    [["prj-1"], "the arguments must be a map, but are a list"],
+  ])("%j are an error that names the property", (given, words) => {
+    expect(() => instanceFilter(given)).toThrow(
+      expect.objectContaining({ code: "input_invalid", summary: words }),
+    );
+  });
+
+  test("with several problems are an error that names each of them, and no value", () => {
+    const wrong = { project: "", labels: { env: undefined, owner: { secret: "hush" } } };
+    expect(() => instanceFilter(wrong)).toThrow(
+      expect.objectContaining({
+        summary:
+          "project: must not be empty; labels.env: must be a string, but is undefined; " +
+          "labels.owner: must be a string, but is a map",
+      }),
+    );
+  });
+});
+
+test("the arguments of getProjects have no filter, so a filter is an error", () => {
+  expect(projectFilter({ profile: "eu" })).toEqual({ profile: "eu" });
+  expect(() => projectFilter({ name: "shop" })).toThrow(
+    'unknown argument "name": the only argument is profile',
+  );
+});

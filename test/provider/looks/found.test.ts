@@ -1,0 +1,12 @@
+import * as v from "valibot";
+import { expect, test } from "vitest";
+import { foundInstance } from "../../../src/provider/looks/found";
+
+test("an instance that a function returns has all its labels, as strings, whatever their keys", () => {
+  const labels = { constructor: "a", env: "prod", replicas: 3, empty: null };
+  expect(v.parse(foundInstance, { id: "ins-1", labels }).labels).toEqual({
+    constructor: "a",
+    env: "prod",
+    replicas: "3",
+  });
+});
