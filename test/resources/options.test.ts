@@ -74,7 +74,7 @@ describe("outputs", () => {
     [
       "an instance: additionalProperties, and what was sent",
       (options: pulumi.CustomResourceOptions) => new Instance("web", args, options),
-      ["additionalProperties", "__pending"],
+      ["additionalProperties", "__pending", "__words"],
     ],
     [
       "a project: what was sent",
