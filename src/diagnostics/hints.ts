@@ -39,12 +39,11 @@ export function hintFor(
 ): string | undefined {
   const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, occasion) ?? true);
   const hint = error.hint ?? found?.hint(properties, profile);
-  const needsSetting = error.code === "config_missing" || error.code === "config_invalid";
-  return needsSetting && hint !== undefined && usesStored(occasion) ? `${hint}. ${STORED}` : hint;
+  // A changed setting reaches a refresh or a deletion only in this way.
+  const isStored = occasion.verb === "read" || occasion.verb === "delete";
+  const namesSetting = hint !== undefined && hint.includes("cloudinfra:") && !hint.includes(STORED);
+  return isStored && namesSetting ? `${hint}. ${STORED}` : hint;
 }
-
-/** Only `pulumi refresh` reads managed resources; both `up` and `destroy` delete. */
-const usesStored = ({ verb }: Occasion): boolean => verb === "read" || verb === "delete";
 
 /** One way in which an error of some code comes about, and what to do then. */
 export interface HintCase {
@@ -67,8 +66,7 @@ const OF_DELETIONS: readonly HintCase[] = [
   {
     when: "a deletion",
     applies: (_error, { verb }) => verb === "delete",
-    hint: () =>
-      `Run the command again: the service may finish the deletion in the meantime. ${LONGER}; ${STORED}`,
+    hint: () => `Run the command again: the service may finish the deletion in the meantime. ${LONGER}`,
   },
 ];
 
@@ -183,7 +181,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     {
       when: "a read",
       applies: (_error, { verb }) => verb === "read",
-      hint: () => `Run the command again. ${LONGER}; ${STORED}`,
+      hint: () => `Run the command again. ${LONGER}`,
     },
     {
       hint: () =>

@@ -244,6 +244,14 @@ describe("a hint fits the call", () => {
     },
   );
 
+  it("of a refresh that needs another setting, whichever that is", () => {
+    for (const code of ["unreachable", "rate_limited", "forbidden", "endpoint_changed"] as const) {
+      const own = code === "endpoint_changed" ? "Set `cloudinfra:endpoint` back" : undefined;
+      expect(hint(code, { verb: "read" }, own)).toMatch(/cloudinfra:.*--run-program/);
+      expect(hint(code, { verb: "create" }, own)).not.toContain("--run-program");
+    }
+  });
+
   it("of a lookup, whose resource is only in the program", () => {
     expect(hint("not_found", { verb: "read", isLookedUp: true })).toContain(
       "remove the lookup from the program",

@@ -87,14 +87,14 @@ describe("outputs", () => {
 
   test.each([
     [
-      "an instance: additionalProperties, and what was sent",
+      "an instance: additionalProperties, what was sent, and remote values",
       (options: pulumi.CustomResourceOptions) => new Instance("web", args, options),
-      ["additionalProperties", "__pending"],
+      ["additionalProperties", "__pending", "__words"],
     ],
     [
-      "a project: what was sent",
+      "a project: what was sent, and remote values",
       (options: pulumi.CustomResourceOptions) => new Project("shop", { region: "eu-1" }, options),
-      ["__pending"],
+      ["__pending", "__words"],
     ],
   ])(
     "are secrets of %s; beside those that the program names, and other options stay",

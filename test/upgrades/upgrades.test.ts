@@ -4,7 +4,7 @@ import { changesOf, expectConverged, expectOk, noRequestsDuring } from "../harne
 import { describeOnEngines } from "../harness/describe-on-engines";
 import type { Engine, Stack } from "../harness/engine";
 import { type ProgramFolder, programFolder } from "../harness/program";
-import { ownStates } from "../harness/state";
+import { isSecret, ownStates } from "../harness/state";
 import { type Fixture, fixtures, restore, spelling } from "./fixture";
 
 interface Restored {
@@ -43,6 +43,8 @@ describeOnEngines("a state that an older version has written", (engine) => {
       for (const id of emulator.instances.keys()) emulator.touch(id); // the revision alone can't tell that nothing has changed
       expectOk(await stack.run("refresh"));
       await expectConverged({ stack, emulator });
+      const remoteValues = ownStates(await stack.deployment()).map(({ outputs }) => outputs?.__words);
+      expect(remoteValues.filter((values) => values !== undefined && !isSecret(values))).toEqual([]);
 
       folder.write(`const FLAVOR = "large";${fixture.program}`);
       const changed = expectOk(await stack.run("up"));

@@ -48,10 +48,11 @@ async function finished(
   if (pending.key === undefined)
     return { ...olds, ...(await updated(call, id, olds, pending)), __pending: undefined };
   const object = await findNow(call, soughtOf(call.kind, id, olds));
-  const isFailed = error !== undefined && error.code !== "operation_unknown";
-  if (object !== undefined && !isFailed) return outputsOfNew(call, object, olds, valuesOf(call, olds));
+  const isUnclear = error?.code === "operation_unknown";
+  if (object !== undefined && (error === undefined || isUnclear))
+    return outputsOfNew(call, object, olds, valuesOf(call, olds));
   requireSameProfile(call, id, olds, news);
-  if (error !== undefined && !isFailed) throw await unclear(call, id, { olds, pending, error });
+  if (isUnclear) throw await unclear(call, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${call.kind.name} ${id} no longer exists`);
   const outs = { ...olds, __pending: { ...pending, failed: true } };
   const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
