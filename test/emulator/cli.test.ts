@@ -86,6 +86,8 @@ describe("the emulator command", () => {
     ["--behaviour", "getObject=500", "write getObject=200|404|405"],
     ["--behaviour", "getobject=200", "there are: operationMs, progress"],
     ["--token", "", "--token must not be empty"],
+    ["--host", "", "--host must not be empty"],
+    ["--host", "0.0.0.0", "--host 0.0.0.0 needs a --token of your own"],
     ["--colour", "red", "--colour"],
   ] as const)("refuses %s %s in words, with 2", async ([option, value, words]) => {
     const { code, stderr } = await cli("emulator", `${option}=${value}`).end;
