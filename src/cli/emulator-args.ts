@@ -79,7 +79,7 @@ export function help(): string {
   --token <text>               bearer token; required if --host is not this machine (emulator-token)
   --operation-time <seconds>   duration of operations (3)
   --verbose                    print a line for each request
-  --fault <kind or rule>       make requests go wrong; repeatable. A rule is JSON, for example
+  --fault <rule>               make requests go wrong; repeatable. A rule is a kind, or JSON such as
                                '{"kind":"gateway","status":520,"method":"POST","times":"all"}'. Kinds:
 ${wrapped(faultKinds, 31, 100)}
   --behaviour <key>=<value>    behaviour that the API leaves open; repeatable:
