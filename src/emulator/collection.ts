@@ -45,8 +45,12 @@ export interface Entry<T> {
 /** Objects by id, with as much of their past as reads show, in the order of their creation, which is the order of lists. */
 export class Collection<T extends Stored> {
   private readonly held = new Map<string, T>();
-  private readonly lineOf = new Map<string, Line<T>>();
-  private lines: Line<T>[] = [];
+  /** In the order of their positions. */
+  private readonly lines: Line<T>[] = [];
+  /** Several, if an id was assigned again. */
+  private readonly linesById = new Map<string, Line<T>[]>();
+  /** Lines of objects that are gone, for reads that lag. */
+  private readonly past = new Set<Line<T>>();
   private last = 0;
 
   /** What there is now. */
@@ -59,25 +63,24 @@ export class Collection<T extends Stored> {
     this.last += 1;
     const line: Line<T> = { position: this.last, item, versions: [] };
     this.held.set(item.id, item);
-    this.lineOf.set(item.id, line);
     this.lines.push(line);
+    this.linesById.set(item.id, [...this.linesOf(item.id), line]);
     this.record(line, at, copyOf(item));
   }
 
   /** To be called after each change of an object. */
   changed(item: T, at = this.chronicle.now()): void {
-    const line = this.lineOf.get(item.id);
-    if (line?.item === item) this.record(line, at, copyOf(item));
+    const line = this.linesOf(item.id).at(-1);
+    if (line !== undefined && this.holds(item)) this.record(line, at, copyOf(item));
   }
 
   /** Removes an object. `left` remains visible for so many milliseconds. */
   remove(id: string, at = this.chronicle.now(), left?: { readonly item: T; readonly ms: number }): boolean {
-    const line = this.lineOf.get(id);
-    if (line === undefined) return false;
-    this.held.delete(id);
-    this.lineOf.delete(id);
+    const line = this.linesOf(id).at(-1);
+    if (line === undefined || !this.held.delete(id)) return false;
     if (left !== undefined) this.record(line, at, left.item, true);
     if (left === undefined || Number.isFinite(left.ms)) this.record(line, at + (left?.ms ?? 0), undefined);
+    this.past.add(line);
     this.forget();
     return true;
   }
@@ -89,13 +92,8 @@ export class Collection<T extends Stored> {
 
   /** The object with this id as a read shows it. */
   shown(id: string, moment: Moment): T | undefined {
-    const line = this.lineOf.get(id);
-    const item = line && this.shownOf(line, moment);
-    if (item !== undefined) return item;
-    const earlier = this.lines.findLast(
-      (one) => one.item.id === id && this.shownOf(one, moment) !== undefined,
-    );
-    return earlier && this.shownOf(earlier, moment);
+    const shown = this.linesOf(id).map((line) => this.shownOf(line, moment));
+    return shown.findLast((item) => item !== undefined);
   }
 
   /** All objects after that position as a list shows them; 0: all. */
@@ -105,6 +103,10 @@ export class Collection<T extends Stored> {
       const item = line && this.shownOf(line, moment);
       if (line !== undefined && item !== undefined) yield { position: line.position, item };
     }
+  }
+
+  private linesOf(id: string): readonly Line<T>[] {
+    return this.linesById.get(id) ?? [];
   }
 
   private shownOf(line: Line<T>, moment: Moment): T | undefined {
@@ -121,7 +123,7 @@ export class Collection<T extends Stored> {
     const version = line.versions[index];
     if (version === undefined || (version.deleted && !deleted)) return undefined;
     // The object itself, not its copy: tests may change it without a word.
-    const isLatest = index === line.versions.length - 1 && this.held.get(line.item.id) === line.item;
+    const isLatest = index === line.versions.length - 1 && this.holds(line.item);
     return isLatest ? line.item : version.item;
   }
 
@@ -136,10 +138,17 @@ export class Collection<T extends Stored> {
   /** Drops the lines of objects that no read shows any more. */
   private forget(): void {
     const oldest = this.chronicle.oldest();
-    this.lines = this.lines.filter(({ versions }) => {
-      const last = versions.at(-1);
-      return last?.item !== undefined || (last?.at ?? 0) > oldest.at || (last?.request ?? 0) > oldest.request;
-    });
+    for (const line of this.past) {
+      const last = line.versions.at(-1);
+      if (last === undefined || last.item !== undefined) continue;
+      if (last.at > oldest.at || last.request > oldest.request) continue;
+      this.past.delete(line);
+      this.lines.splice(this.indexAfter(line.position) - 1, 1);
+      const { id } = line.item;
+      const others = this.linesOf(id).filter((one) => one !== line);
+      if (others.length === 0) this.linesById.delete(id);
+      else this.linesById.set(id, others);
+    }
   }
 
   private indexAfter(position: number): number {
