@@ -3,12 +3,14 @@ import { type Emulator, type LoggedRequest, startEmulator } from "../emulator";
 import type { Command } from "./command";
 import { help, parseEmulatorArgs } from "./emulator-args";
 
-/** `npx pulumi-cloudinfra emulator`: the service in memory, until Ctrl-C or SIGTERM. */
+/** `npx pulumi-cloudinfra emulator`: runs the service in memory until Ctrl-C or SIGTERM. */
 export const emulator: Command = {
   async run(args) {
     const parsed = parseEmulatorArgs(args);
     if ("error" in parsed) {
-      console.error(`${parsed.error}\n"pulumi-cloudinfra emulator --help" lists the options.`);
+      console.error(
+        `${parsed.error}\nRun "npx pulumi-cloudinfra emulator --help" for a list of the options.`,
+      );
       return 2;
     }
     if (parsed.help) {
@@ -38,7 +40,7 @@ export const emulator: Command = {
 };
 
 function greeting({ endpoint, token }: Emulator): string {
-  return `The Cloud Infrastructure Service, emulated in memory
+  return `Emulator of the Cloud Infrastructure Service
   endpoint  ${endpoint}
   token     ${token}
 
@@ -46,7 +48,7 @@ In the folder of your Pulumi program:
   pulumi config set cloudinfra:endpoint ${endpoint}
   pulumi config set --secret cloudinfra:token ${shellWord(token)}
 
-Ctrl-C stops it; what it holds is gone then.`;
+Press Ctrl-C to stop it. Its objects are lost then.`;
 }
 
 function shellWord(word: string): string {
@@ -62,12 +64,11 @@ function requestLine({ at, method, path, query, status, fault }: LoggedRequest):
 function startFailure(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "EADDRINUSE") {
-    return `Port ${port} on ${host} is in use. Stop what uses it, or choose another with --port (0: any free one).`;
+    return `Port ${port} on ${host} is in use. Stop the program that uses it, or choose another port with --port (0: any free one).`;
   }
-  if (code === "EACCES")
-    return `Port ${port} may not be opened by this user; choose one above 1023 with --port.`;
+  if (code === "EACCES") return `This user may not open port ${port}. Choose a port above 1023 with --port.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    return `${host} is no address of this machine; choose another with --host.`;
+    return `${host} is not an address of this machine. Choose another one with --host.`;
   }
-  return `The emulator could not be started: ${error instanceof Error ? error.message : String(error)}`;
+  return `The emulator failed to start: ${error instanceof Error ? error.message : String(error)}`;
 }

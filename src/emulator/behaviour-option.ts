@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Behaviour } from "./behaviour";
+import { normalizations } from "./normalization";
 
 const word = v.pipe(v.string(), v.nonEmpty());
 const flag = v.pipe(
@@ -11,9 +12,13 @@ const positive = v.pipe(count, v.minValue(1));
 const code = <const T extends readonly [number, ...number[]]>(...codes: T) =>
   v.pipe(count, v.picklist(codes));
 const object = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown()));
+const list = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(",").filter((one) => one !== "")),
+);
 
 interface Setting {
-  /** What may be written, in words: `200|404|405`, `true|false`, `<text>`. */
+  /** What the value may be: `200|404|405`, `true|false`, `<text>`. */
   readonly allowed: string;
   readonly schema: v.GenericSchema<string, unknown>;
 }
@@ -23,49 +28,93 @@ const oneCode = (...codes: [number, ...number[]]): Setting => ({
   allowed: codes.join("|"),
   schema: code(...codes),
 });
+const someOf = (words: readonly string[]): Setting => ({
+  allowed: `<some of ${words.join(",")}>`,
+  schema: v.pipe(list, v.array(v.picklist(words))),
+});
 const yesOrNo: Setting = { allowed: "true|false", schema: flag };
 const anyWord: Setting = { allowed: "<text>", schema: word };
+const milliseconds: Setting = { allowed: "<milliseconds>", schema: count };
+const origin: Setting = { allowed: "<origin, as http://host:port>", schema: v.pipe(v.string(), v.url()) };
+const replies = oneOf("lists", "reads", "both");
 
-/** Every switch of `Behaviour` that a text can set, for a command line. */
+/** Every switch of `Behaviour` that a string can set, for a command line. */
 export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelling">, Setting>> = {
-  operationMs: { allowed: "<milliseconds>", schema: count },
+  operationMs: milliseconds,
   progress: oneOf("linear", "bursts", "stuck", "absent"),
   retryAfter: { allowed: "<seconds>", schema: count },
-  resultLink: oneOf("absolute", "relative", "early", "missing"),
-  location: oneOf("absolute", "relative", "missing"),
-  linkOrigin: { allowed: "<origin, as http://host:port>", schema: v.pipe(v.string(), v.url()) },
-  getObject: oneCode(200, 404, 405),
-  deleteObject: oneCode(204, 202, 405),
-  revision: oneOf("header", "body", "both", "weak", "none"),
-  revisionField: anyWord,
-  putReply: oneCode(200, 204, 202),
-  projectPost: oneCode(200, 201, 202),
+  retryAfterForm: oneOf("seconds", "http-date", "asctime"),
+  finishedAt: yesOrNo,
+  operationKeptMs: milliseconds,
+  operationKeptPolls: { allowed: "<polls>", schema: count },
+  purgedStatus: oneCode(404, 410),
   failedStatus: anyWord,
   failedHasError: yesOrNo,
-  finishedAt: yesOrNo,
-  fractionalDates: yesOrNo,
-  instanceLimit: oneOf("accepted", "refused"),
-  pageSize: { allowed: "<items, from 1>", schema: positive },
+  failEvery: { allowed: "<operations, from 1>", schema: positive },
+  failedCreation: oneOf("nothing", "object"),
+  resultLink: oneOf("absolute", "relative", "early", "missing"),
+  location: oneOf("absolute", "relative", "missing"),
+  linkOrigin: origin,
+  locationOrigin: origin,
+  resultOrigin: origin,
+  projectPost: oneCode(200, 201, 202),
+  putReply: oneCode(200, 204, 202),
+  deleteObject: oneCode(204, 202, 200, 405),
+  writeReply: oneOf("full", "slim"),
+  acceptedReply: oneOf("operation", "location", "bare"),
+  busyInstance: oneOf("accepted", "refused"),
+  uniqueNames: yesOrNo,
+  conflictDetail: anyWord,
+  ids: oneOf("prefixed", "counter", "number", "slug", "uuid"),
+  idReuse: yesOrNo,
+  getObject: oneCode(200, 404, 405),
+  revision: oneOf("header", "body", "both", "weak", "none"),
+  revisionField: anyWord,
   ipField: oneOf("ip_address", "public_address", "public_ip"),
   statusAfterCreate: anyWord,
   instanceVisible: oneOf("at-once", "when-done"),
-  uniqueNames: yesOrNo,
-  cachedReplies: oneOf("all", "successes"),
+  softDelete: anyWord,
+  softDeleteMs: milliseconds,
+  softDeleteIn: replies,
   extraFields: { allowed: '<JSON object, as {"rack":"b7"}>', schema: object },
+  normalize: someOf(normalizations),
+  absentValues: oneOf("omitted", "null"),
+  numbersAsText: yesOrNo,
+  fractionalDates: yesOrNo,
+  instanceLimit: oneOf("accepted", "refused"),
+  pageSize: { allowed: "<items, from 1>", schema: positive },
+  itemsWithout: { allowed: "<fields, as labels,ssh_keys>", schema: list },
+  emptyItems: oneOf("list", "null", "absent"),
+  lastCursor: oneOf("null", "absent", "empty"),
+  lagMs: milliseconds,
+  lagRequests: { allowed: "<requests>", schema: count },
+  lagIn: replies,
+  lagPart: oneOf("all", "fields", "objects"),
+  cachedReplies: oneOf("all", "successes"),
+  keyRetentionMs: milliseconds,
+  keyReuseStatus: oneCode(422, 409, 400),
+  keyReuseCode: anyWord,
+  traceIds: oneOf("fresh", "constant", "zeros", "empty", "missing"),
+  problemDetail: oneOf("text", "list", "missing", "long"),
+  hiddenProjects: { allowed: "<names or ids, as shop,blog; *: all>", schema: list },
+  readOnlyToken: yesOrNo,
+  forbiddenStatus: oneCode(403, 404),
 };
 
 const names = new Map<string, Setting>(Object.entries(behaviourSettings));
 
-/**
- * One `key=value` of a command line as a behaviour with that switch set.
- * A key or value that is not known gives an `error` that lists what is.
- */
+/** Parses one `key=value` of a command line as a behaviour with that switch. `error` says what is wrong with it. */
 export function parseBehaviourOption(text: string): { behaviour: Partial<Behaviour> } | { error: string } {
   const [, key = text, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const setting = names.get(key);
-  if (setting === undefined)
-    return { error: `"${key}" is no switch; there are: ${[...names.keys()].join(", ")}` };
+  if (setting === undefined) return { error: `unknown switch "${key}"; ${suggestion(key)}` };
   const parsed = v.safeParse(setting.schema, value);
   if (parsed.success) return { behaviour: { [key]: parsed.output } };
   return { error: `${key} can't be "${value}"; write ${key}=${setting.allowed}` };
+}
+
+function suggestion(key: string): string {
+  const all = [...names.keys()];
+  const similar = all.find((name) => name.toLowerCase() === key.toLowerCase());
+  return similar === undefined ? `the switches are: ${all.join(", ")}` : `did you mean "${similar}"?`;
 }

@@ -1,97 +1,225 @@
-/** What an operation is doing: `create` and `delete` of an instance or project, `update` of an instance. */
+import type { Normalization } from "./normalization";
+
+/** What an operation does: `create` and `delete` an instance or a project, or `update` an instance. */
 export type OperationKind = "create" | "update" | "delete";
 
+/** Which replies a switch applies to: lists, single objects, or both. */
+export type Replies = "lists" | "reads" | "both";
+
 /**
- * How the emulated service decides what the specification leaves open. Every switch can be changed while the
- * service runs; a change counts from the next request on, except that an operation keeps the time it was given.
+ * How the emulated service decides what the specification leaves open. You can change every switch while the service runs.
+ * A change applies from the next request on, except that a running operation keeps its duration.
  */
 export interface Behaviour {
-  /** Milliseconds an operation takes; 0: it is done at the first poll (§3 gives no times). @default 300 */
+  // Operations (§2.3, §3, §4.6)
+
+  /** Duration of an operation in milliseconds. With 0, it is done at the first poll. @default 300 */
   operationMs: number | ((kind: OperationKind) => number);
-  /**
-   * How `progress` grows: evenly, in steps of a quarter, staying at 0.4 until the end, or not told at all (§2.3
-   * only says that it grows). @default "linear"
-   */
+  /** How `progress` grows: evenly, in quarters, staying at 0.4 until the end, or not reported. @default "linear" */
   progress: "linear" | "bursts" | "stuck" | "absent";
-  /** Seconds in a `Retry-After` header on polls of an unfinished operation (§4.6 shows none). @default none */
+  /** Seconds in the `Retry-After` header of a poll of an unfinished operation. @default none */
   retryAfter?: number | undefined;
-  /**
-   * `result_url`: a whole URL, a path, a whole URL already while the operation runs, or left out (§2.3 and §4.6
-   * show a link, not its form). @default "absolute"
-   */
+  /** Form of that header: seconds, an HTTP date, or a date as written by C's `asctime`. @default "seconds" */
+  retryAfterForm: "seconds" | "http-date" | "asctime";
+  /** Whether a finished operation reports `finished_at`. @default true */
+  finishedAt: boolean;
+  /** Milliseconds for which a finished operation can be polled, after which it is purged. 0: never. @default for ever */
+  operationKeptMs?: number | undefined;
+  /** How many polls report that an operation finished before it is purged. 0: none. @default all */
+  operationKeptPolls?: number | undefined;
+  /** Status of a poll of a purged operation. @default 404 */
+  purgedStatus: 404 | 410;
+  /** Status of a failed operation. @default "failed" */
+  failedStatus: string;
+  /** Whether a failed operation carries its problem document. @default true */
+  failedHasError: boolean;
+  /** Every so manieth operation fails. @default none fails */
+  failEvery?: number | undefined;
+  /** What a failed creation leaves behind: nothing, or the object with the status "error". @default "nothing" */
+  failedCreation: "nothing" | "object";
+
+  // Links (§2.3, §4.1)
+
+  /** `result_url`: a URL, a path, a URL even while the operation runs, or missing. @default "absolute" */
   resultLink: "absolute" | "relative" | "early" | "missing";
-  /** `Location` of a 202: a whole URL, a path, or left out (§4.1 shows the path only). @default "absolute" */
+  /** `Location` of a 202: a URL, a path, or missing. @default "absolute" */
   location: "absolute" | "relative" | "missing";
-  /** Origin of absolute links, in place of the service's own (§2.3 names none). @default none */
+  /** Origin of the URLs in `Location`, `result_url` and `url`, for example an internal host. @default the service's own */
   linkOrigin?: string | undefined;
-  /** Reading one project or instance, also by the result link (§4.8): offered, unknown path, or not allowed. @default 200 */
-  getObject: 200 | 404 | 405;
-  /** Deleting a project or instance (§4.8): done at once, an operation, or not allowed. @default 204 */
-  deleteObject: 204 | 202 | 405;
+  /** Origin of a URL in `Location` only. @default `linkOrigin` */
+  locationOrigin?: string | undefined;
+  /** Origin of a URL in `result_url` only. @default `linkOrigin` */
+  resultOrigin?: string | undefined;
+
+  // Replies to changes (§4.1, §4.2, §4.5, §4.8)
+
+  /** Reply to the creation of a project: 202 starts an operation. @default 201 */
+  projectPost: 200 | 201 | 202;
+  /** Reply to an update: the instance, nothing, or an operation that makes the change when it ends. @default 200 */
+  putReply: 200 | 204 | 202;
+  /** Reply to a deletion: nothing, an operation, the deleted object, or "method not allowed". @default 204 */
+  deleteObject: 204 | 202 | 200 | 405;
+  /** Object in the reply to a change: all fields, or `id`, `status` and the revision only. @default "full" */
+  writeReply: "full" | "slim";
   /**
-   * Where an instance carries its revision tag (§4.5): the ETag header, a field, both, a weak ETag, nowhere. Where
-   * only a header has it and `getObject` is not 200, the field is there all the same: nobody could read it otherwise.
+   * What a 202 contains: the operation and `Location`; `Location` without a body; or, for PUT and DELETE, neither (a POST
+   * then has `Location` only). @default "operation"
+   */
+  acceptedReply: "operation" | "location" | "bare";
+  /** PUT or DELETE of an instance that is being updated: accepted, or rejected with 409. @default "accepted" */
+  busyInstance: "accepted" | "refused";
+  /** Whether a second object of the same name (for instances, in the same project) is rejected with 409. @default false */
+  uniqueNames: boolean;
+  /** Text of every rejection with 409. @default the reason */
+  conflictDetail?: string | undefined;
+
+  // Objects (§2.1, §2.2, §4.8)
+
+  /**
+   * Ids: `prj-…`, `ins-…` and `op-…`; a counter per kind, as strings or as JSON numbers, so that a project and an instance
+   * may have the same id; a slug of the name (operations keep `op-…`); or UUIDs. @default "prefixed"
+   */
+  ids: "prefixed" | "counter" | "number" | "slug" | "uuid";
+  /** Whether a counter or slug of a deleted object is assigned again. @default false */
+  idReuse: boolean;
+  /** GET of one project or instance: offered, unknown path, or "method not allowed". @default 200 */
+  getObject: 200 | 404 | 405;
+  /**
+   * Where an instance carries its revision tag (§4.5): the ETag header, a field, both, a weak ETag, or nowhere. If only a
+   * header has it and `getObject` isn't 200, the field is present too, because nobody could read the tag otherwise.
    * @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
-  /** Name of the field with the revision tag (§2.2, §4.5). @default "revision" */
+  /** Name of the field with the revision tag. @default "revision" */
   revisionField: string;
-  /** Answer to an update (§4.5): the instance, nothing, or an operation at whose end the change is made. @default 200 */
-  putReply: 200 | 204 | 202;
-  /** Answer to the creation of a project (§4.2 leaves 200 or 201 open; §1 speaks of operations). @default 201 */
-  projectPost: 200 | 201 | 202;
-  /** Status of an operation that failed (§3). @default "failed" */
-  failedStatus: string;
-  /** Whether a failed operation carries its problem (§2.3). @default true */
-  failedHasError: boolean;
-  /** Whether an operation that has ended says when (§2.3). @default true */
-  finishedAt: boolean;
-  /** Whether dates in list items carry fractional seconds (§2.1: they may). @default false */
-  fractionalDates: boolean;
-  /** Whether GET /v1/instances takes a `limit` over 100, or refuses it with 422 (§4.4, §8). @default "accepted" */
-  instanceLimit: "accepted" | "refused";
-  /** Most items in a page, whatever `limit` asks for (§4.3 bounds the request, not the answer). @default none */
-  pageSize?: number | undefined;
-  /** Field with the address that "auto" became; `public_ip`: it takes the place of "auto" (§2.2). @default "ip_address" */
+  /** Field with the address that "auto" became. `public_ip`: the address replaces "auto". @default "ip_address" */
   ipField: "ip_address" | "public_address" | "public_ip";
-  /** Status of an instance whose creation is done (§3 names "running"). @default "running" */
+  /** Status of an instance once its creation is done. @default "running" */
   statusAfterCreate: string;
-  /** When an instance being created can be seen in lists: from the 202 on, or once it is done (§3). @default "at-once" */
+  /** When an instance that is being created becomes visible: with the 202, or when it is done. @default "at-once" */
   instanceVisible: "at-once" | "when-done";
-  /** Whether a second object of the same name is refused with 409 (§4.1, §4.2; instances: in their project). @default false */
-  uniqueNames: boolean;
-  /** Which first replies a repeated Idempotency-Key brings back (§4.7): all, or successes only. @default "all" */
-  cachedReplies: "all" | "successes";
-  /** Further fields that every instance carries (§2.2: fields not shown). @default none */
+  /** Status with which a deleted instance remains visible, for example "deleted". @default it disappears */
+  softDelete?: string | undefined;
+  /** Milliseconds for which a deleted instance remains visible. @default for ever */
+  softDeleteMs?: number | undefined;
+  /** Where a deleted instance remains visible. @default "both" */
+  softDeleteIn: Replies;
+  /** Further fields of every instance. @default none */
   extraFields: Readonly<Record<string, unknown>>;
-  /**
-   * How an instance is spelt in replies: what is stored, and what else is shown of it, as it goes out; an item of a list may be
-   * spelt in another way than an instance by itself (§2.2 and §4.4 show one example each). @default as it is
-   */
+  /** How values are normalized in replies. A request may use either form. @default as they were sent */
+  normalize: readonly Normalization[];
+  /** Rewrites an instance in replies. Lists and single objects may differ. @default as it is */
   spelling?: ((instance: Readonly<Record<string, unknown>>, place: "item" | "object") => object) | undefined;
+
+  // JSON
+
+  /** Whether fields without a value are omitted, or null; null also replaces empty lists and maps. @default "omitted" */
+  absentValues: "omitted" | "null";
+  /** Whether `progress` and the `status` of a problem are strings. @default false */
+  numbersAsText: boolean;
+  /** Whether dates in lists have fractional seconds. @default false */
+  fractionalDates: boolean;
+
+  // Lists (§2.5, §4.3, §4.4)
+
+  /** Whether GET /v1/instances accepts a `limit` over 100, or rejects it with 422. @default "accepted" */
+  instanceLimit: "accepted" | "refused";
+  /** Maximum number of items in a page, whatever `limit` is. @default none */
+  pageSize?: number | undefined;
+  /** Fields that list items don't have. @default none */
+  itemsWithout: readonly string[];
+  /** `items` of a page without items. @default "list" */
+  emptyItems: "list" | "null" | "absent";
+  /** `next_cursor` of the last page: null, absent, or an empty string. @default "null" */
+  lastCursor: "null" | "absent" | "empty";
+
+  // Lag
+
+  /** By how many milliseconds reads lag behind changes. @default 0 */
+  lagMs: number;
+  /** How many further requests it takes until reads show a change. @default 0 */
+  lagRequests: number;
+  /** Which reads lag. @default "lists" */
+  lagIn: Replies;
+  /** What lags: everything, only the fields of objects, or only which objects exist. @default "all" */
+  lagPart: "all" | "fields" | "objects";
+
+  // Idempotency keys (§4.7)
+
+  /** Which first replies a repeated key returns. @default "all" */
+  cachedReplies: "all" | "successes";
+  /** Milliseconds for which a first reply is kept. @default 24 hours */
+  keyRetentionMs: number;
+  /** Status if a key is reused with another request. @default 422 */
+  keyReuseStatus: 422 | 409 | 400;
+  /** Problem code if a key is reused with another request. @default "idempotency_key_reused" */
+  keyReuseCode: string;
+
+  // Problem documents (§2.4)
+
+  /** `trace_id`: a new one each time, always the same, all zeros, empty, or missing. @default "fresh" */
+  traceIds: "fresh" | "constant" | "zeros" | "empty" | "missing";
+  /** `detail`: a string, a list of strings, missing, or a string with 80,000 spaces. @default "text" */
+  problemDetail: "text" | "list" | "missing" | "long";
+
+  // Permissions of the token (§5)
+
+  /** Names or ids of projects that the token can't access, with all that is in them; "*": all. @default none */
+  hiddenProjects: readonly string[];
+  /** Whether the token can only read. @default false */
+  readOnlyToken: boolean;
+  /** Status if a permission is missing. Lists omit hidden objects. @default 403 */
+  forbiddenStatus: 403 | 404;
 }
 
-/** What {@link Behaviour} is where nothing else is asked for. */
+/** The switches that {@link Behaviour} has unless you change them. */
 export const defaultBehaviour: Readonly<Behaviour> = {
   operationMs: 300,
   progress: "linear",
-  resultLink: "absolute",
-  location: "absolute",
-  getObject: 200,
-  deleteObject: 204,
-  revision: "both",
-  revisionField: "revision",
-  putReply: 200,
-  projectPost: 201,
+  retryAfterForm: "seconds",
+  finishedAt: true,
+  purgedStatus: 404,
   failedStatus: "failed",
   failedHasError: true,
-  finishedAt: true,
-  fractionalDates: false,
-  instanceLimit: "accepted",
+  failedCreation: "nothing",
+  resultLink: "absolute",
+  location: "absolute",
+  projectPost: 201,
+  putReply: 200,
+  deleteObject: 204,
+  writeReply: "full",
+  acceptedReply: "operation",
+  busyInstance: "accepted",
+  uniqueNames: false,
+  ids: "prefixed",
+  idReuse: false,
+  getObject: 200,
+  revision: "both",
+  revisionField: "revision",
   ipField: "ip_address",
   statusAfterCreate: "running",
   instanceVisible: "at-once",
-  uniqueNames: false,
-  cachedReplies: "all",
+  softDeleteIn: "both",
   extraFields: {},
+  normalize: [],
+  absentValues: "omitted",
+  numbersAsText: false,
+  fractionalDates: false,
+  instanceLimit: "accepted",
+  itemsWithout: [],
+  emptyItems: "list",
+  lastCursor: "null",
+  lagMs: 0,
+  lagRequests: 0,
+  lagIn: "lists",
+  lagPart: "all",
+  cachedReplies: "all",
+  keyRetentionMs: 24 * 60 * 60 * 1000,
+  keyReuseStatus: 422,
+  keyReuseCode: "idempotency_key_reused",
+  traceIds: "fresh",
+  problemDetail: "text",
+  hiddenProjects: [],
+  readOnlyToken: false,
+  forbiddenStatus: 403,
 };

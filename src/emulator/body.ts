@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { Behaviour } from "./behaviour";
 import { invalid, type ProblemDetail, type Refusal } from "./problems";
 import type { EmulatorRequest } from "./request";
 
@@ -11,7 +12,7 @@ const text = (field: string, longest = 255) =>
     v.maxLength(longest, `${field} must not be longer than ${longest}`),
   );
 
-/** §2.2 names no catalogue: every value is known but those that say they are not. */
+/** §2.2 has no catalogue: every value is known, except for those that say that they aren't. */
 const catalogued = (field: string) =>
   v.pipe(
     text(field),
@@ -44,13 +45,13 @@ const updateEntries = {
 
 const wrongShape = (issue: v.ObjectIssue) => `${String(issue.path?.[0]?.key)} is missing`;
 
-/** No more than that are told: a body could hold a million. */
+/** Further errors are not reported: a body could have a million. */
 const mostErrors = 50;
 
 /** Body of POST /v1/projects (§2.1). */
 export const projectBody = v.object(projectEntries, wrongShape);
 
-/** Body of PUT /v1/instances/{id}: as in a creation, but what can't be changed in place may be left out. */
+/** Body of PUT /v1/instances/{id}: as for a creation, but fields that can't be changed in place are optional. */
 export const instanceUpdateBody = v.object(updateEntries, wrongShape);
 
 /** Body of POST /v1/instances (§2.2). */
@@ -61,35 +62,53 @@ export const instanceBody = v.object(
 
 type BodySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> };
 
-/** The body of a request, or why it is refused: 415 and 400 for its form, 422 for what is in it. */
+/** The fields in the body of a request, or a rejection: 415 or 400 for its form, 422 for its content. */
 export function parseBody<T>(
   request: EmulatorRequest,
   schema: BodySchema<T>,
-  revisionField: string,
+  behaviour: Behaviour,
 ): { fields: T } | Refusal {
   if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers["content-type"] ?? "")) {
     return { status: 415, code: "unsupported_media_type", detail: "send the body as application/json" };
   }
-  let body: unknown;
+  let json: unknown;
   try {
-    body = JSON.parse(request.body);
+    json = JSON.parse(request.body);
   } catch {
     return { status: 400, code: "malformed_json", detail: "the body is not JSON" };
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return invalid([{ pointer: "", detail: "the body must be a JSON object" }]);
   }
+  const body = fromWire(json, behaviour);
   const parsed = v.safeParse(schema, body);
   const errors: ProblemDetail[] = (parsed.issues ?? []).map((issue) => ({
     pointer: pointerTo(issue.path?.map((part) => String(part.key)) ?? []),
     detail: issue.message,
   }));
   const strangers = Object.keys(body).filter((field) => !Object.hasOwn(schema.entries, field));
-  for (const field of strangers) errors.push(stranger(field, readOnly.has(field) || field === revisionField));
+  for (const field of strangers)
+    errors.push(stranger(field, readOnly.has(field) || field === behaviour.revisionField));
   if (parsed.success && errors.length === 0) return { fields: parsed.output };
   const readOnlyError = errors.find((error) => error.code === "read_only_field");
   const refusal = invalid(errors.slice(0, mostErrors));
   return readOnlyError ? { ...refusal, code: "read_only_field", detail: readOnlyError.detail } : refusal;
+}
+
+/** What the service itself writes in another form, it also accepts in that form. */
+function fromWire(json: object, { ids, absentValues, normalize }: Behaviour): object {
+  const body: Record<string, unknown> = { ...json };
+  if (absentValues === "null") {
+    for (const [name, value] of Object.entries(body)) if (value === null) delete body[name];
+  }
+  if (ids === "number" && typeof body.project === "number") body.project = String(body.project);
+  if (normalize.includes("numeric-labels") && typeof body.labels === "object" && body.labels !== null) {
+    const labels = Object.entries(body.labels);
+    body.labels = Object.fromEntries(
+      labels.map(([key, value]) => [key, typeof value === "number" ? String(value) : value]),
+    );
+  }
+  return body;
 }
 
 function stranger(field: string, isReadOnly: boolean): ProblemDetail {

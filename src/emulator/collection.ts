@@ -1,50 +1,168 @@
-interface Entry<T> {
+/** What a read shows: objects as they were at a time, and after a request. */
+export interface Moment {
+  readonly at: number;
+  readonly request: number;
+  /** What is shown as it was then; all else is shown as it is now. */
+  readonly part: "all" | "fields" | "objects";
+  /** Whether objects remain visible after their deletion. */
+  readonly deleted: boolean;
+}
+
+/** What a collection needs to date changes. */
+export interface Chronicle {
+  readonly now: () => number;
+  /** Number of the latest request. */
+  readonly requests: number;
+  /** No read goes back further than that. */
+  oldest(): { readonly at: number; readonly request: number };
+}
+
+interface Stored {
+  readonly id: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What an object was like from a change on; without `item`, it was gone. */
+interface Version<T> {
+  readonly at: number;
+  readonly request: number;
+  readonly item: T | undefined;
+  readonly deleted?: true;
+}
+
+interface Line<T> {
+  readonly position: number;
+  readonly item: T;
+  versions: Version<T>[];
+}
+
+/** A place in a list, and the object in it. */
+export interface Entry<T> {
   readonly position: number;
   readonly item: T;
 }
 
-/** Objects by id, and in the order in which they came: the order of lists, steady while objects come and go. */
-export class Collection<T extends { readonly id: string }> {
-  private readonly items = new Map<string, T>();
-  private readonly positions = new Map<string, number>();
-  private readonly ordered: Entry<T>[] = [];
+/** Objects by id, with as much of their past as reads show, in the order of their creation, which is the order of lists. */
+export class Collection<T extends Stored> {
+  private readonly held = new Map<string, T>();
+  /** In the order of their positions. */
+  private readonly lines: Line<T>[] = [];
+  /** Several, if an id was assigned again. */
+  private readonly linesById = new Map<string, Line<T>[]>();
+  /** Lines of objects that are gone, for reads that lag. */
+  private readonly past = new Set<Line<T>>();
   private last = 0;
 
-  readonly byId: ReadonlyMap<string, T> = this.items;
+  /** What there is now. */
+  readonly byId: ReadonlyMap<string, T> = this.held;
 
-  add(item: T): void {
-    if (this.items.has(item.id)) return;
+  constructor(private readonly chronicle: Chronicle) {}
+
+  add(item: T, at = this.chronicle.now()): void {
+    if (this.held.has(item.id)) return;
     this.last += 1;
-    this.items.set(item.id, item);
-    this.positions.set(item.id, this.last);
-    this.ordered.push({ position: this.last, item });
+    const line: Line<T> = { position: this.last, item, versions: [] };
+    this.held.set(item.id, item);
+    this.lines.push(line);
+    this.linesById.set(item.id, [...this.linesOf(item.id), line]);
+    this.record(line, at, copyOf(item));
   }
 
-  remove(id: string): boolean {
-    const position = this.positions.get(id);
-    if (position === undefined) return false;
-    this.items.delete(id);
-    this.positions.delete(id);
-    this.ordered.splice(this.indexAfter(position) - 1, 1);
+  /** To be called after each change of an object. */
+  changed(item: T, at = this.chronicle.now()): void {
+    const line = this.linesOf(item.id).at(-1);
+    if (line !== undefined && this.holds(item)) this.record(line, at, copyOf(item));
+  }
+
+  /** Removes an object. `left` remains visible for so many milliseconds. */
+  remove(id: string, at = this.chronicle.now(), left?: { readonly item: T; readonly ms: number }): boolean {
+    const line = this.linesOf(id).at(-1);
+    if (line === undefined || !this.held.delete(id)) return false;
+    if (left !== undefined) this.record(line, at, left.item, true);
+    if (left === undefined || Number.isFinite(left.ms)) this.record(line, at + (left?.ms ?? 0), undefined);
+    this.past.add(line);
+    this.forget();
     return true;
   }
 
-  /** Everything that came after that position; 0: everything. */
-  *after(position: number): Generator<Entry<T>> {
-    for (let index = this.indexAfter(position); index < this.ordered.length; index++) {
-      const entry = this.ordered[index];
-      if (entry !== undefined) yield entry;
+  /** Whether this very object is there: another one may have been given its id. */
+  holds(item: T): boolean {
+    return this.held.get(item.id) === item;
+  }
+
+  /** The object with this id as a read shows it. */
+  shown(id: string, moment: Moment): T | undefined {
+    const shown = this.linesOf(id).map((line) => this.shownOf(line, moment));
+    return shown.findLast((item) => item !== undefined);
+  }
+
+  /** All objects after that position as a list shows them; 0: all. */
+  *after(position: number, moment: Moment): Generator<Entry<T>> {
+    for (let index = this.indexAfter(position); index < this.lines.length; index++) {
+      const line = this.lines[index];
+      const item = line && this.shownOf(line, moment);
+      if (line !== undefined && item !== undefined) yield { position: line.position, item };
+    }
+  }
+
+  private linesOf(id: string): readonly Line<T>[] {
+    return this.linesById.get(id) ?? [];
+  }
+
+  private shownOf(line: Line<T>, moment: Moment): T | undefined {
+    const then = this.versionOf(line, moment.at, moment.request, moment.deleted);
+    if (moment.part === "all") return then;
+    const now = this.versionOf(line, this.chronicle.now(), Number.POSITIVE_INFINITY, moment.deleted);
+    const first = line.versions.find(({ item }) => item !== undefined)?.item;
+    if (moment.part === "fields") return now && (then ?? first);
+    return then && (now ?? line.versions.findLast(({ item }) => item !== undefined)?.item);
+  }
+
+  private versionOf(line: Line<T>, at: number, request: number, deleted: boolean): T | undefined {
+    const index = line.versions.findLastIndex((one) => one.at <= at && one.request <= request);
+    const version = line.versions[index];
+    if (version === undefined || (version.deleted && !deleted)) return undefined;
+    // The object itself, not its copy: tests may change it without a word.
+    const isLatest = index === line.versions.length - 1 && this.holds(line.item);
+    return isLatest ? line.item : version.item;
+  }
+
+  private record(line: Line<T>, at: number, item: T | undefined, deleted = false): void {
+    const request = this.chronicle.requests;
+    line.versions.push({ at, request, item, ...(deleted && { deleted }) });
+    const oldest = this.chronicle.oldest();
+    const first = line.versions.findLastIndex((one) => one.at <= oldest.at && one.request <= oldest.request);
+    if (first > 0) line.versions = line.versions.slice(first);
+  }
+
+  /** Drops the lines of objects that no read shows any more. */
+  private forget(): void {
+    const oldest = this.chronicle.oldest();
+    for (const line of this.past) {
+      const last = line.versions.at(-1);
+      if (last === undefined || last.item !== undefined) continue;
+      if (last.at > oldest.at || last.request > oldest.request) continue;
+      this.past.delete(line);
+      this.lines.splice(this.indexAfter(line.position) - 1, 1);
+      const { id } = line.item;
+      const others = this.linesOf(id).filter((one) => one !== line);
+      if (others.length === 0) this.linesById.delete(id);
+      else this.linesById.set(id, others);
     }
   }
 
   private indexAfter(position: number): number {
     let low = 0;
-    let high = this.ordered.length;
+    let high = this.lines.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.ordered[middle]?.position ?? 0) <= position) low = middle + 1;
+      if ((this.lines[middle]?.position ?? 0) <= position) low = middle + 1;
       else high = middle;
     }
     return low;
   }
+}
+
+function copyOf<T extends Stored>(item: T): T {
+  return { ...item, fields: { ...item.fields } };
 }

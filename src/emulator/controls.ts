@@ -1,5 +1,5 @@
 import type { Behaviour } from "./behaviour";
-import type { Emulator } from "./emulator";
+import type { Emulator, ObjectKind } from "./emulator";
 import type { FaultHandle, FaultRule } from "./faults";
 import { assignAddress, newInstance } from "./instances";
 import type { Listener } from "./listener";
@@ -12,7 +12,7 @@ import type { State, StoredInstance, StoredProject } from "./state";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The hands on a running service. Whatever looks at its objects sees operations ended whose time has come. */
+/** Controls a running service. Before it shows or changes objects, it ends the operations whose time has come. */
 export class Controls implements Emulator {
   constructor(
     private readonly service: Service,
@@ -65,11 +65,12 @@ export class Controls implements Emulator {
     this.service.token = token;
   }
 
-  edit(id: string, fields: Fields): void {
+  edit(id: string, fields: Fields, kind = this.kindOf(id)): void {
     const state = this.settled();
-    const project = state.projects.byId.get(id);
+    const project = kind === "project" ? state.projects.byId.get(id) : undefined;
     if (project !== undefined) {
       Object.assign(project.fields, fields);
+      state.projects.changed(project);
       return;
     }
     const instance = instanceOf(state, id);
@@ -81,18 +82,25 @@ export class Controls implements Emulator {
   }
 
   touch(id: string): void {
-    const instance = instanceOf(this.settled(), id);
-    instance.revision = this.service.state.newRevision();
+    const state = this.settled();
+    const instance = instanceOf(state, id);
+    instance.revision = state.newRevision();
+    state.instances.changed(instance);
   }
 
-  remove(id: string): void {
+  remove(id: string, kind = this.kindOf(id)): void {
     const { projects, instances, operations } = this.settled();
-    if (!projects.remove(id) && !instances.remove(id) && !operations.byId.delete(id)) throw unknown(id);
+    const removed = {
+      project: () => projects.remove(id),
+      instance: () => instances.remove(id),
+      operation: () => operations.byId.delete(id),
+    }[kind]();
+    if (!removed) throw unknown(id);
   }
 
   addProject(fields: Fields = {}): StoredProject {
     const state = this.settled();
-    const id = state.newId("prj");
+    const id = state.newId("project", fields.name);
     const project = {
       id,
       createdAt: state.now(),
@@ -143,8 +151,8 @@ export class Controls implements Emulator {
   }
 
   finishOperations(): void {
-    const { operations, now } = this.service.state;
-    operations.finish(now());
+    const { state } = this.service;
+    state.operations.finish(state);
   }
 
   pause(): Promise<void> {
@@ -162,8 +170,23 @@ export class Controls implements Emulator {
 
   private settled(): State {
     const { state } = this.service;
-    state.operations.settle(state.now());
+    state.operations.settle(state);
     return state;
+  }
+
+  /** The one kind of object that has this id. */
+  private kindOf(id: string): ObjectKind {
+    const { projects, instances, operations } = this.settled();
+    const kinds: ObjectKind[] = [
+      ...(projects.byId.has(id) ? ["project" as const] : []),
+      ...(instances.byId.has(id) ? ["instance" as const] : []),
+      ...(operations.byId.has(id) ? ["operation" as const] : []),
+    ];
+    const [kind, other] = kinds;
+    if (kind === undefined) throw unknown(id);
+    if (other !== undefined)
+      throw new Error(`"${id}" is the id of a ${kind} and of an ${other}: name the kind`);
+    return kind;
   }
 }
 
@@ -174,5 +197,5 @@ function instanceOf(state: State, id: string): StoredInstance {
 }
 
 function unknown(id: string): Error {
-  return new Error(`the emulator holds no object "${id}"`);
+  return new Error(`the emulator has no object "${id}"`);
 }

@@ -2,94 +2,105 @@ import { type Behaviour, defaultBehaviour } from "./behaviour";
 import { Controls } from "./controls";
 import { type FaultHandle, type FaultRule, Faults } from "./faults";
 import { FirstReplies } from "./idempotency";
-import { Listener } from "./listener";
+import { isLoopback, Listener } from "./listener";
 import type { StoredOperation } from "./operations";
 import type { Refusal } from "./problems";
 import { type LoggedRequest, RequestLog } from "./request-log";
 import type { PlannedFailure } from "./rules";
-import { createApp, type Service } from "./server";
+import { handleRequest, type Service } from "./server";
 import { State, type StoredInstance, type StoredProject } from "./state";
 
 /** How {@link startEmulator} starts the service. */
 export interface EmulatorOptions {
   /** Port to listen on. @default a free one */
   readonly port?: number;
-  /** Address to listen on. @default "127.0.0.1" */
+  /** Address to listen on. An address that other machines can reach requires a `token`. @default "127.0.0.1" */
   readonly host?: string;
-  /** The bearer token it takes (§5). @default "emulator-token" */
+  /** The bearer token that it accepts (§5). @default "emulator-token" */
   readonly token?: string;
-  /** Switches that shall differ from the defaults. @default none */
+  /** Switches that differ from the defaults. @default none */
   readonly behaviour?: Partial<Behaviour>;
-  /** The service's clock, in milliseconds since 1970; operations and expiry go by it. @default Date.now */
+  /** Faults from the start on. @default none */
+  readonly faults?: readonly FaultRule[];
+  /** The service's clock, in milliseconds since 1970, for operations and expiry. @default Date.now */
   readonly now?: () => number;
-  /** How many requests the log keeps; beyond, the older half is dropped. @default 100,000 */
+  /** How many requests the log keeps. Beyond that, the older half is dropped. @default 100,000 */
   readonly requestsKept?: number;
-  /** Told of each request once it is answered (or never will be). @default nobody */
+  /** Called with each request once it is answered, or never will be. @default none */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
-/** A running service, and the hands on it: what others do meanwhile, and what goes wrong. Ids that it does not hold are an Error. */
+/** A kind of object, for ids that are unique per kind only. */
+export type ObjectKind = "project" | "instance" | "operation";
+
+/** A running service, with methods that act as other users do, and methods that cause faults. Unknown ids are an Error. */
 export interface Emulator {
-  /** Origin, as `http://127.0.0.1:8787`. */
+  /** Origin, for example `http://127.0.0.1:8787`. */
   readonly url: string;
   /** Base URL, with `/v1`. */
   readonly endpoint: string;
-  /** The bearer token that it takes now. */
+  /** The bearer token that it accepts now. */
   readonly token: string;
-  /** What the specification leaves open; may be changed at any time. */
+  /** What the specification leaves open. You can change it at any time. */
   behaviour: Behaviour;
-  /** Every request, oldest first, spoiled ones too. */
+  /** Every request, oldest first, including those that went wrong. */
   readonly requests: readonly LoggedRequest[];
-  /** What it holds now, by id. */
+  /** All projects, by id. */
   readonly projects: ReadonlyMap<string, StoredProject>;
-  /** What it holds now, by id; those being created or deleted too. */
+  /** All instances, by id, including those that are being created or deleted, without those that were deleted. */
   readonly instances: ReadonlyMap<string, StoredInstance>;
-  /** Every operation that was begun, by id. */
+  /** Every operation that was started, by id, including those that were purged. */
   readonly operations: ReadonlyMap<string, StoredOperation>;
   /** Empties {@link Emulator.requests}. */
   clearRequests(): void;
-  /** From now on another token is right, and the old one wrong. */
+  /** Replaces the token; the old one is rejected from now on. */
   changeToken(token: string): void;
-  /** Somebody else changes fields (or the status) of an instance or project; an instance gets a new revision. */
-  edit(id: string, fields: Readonly<Record<string, unknown>>): void;
-  /** Only the revision of an instance moves. */
+  /** Changes fields (or the status) of an instance or project as another user does. An instance gets a new revision. */
+  edit(id: string, fields: Readonly<Record<string, unknown>>, kind?: ObjectKind): void;
+  /** Changes only the revision of an instance. */
   touch(id: string): void;
-  /** Somebody else deletes an instance or project, at once; or the service forgets an operation. */
-  remove(id: string): void;
-  /** A project made by somebody else. */
+  /** Deletes an instance or project at once as another user does, or forgets an operation. */
+  remove(id: string, kind?: ObjectKind): void;
+  /** Creates a project as another user does. */
   addProject(fields?: Readonly<Record<string, unknown>>): StoredProject;
-  /** An instance made by somebody else; without `project`, in the first project, or a new one. */
+  /** Creates an instance as another user does; without `project`, in the first project or a new one. */
   addInstance(fields?: Readonly<Record<string, unknown>>): StoredInstance;
-  /** Spoils requests to come. */
+  /** Makes requests go wrong. */
   fail(rule: FaultRule): FaultHandle;
   /** Makes the next operation (of a kind) fail. */
   failNextOperation(failure?: PlannedFailure): void;
-  /** Refuses every body in which `field` has that value: 422, unless `problem` says otherwise. */
+  /** Rejects every body in which `field` has that value, with 422 unless `problem` says otherwise. */
   refuse(field: string, value: unknown, problem?: Partial<Refusal>): void;
-  /** Refuses every update that changes that field. */
+  /** Rejects every update that changes that field. */
   refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;
-  /** Accepts updates, but leaves that field as it is. */
+  /** Accepts updates, but leaves that field unchanged. */
   ignoreUpdatesOf(field: string): void;
-  /** Everything in flight is done (or failed) now. */
+  /** Ends every operation in flight: it is done, or fails as planned. */
   finishOperations(): void;
-  /** Refuses connections, and drops those there are, until `resume`, which opens the same port. */
+  /** Closes the port and drops all connections, until `resume`. */
   pause(): Promise<void>;
-  /** Takes connections again. */
+  /** Opens the same port again. */
   resume(): Promise<void>;
   /** Closes the port and drops all connections. */
   stop(): Promise<void>;
 }
 
+const defaultToken = "emulator-token";
+
 /**
  * Starts the service of the specification in memory.
  *
  * @param options port, token, behaviour
- * @returns once it listens; to be ended with {@link Emulator.stop}
- * @throws Error the system's, where the port can't be opened (EADDRINUSE); TypeError for an empty token
+ * @returns the service, once it listens; end it with {@link Emulator.stop}
+ * @throws Error of the system if the port can't be opened (EADDRINUSE); TypeError for an empty host or token, and for a host
+ * that other machines can reach without a token of its own
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const { token = "emulator-token" } = options;
+  const { host = "127.0.0.1", token = defaultToken, faults = [] } = options;
+  if (host === "") throw new TypeError("the emulator's host must not be empty");
   if (token === "") throw new TypeError("the emulator's token must not be empty");
+  if (!isLoopback(host) && options.token === undefined)
+    throw new TypeError(`other machines can reach the emulator at ${host}: set a token`);
   const stopping = new AbortController();
   const state = new State({ ...defaultBehaviour, ...options.behaviour }, options.now ?? Date.now);
   const service: Service = {
@@ -101,7 +112,12 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     onRequest: options.onRequest,
     token,
   };
-  const listener = new Listener(createApp(service), options.host ?? "127.0.0.1", options.port ?? 0);
+  for (const rule of faults) service.faults.add(rule);
+  const listener = new Listener(
+    (incoming, outgoing) => void handleRequest(service, incoming, outgoing),
+    host,
+    options.port ?? 0,
+  );
   await listener.open();
   state.url = listener.url;
   return new Controls(service, listener, stopping);

@@ -1,22 +1,36 @@
-import { type Problem, problemOf } from "./problems";
+import { problemReply } from "./problems";
 import type { Reply } from "./reply";
 import type { LoggedRequest } from "./request-log";
+import type { State } from "./state";
+
+/** All kinds of faults. */
+export const faultKinds = [
+  "reset",
+  "hang",
+  "slow",
+  "status",
+  "html",
+  "lost-reply",
+  "gateway",
+  "truncate",
+  "empty",
+  "wrong-content-type",
+  "gzip",
+  "illegal-header",
+  "control-character",
+  "bare-lf",
+  "bad-chunk",
+  "truncated-head",
+  "garbage",
+] as const;
 
 /**
- * What goes wrong. Before any work: `reset` cuts the connection, `hang` never answers, `status` and `html` answer
- * something else. After the work: `lost-reply` cuts the connection, `truncate` does so in the middle of the body,
- * `empty` leaves out the body, `wrong-content-type` calls it text/plain. `slow` only waits before the work.
+ * What goes wrong. Before the work: `reset` closes the connection, `hang` never answers, and `status` and `html` answer
+ * instead; `slow` delays the work. After the work, instead of its reply: `lost-reply` closes the connection, and `gateway`
+ * sends the status of a gateway. All others do the work and send a reply that is damaged: cut off (`truncate`), without its body
+ * (`empty`), mislabelled (`wrong-content-type`), compressed (`gzip`), or not HTTP at all.
  */
-export type FaultKind =
-  | "lost-reply"
-  | "reset"
-  | "status"
-  | "slow"
-  | "hang"
-  | "truncate"
-  | "html"
-  | "empty"
-  | "wrong-content-type";
+export type FaultKind = (typeof faultKinds)[number];
 
 /** Which requests go wrong, and how. */
 export interface FaultRule {
@@ -24,31 +38,33 @@ export interface FaultRule {
   readonly kind: FaultKind;
   /** @default any method */
   readonly method?: string;
-  /** A whole path; one that ends in "/": everything below it. @default any path */
+  /** A whole path; with a trailing "/", everything below it. @default any path */
   readonly path?: string | RegExp;
-  /** Whether it is for this request, which method and path fit. Asked once for each: it may draw lots. @default yes */
+  /** Whether it applies to this request, whose method and path match. Called once per request, so it may be random. @default yes */
   readonly when?: (request: LoggedRequest) => boolean;
-  /** How many requests it spoils; Infinity: all. @default 1 */
+  /** How many requests go wrong; Infinity: all. @default 1 */
   readonly times?: number;
-  /** How many matching requests it lets pass first. @default 0 */
+  /** How many matching requests pass first. @default 0 */
   readonly after?: number;
-  /** Status of the answer. @default 503 for `status`, 502 for `html`, else what the work gave */
+  /** Status of the reply. @default 503 for `status`, 502 for `html` and `gateway`, else that of the work's reply */
   readonly status?: number;
-  /** Retry-After: seconds, or an HTTP date as text. @default none */
+  /** Body of `gateway`: a page, a problem document, or nothing. @default "html" */
+  readonly body?: "html" | "problem" | "empty";
+  /** Retry-After: seconds, or a date as a string. @default none */
   readonly retryAfter?: number | string;
-  /** Location header of the answer of `status`: a redirect, with a status that says so. @default none */
+  /** Location header of `status`, for a redirect. @default none */
   readonly location?: string;
-  /** Members of the problem document of `status` that shall differ. @default none */
+  /** Members of the problem document of `status` and `gateway` that differ from the usual ones. @default none */
   readonly problem?: object;
-  /** What `slow` waits, in milliseconds. @default 1000 */
+  /** Delay of `slow` in milliseconds. @default 1000 */
   readonly delayMs?: number;
-  /** The answer of `status` or `html` is the first reply of the request's Idempotency-Key, and comes again (§4.7). @default false */
+  /** Whether the reply of `status` or `html` is the first reply of the Idempotency-Key, and returned again (§4.7). @default false */
   readonly cached?: boolean;
 }
 
-/** A fault on demand. */
+/** A fault that was requested. */
 export interface FaultHandle {
-  /** How many requests it has spoiled. */
+  /** How many requests went wrong because of it. */
   readonly used: number;
   /** Ends it. */
   off(): void;
@@ -60,7 +76,7 @@ interface ActiveFault {
   used: number;
 }
 
-/** The faults on demand; of several that match, the one asked for first. */
+/** The faults that were requested. If several match, the first one applies. */
 export class Faults {
   private readonly active = new Set<ActiveFault>();
 
@@ -75,7 +91,7 @@ export class Faults {
     };
   }
 
-  /** The fault that spoils this request, if any. */
+  /** The fault that applies to this request, if any. */
   take(request: LoggedRequest): FaultRule | undefined {
     for (const fault of this.active) {
       if (fault.used >= (fault.rule.times ?? 1) || !matches(fault.rule, request)) continue;
@@ -93,10 +109,34 @@ function matches({ method, path, when }: FaultRule, request: LoggedRequest): boo
   return isBelow(path, request.path) && (when?.(request) ?? true);
 }
 
-function isBelow(path: FaultRule["path"], asked: string): boolean {
+function isBelow(path: FaultRule["path"], requested: string): boolean {
   if (path === undefined) return true;
-  if (typeof path !== "string") return asked.search(path) !== -1;
-  return path.endsWith("/") ? asked.startsWith(path) : asked === path;
+  if (typeof path !== "string") return requested.search(path) !== -1;
+  return path.endsWith("/") ? requested.startsWith(path) : requested === path;
+}
+
+/** The reply of a fault that comes in place of the work. */
+export function replyInstead(rule: FaultRule, state: State, path: string): Reply | undefined {
+  if (rule.kind === "html") return page(rule, rule.status ?? 502);
+  return rule.kind === "status" ? problemWith(rule, state, path, rule.status ?? 503) : undefined;
+}
+
+/** The reply of a gateway that lost the reply of the work. */
+export function gatewayReply(rule: FaultRule, state: State, path: string): Reply {
+  const status = rule.status ?? 502;
+  if (rule.body === "problem") return problemWith(rule, state, path, status);
+  const { headers, body } = page(rule, status);
+  return rule.body === "empty"
+    ? { status, headers: retryAfterOf(rule), body: "" }
+    : { status, headers, body };
+}
+
+function page(rule: FaultRule, status: number): Reply {
+  return {
+    status,
+    headers: { "content-type": "text/html; charset=utf-8", ...retryAfterOf(rule) },
+    body: "<!doctype html>\n<title>Gateway</title>\n<h1>This is not the page you are looking for</h1>\n",
+  };
 }
 
 const codes: Readonly<Record<number, string>> = {
@@ -109,34 +149,15 @@ const codes: Readonly<Record<number, string>> = {
   503: "unavailable",
 };
 
-/** The answer that a fault gives in place of the work. */
-export function replyInstead(rule: FaultRule, path: string, traceId: string): Reply | undefined {
-  const retryAfter: Record<string, string> =
-    rule.retryAfter === undefined ? {} : { "retry-after": String(rule.retryAfter) };
-  if (rule.kind === "html") {
-    const body =
-      "<!doctype html>\n<title>Gateway</title>\n<h1>This is not the page you are looking for</h1>\n";
-    return {
-      status: rule.status ?? 502,
-      headers: { "content-type": "text/html; charset=utf-8", ...retryAfter },
-      body,
-    };
-  }
-  if (rule.kind !== "status") return undefined;
-  const status = rule.status ?? 503;
+function problemWith(rule: FaultRule, state: State, path: string, status: number): Reply {
   const code = codes[status] ?? (status >= 500 ? "internal" : "refused");
-  const problem: Problem = problemOf(
-    { status, code, detail: "the service was told to answer this" },
-    path,
-    traceId,
-  );
-  return {
-    status,
-    headers: {
-      "content-type": "application/problem+json",
-      ...retryAfter,
-      ...(rule.location !== undefined && { location: rule.location }),
-    },
-    body: JSON.stringify({ ...problem, ...rule.problem }),
+  const headers = {
+    ...retryAfterOf(rule),
+    ...(rule.location !== undefined && { location: rule.location }),
   };
+  return problemReply(state, { status, code, detail: "requested fault", headers }, path, rule.problem);
+}
+
+function retryAfterOf({ retryAfter }: FaultRule): Record<string, string> {
+  return retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
 }

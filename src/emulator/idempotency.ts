@@ -1,9 +1,7 @@
+import type { Behaviour } from "./behaviour";
 import type { Refusal } from "./problems";
 import type { Reply } from "./reply";
 import type { EmulatorRequest } from "./request";
-
-/** How long a first reply is kept (§4.7), in milliseconds. */
-const retentionMs = 24 * 60 * 60 * 1000;
 
 const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
@@ -18,19 +16,24 @@ export class FirstReplies {
   private readonly byKey = new Map<string, FirstReply>();
 
   /**
-   * The reply that this request had the first time; `undefined` for a first request. A malformed key is refused
-   * with 400, and a key that comes back with another request with 422 (§7 leaves both open).
+   * The first reply to this request; `undefined` if this is the first one. A malformed key is rejected with 400, and so is a
+   * key that was used for another request, with the status that the behaviour sets (§7 leaves both open).
    */
-  find(request: EmulatorRequest, key: string, now: number): Reply | Refusal | undefined {
+  find(
+    request: EmulatorRequest,
+    key: string,
+    behaviour: Behaviour,
+    now: number,
+  ): Reply | Refusal | undefined {
     if (!uuidV4.test(key)) {
       return { status: 400, code: "invalid_idempotency_key", detail: "Idempotency-Key must be a UUID v4" };
     }
-    this.forgetExpired(now);
+    this.forgetExpired(now - behaviour.keyRetentionMs);
     const first = this.byKey.get(key.toLowerCase());
     if (first === undefined || first.request === fingerprint(request)) return first?.reply;
     return {
-      status: 422,
-      code: "idempotency_key_reused",
+      status: behaviour.keyReuseStatus,
+      code: behaviour.keyReuseCode,
       detail: "this Idempotency-Key was used for another request",
     };
   }
@@ -39,9 +42,9 @@ export class FirstReplies {
     this.byKey.set(key.toLowerCase(), { at: now, request: fingerprint(request), reply });
   }
 
-  private forgetExpired(now: number): void {
+  private forgetExpired(oldest: number): void {
     for (const [key, { at }] of this.byKey) {
-      if (now - at < retentionMs) return;
+      if (at > oldest) return;
       this.byKey.delete(key);
     }
   }

@@ -1,9 +1,10 @@
-export type { Behaviour, OperationKind } from "./behaviour";
+export type { Behaviour, OperationKind, Replies } from "./behaviour";
 export { defaultBehaviour } from "./behaviour";
-export type { Emulator, EmulatorOptions } from "./emulator";
+export type { Emulator, EmulatorOptions, ObjectKind } from "./emulator";
 export { startEmulator } from "./emulator";
 export type { FaultHandle, FaultKind, FaultRule } from "./faults";
-export type { StoredOperation } from "./operations";
+export type { Normalization } from "./normalization";
+export type { OperationTarget, StoredOperation } from "./operations";
 export type { Problem, ProblemDetail, Refusal } from "./problems";
 export type { LoggedRequest } from "./request-log";
 export type { PlannedFailure } from "./rules";

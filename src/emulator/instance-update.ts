@@ -1,62 +1,89 @@
 import { isDeepStrictEqual } from "node:util";
 import type { InferOutput } from "valibot";
 import { instanceUpdateBody, parseBody } from "./body";
-import { instanceReply } from "./instance-view";
-import { assignAddress, checkName } from "./instances";
+import { changedReply } from "./instance-view";
+import { assignAddress, checkBusy, checkName, targetOf } from "./instances";
+import { type Normalization, normalized } from "./normalization";
 import { acceptedReply, begin } from "./operations";
-import { invalid, notFound, type Refusal } from "./problems";
-import { noContent } from "./reply";
+import { conflict, invalid, notFound, type Refusal } from "./problems";
+import { bodyless } from "./reply";
 import { checkIfMatch, revisionHeaders } from "./revisions";
 import type { Handler, State, StoredInstance } from "./state";
 
 type UpdateBody = InferOutput<typeof instanceUpdateBody>;
+type Fields = Record<string, unknown>;
 
-/** PUT /v1/instances/{id} (§4.5): replaces all that can be changed in place; a field that is left out is removed. */
+/** PUT /v1/instances/{id} (§4.5): replaces everything that can be changed in place; an omitted field is removed. */
 export const updateInstance: Handler = (state, request, id) => {
+  const { behaviour } = state;
   const instance = state.instances.byId.get(id);
   if (instance === undefined) return notFound(`instance '${id}'`);
-  if (instance.status === "deleting") {
-    return { status: 409, code: "being_deleted", detail: `instance '${id}' is being deleted` };
-  }
+  const busy = checkBusy(state, instance);
+  if (busy) return busy;
   if (request.headers["if-match"] === undefined) {
     return { status: 428, code: "precondition_required", detail: "send the revision tag in If-Match" };
   }
-  const mismatch = checkIfMatch(request, instance, state.behaviour);
+  const mismatch = checkIfMatch(request, instance, behaviour);
   if (mismatch) return mismatch;
-  const parsed = parseBody(request, instanceUpdateBody, state.behaviour.revisionField);
+  const parsed = parseBody(request, instanceUpdateBody, behaviour);
   if (!("fields" in parsed)) return parsed;
-  const next = replaced(instance, parsed.fields);
-  const refused = checkUpdate(state, instance, next, parsed.fields);
+  const body = parsed.fields;
+  const next = replaced(instance, body, behaviour.normalize);
+  const refused = checkUpdate(state, instance, next, body);
   if (refused) return refused;
-  for (const field of state.rules.ignoredFields()) {
-    if (field in instance.fields) next[field] = instance.fields[field];
-    else delete next[field];
-  }
 
-  const { putReply } = state.behaviour;
-  if (putReply === 202) {
-    const done = (at: number) => apply(state, instance, next, at);
-    const path = `/v1/instances/${id}`;
-    return acceptedReply(state, begin(state, "update", path, { done, failed: () => {} }));
+  const apply = (at: number): void => {
+    // Computed again: somebody else may have changed unmanaged fields while the operation ran.
+    const fields = replaced(instance, body, behaviour.normalize);
+    for (const field of state.rules.ignoredFields()) {
+      if (field in instance.fields) fields[field] = instance.fields[field];
+      else delete fields[field];
+    }
+    if (isDeepStrictEqual(fields, instance.fields)) return;
+    instance.fields = fields;
+    assignAddress(state, instance);
+    state.changed(instance, at);
+  };
+  if (behaviour.putReply === 202) {
+    const obstacle = () =>
+      state.instances.holds(instance) && instance.status !== "deleting"
+        ? undefined
+        : conflict("instance_deleted", `instance '${id}' was deleted during the update`);
+    const target = targetOf(instance, body.name);
+    return acceptedReply(state, begin(state, "update", target, { obstacle, done: apply, failed: () => {} }));
   }
-  apply(state, instance, next, state.now());
-  return putReply === 204
-    ? noContent(revisionHeaders(state.behaviour, instance))
-    : instanceReply(state, instance);
+  apply(state.now());
+  return behaviour.putReply === 204
+    ? bodyless(204, revisionHeaders(behaviour, instance))
+    : changedReply(state, instance);
 };
 
-function replaced({ fields, address }: StoredInstance, body: UpdateBody): Record<string, unknown> {
+function replaced(
+  { fields, address }: StoredInstance,
+  body: UpdateBody,
+  ways: readonly Normalization[],
+): Fields {
   const { public_ip: oldMode, ...rest } = fields;
   const { public_ip: newMode, ...changes } = body;
   const mode = newMode !== undefined && newMode === address ? oldMode : newMode;
   const publicIp = mode === undefined ? {} : { public_ip: mode };
-  return { ...rest, ...changes, ssh_keys: body.ssh_keys ?? [], labels: body.labels ?? {}, ...publicIp };
+  const next = { ...rest, ...changes, ssh_keys: body.ssh_keys ?? [], labels: body.labels ?? {}, ...publicIp };
+  return kept(next, fields, ways);
+}
+
+/** A value that the service would report in the same way as the old one is no change. */
+function kept(next: Fields, old: Readonly<Fields>, ways: readonly Normalization[]): Fields {
+  const [before, after] = [normalized(ways, old), normalized(ways, next)];
+  const isKept = (name: string): boolean => name in old && isDeepStrictEqual(before[name], after[name]);
+  return Object.fromEntries(
+    Object.entries(next).map(([name, value]) => [name, isKept(name) ? old[name] : value]),
+  );
 }
 
 function checkUpdate(
   state: State,
   instance: StoredInstance,
-  next: Readonly<Record<string, unknown>>,
+  next: Readonly<Fields>,
   body: UpdateBody,
 ): Refusal | undefined {
   const changed = (field: string) => !isDeepStrictEqual(next[field], instance.fields[field]);
@@ -71,11 +98,4 @@ function checkUpdate(
     state.rules.checkChanges(changed) ??
     checkName(state, instance.fields.project, body.name, instance.id)
   );
-}
-
-function apply(state: State, instance: StoredInstance, next: Record<string, unknown>, at: number): void {
-  if (isDeepStrictEqual(next, instance.fields)) return;
-  instance.fields = next;
-  if (instance.status !== "creating") assignAddress(state, instance);
-  state.changed(instance, at);
 }

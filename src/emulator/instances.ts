@@ -1,16 +1,19 @@
 import { isIPv4 } from "node:net";
+import { isHidden } from "./access";
 import { instanceBody, parseBody } from "./body";
-import { instanceInList, instanceReply } from "./instance-view";
-import { acceptedReply, begin } from "./operations";
+import { changedReply, instanceInList, instanceReply } from "./instance-view";
+import { normalized } from "./normalization";
+import { acceptedReply, begin, type OperationTarget, type StoredOperation } from "./operations";
 import { page, parsePage } from "./pages";
-import { badParameter, invalid, methodNotAllowed, notFound, type Refusal } from "./problems";
-import { json, noContent } from "./reply";
+import { badParameter, conflict, invalid, methodNotAllowed, notFound, type Refusal } from "./problems";
+import { deletionOf } from "./projects";
+import { bodyless, json } from "./reply";
 import { checkIfMatch } from "./revisions";
 import type { Handler, State, StoredInstance } from "./state";
 
 /** POST /v1/instances (§4.1) */
 export const createInstance: Handler = (state, request) => {
-  const parsed = parseBody(request, instanceBody, state.behaviour.revisionField);
+  const parsed = parseBody(request, instanceBody, state.behaviour);
   if (!("fields" in parsed)) return parsed;
   const { fields } = parsed;
   const refused = state.rules.checkValues(fields) ?? checkPlace(state, fields.project, fields.name);
@@ -26,13 +29,13 @@ export const createInstance: Handler = (state, request) => {
     instance.status = status;
     assignAddress(state, instance);
     state.changed(instance, at);
-    if (!visible) state.instances.add(instance);
+    if (!visible) state.instances.add(instance, at);
   };
-  const operation = begin(state, "create", `/v1/instances/${instance.id}`, {
+  const operation = begin(state, "create", targetOf(instance), {
     done: (at) => end(state.behaviour.statusAfterCreate, at),
     failed: (at, leaveObject) => {
       if (leaveObject) end("error", at);
-      else state.instances.remove(instance.id);
+      else if (state.instances.holds(instance)) state.instances.remove(instance.id, at);
     },
   });
   return acceptedReply(state, operation);
@@ -40,50 +43,54 @@ export const createInstance: Handler = (state, request) => {
 
 /** GET /v1/instances (§4.4) */
 export const listInstances: Handler = (state, request) => {
+  const { behaviour } = state;
   const query = parsePage(request.query);
   if ("code" in query) return query;
-  if (state.behaviour.instanceLimit === "refused" && Number(request.query.get("limit")) > 100) {
+  if (behaviour.instanceLimit === "refused" && Number(request.query.get("limit")) > 100) {
     const detail = "limit must not be greater than 100";
     return { ...invalid([{ parameter: "limit", detail }]), code: "invalid_limit" };
   }
-  const filters = parseFilters(request.query);
+  const filters = parseFilters(state, request.query);
   if ("code" in filters) return filters;
-  const matches = (instance: StoredInstance) => filters.tests.every((test) => test(instance));
+  const matches = (instance: StoredInstance) =>
+    filters.tests.every((test) => test(instance)) && !isHidden(state, instance.fields.project);
   const view = (instance: StoredInstance) => instanceInList(state, instance);
-  return json(200, page(state.instances, query, state.behaviour.pageSize, matches, view));
+  const entries = state.instances.after(query.after, state.moment("lists"));
+  return json(200, page(entries, query, behaviour, matches, view));
 };
 
 /** GET /v1/instances/{id} (§4.8 leaves open whether there is one) */
 export const getInstance: Handler = (state, _request, id) => {
-  if (state.behaviour.getObject === 405) return methodNotAllowed("PUT, DELETE");
-  const instance = state.behaviour.getObject === 404 ? undefined : state.instances.byId.get(id);
+  const { getObject } = state.behaviour;
+  if (getObject === 405) return methodNotAllowed("PUT, DELETE");
+  const instance = getObject === 404 ? undefined : state.instances.shown(id, state.moment("reads"));
   return instance === undefined ? notFound(`instance '${id}'`) : instanceReply(state, instance);
 };
 
-/** DELETE /v1/instances/{id} (§4.8 leaves open whether there is one); If-Match is honoured, not required. */
+/** DELETE /v1/instances/{id} (§4.8 leaves open whether there is one); If-Match is optional. */
 export const deleteInstance: Handler = (state, request, id) => {
-  const { deleteObject } = state.behaviour;
+  const { deleteObject, softDelete } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET, PUT");
   const instance = state.instances.byId.get(id);
   if (instance === undefined) return notFound(`instance '${id}'`);
-  const running = state.operations.byId.get(instance.deletion ?? "");
-  if (running?.outcome === "open") return acceptedReply(state, running);
-  const mismatch = checkIfMatch(request, instance, state.behaviour);
-  if (mismatch) return mismatch;
-  if (deleteObject === 204) {
-    state.instances.remove(id);
-    return noContent();
+  const deletion = runningOn(state, id).find(({ kind }) => kind === "delete");
+  if (deletion !== undefined) return acceptedReply(state, deletion);
+  const refused = checkBusy(state, instance) ?? checkIfMatch(request, instance, state.behaviour);
+  if (refused) return refused;
+  if (deleteObject !== 202) {
+    state.removeInstance(instance, state.now());
+    if (deleteObject === 204) return bodyless(204);
+    return changedReply(state, softDelete === undefined ? instance : { ...instance, status: softDelete });
   }
   const before = instance.status;
-  const operation = begin(state, "delete", undefined, {
-    done: () => void state.instances.remove(id),
+  const operation = begin(state, "delete", targetOf(instance), {
+    done: (at) => state.removeInstance(instance, at),
     failed: (at) => {
       instance.status = before;
       state.changed(instance, at);
     },
   });
   instance.status = "deleting";
-  instance.deletion = operation.id;
   state.changed(instance, state.now());
   return acceptedReply(state, operation);
 };
@@ -92,7 +99,7 @@ export const deleteInstance: Handler = (state, request, id) => {
 export function newInstance(state: State, fields: Record<string, unknown>): StoredInstance {
   const createdAt = state.now();
   return {
-    id: state.newId("ins"),
+    id: state.newId("instance", fields.name),
     createdAt,
     updatedAt: createdAt,
     fields,
@@ -101,23 +108,43 @@ export function newInstance(state: State, fields: Record<string, unknown>): Stor
   };
 }
 
-/** Gives an instance the address that its `public_ip` asks for: "auto" any, an address itself, else none. */
+export function targetOf({ id, fields }: StoredInstance, name = fields.name): OperationTarget {
+  return { kind: "instance", id, project: String(fields.project), name };
+}
+
+/** Gives an instance the address that its `public_ip` requests: any for "auto", an address itself, or none. */
 export function assignAddress(state: State, instance: StoredInstance): void {
   const mode = instance.fields.public_ip;
   if (mode === "auto") instance.address ??= state.newAddress();
   else instance.address = typeof mode === "string" && isIPv4(mode) ? mode : undefined;
 }
 
-/** Refusal of a name that is taken, or of a project that is not there. */
+/** 409 for an update or deletion that a running operation on the instance doesn't allow. */
+export function checkBusy(state: State, { id, status }: StoredInstance): Refusal | undefined {
+  const kinds = runningOn(state, id).map(({ kind }) => kind);
+  const detail = (doing: string): string => `instance '${id}' is being ${doing}`;
+  if (kinds.includes("create")) return conflict("being_created", detail("created"));
+  if (kinds.includes("delete") || status === "deleting") return conflict("being_deleted", detail("deleted"));
+  if (state.behaviour.busyInstance === "refused" && kinds.length > 0)
+    return conflict("being_updated", detail("updated"));
+  return undefined;
+}
+
+function runningOn(state: State, id: string): StoredOperation[] {
+  return state.operations.running().filter(({ target }) => target.kind === "instance" && target.id === id);
+}
+
+/** Rejection of a name that is taken, or of a project that doesn't exist or is being deleted. */
 function checkPlace(state: State, project: string, name: string): Refusal | undefined {
   if (!state.projects.byId.has(project)) {
     const refusal = notFound(`project '${project}'`, "project_not_found");
     return { ...refusal, errors: [{ pointer: "/project", detail: refusal.detail }] };
   }
+  if (deletionOf(state, project)) return conflict("being_deleted", `project '${project}' is being deleted`);
   return checkName(state, project, name);
 }
 
-/** 409 where names are unique and another instance of the project has this one. */
+/** 409 if names are unique and another instance of the project has this one, or is about to get it. */
 export function checkName(
   state: State,
   project: unknown,
@@ -125,25 +152,29 @@ export function checkName(
   except?: string,
 ): Refusal | undefined {
   if (!state.behaviour.uniqueNames) return undefined;
-  for (const { id, fields } of state.instances.byId.values()) {
-    if (fields.name === name && fields.project === project && id !== except) {
-      const detail = `there is an instance named '${name}' already`;
-      return { status: 409, code: "name_taken", detail, errors: [{ pointer: "/name", detail }] };
-    }
-  }
-  return undefined;
+  const named = [
+    ...[...state.instances.byId.values()].map((instance) => targetOf(instance)),
+    ...state.operations.running().map(({ target }) => target),
+  ];
+  const isTaken = named.some(
+    (one) => one.kind === "instance" && one.name === name && one.project === project && one.id !== except,
+  );
+  if (!isTaken) return undefined;
+  const detail = `an instance named '${name}' already exists`;
+  return { ...conflict("name_taken", detail), errors: [{ pointer: "/name", detail }] };
 }
 
 type Test = (instance: StoredInstance) => boolean;
 
 /** `project`, `status` and `label.<key>`: an instance must pass all of them. */
-function parseFilters(query: URLSearchParams): { tests: Test[] } | Refusal {
+function parseFilters({ behaviour }: State, query: URLSearchParams): { tests: Test[] } | Refusal {
   const tests: Test[] = [];
   for (const [name, value] of query) {
     const label = /^label\.(.+)$/s.exec(name)?.[1];
     if (name === "project") tests.push(({ fields }) => fields.project === value);
     else if (name === "status") tests.push(({ status }) => status === value);
-    else if (label !== undefined) tests.push(({ fields }) => labelOf(fields.labels, label) === value);
+    else if (label !== undefined)
+      tests.push(({ fields }) => labelOf(normalized(behaviour.normalize, fields).labels, label) === value);
     else if (name !== "limit" && name !== "cursor") {
       return badParameter(name, "unknown_parameter", `'${name}' is no filter of this list`);
     }
@@ -151,7 +182,8 @@ function parseFilters(query: URLSearchParams): { tests: Test[] } | Refusal {
   return { tests };
 }
 
-function labelOf(labels: unknown, key: string): unknown {
+function labelOf(labels: unknown, key: string): string | undefined {
   if (typeof labels !== "object" || labels === null) return undefined;
-  return Object.entries(labels).find(([name]) => name === key)?.[1];
+  const value: unknown = Object.entries(labels).find(([name]) => name === key)?.[1];
+  return value === undefined ? undefined : String(value);
 }

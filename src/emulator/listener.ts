@@ -1,34 +1,32 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { getRequestListener } from "@hono/node-server";
-import type { createApp } from "./server";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { type AddressInfo, isIPv4 } from "node:net";
 
-/** The port: opened, closed for a while, closed for good. */
+/** Whether only this machine can reach an address. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+}
+
+/** The port, which can be opened and closed again. */
 export class Listener {
   private readonly server: Server;
   private address: AddressInfo | undefined;
 
   constructor(
-    app: ReturnType<typeof createApp>,
+    onRequest: RequestListener,
     private readonly host: string,
     private readonly wantedPort: number,
   ) {
-    // The service may run in the process of somebody else's tests: their Request and Response stay as they are.
-    const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-    // A connection that idles is the client's to close: a server that closes it first races with the next request.
-    this.server = createServer(
-      { keepAliveTimeout: 600_000 },
-      (incoming, outgoing) => void listener(incoming, outgoing),
-    );
+    // Only the client closes idle connections: if the server did, it would race with the next request.
+    this.server = createServer({ keepAliveTimeout: 600_000 }, onRequest);
   }
 
-  /** Origin of the service, as a client on this machine reaches it. */
+  /** Origin of the service for clients on this machine. */
   get url(): string {
     const host = this.host === "0.0.0.0" ? "127.0.0.1" : this.host === "::" ? "::1" : this.host;
     return `http://${host.includes(":") ? `[${host}]` : host}:${this.address?.port ?? this.wantedPort}`;
   }
 
-  /** Opens the port; the same one as before, if there was one. Rejects with the system's error, as EADDRINUSE. */
+  /** Opens the port, the same one as before. Rejects with the error of the system, for example EADDRINUSE. */
   open(): Promise<void> {
     if (this.server.listening) return Promise.resolve();
     return new Promise((resolve, reject) => {

@@ -1,38 +1,58 @@
-import type { OperationKind } from "./behaviour";
-import { notFound, type Problem, problemOf } from "./problems";
-import { json, type Reply } from "./reply";
+import type { Behaviour, OperationKind } from "./behaviour";
+import { httpDate } from "./dates";
+import { idOnWire } from "./ids";
+import { notFound, type Problem, problemOf, problemOnWire, type Refusal } from "./problems";
+import { bodyless, json, present, type Reply } from "./reply";
 import type { PlannedFailure } from "./rules";
 import type { Handler, State } from "./state";
 
-/** An operation (§2.3). It has no timer: whoever looks after its end finds it ended. Times in milliseconds. */
-export interface StoredOperation {
-  /** As in its address. */
+/** The object that an operation creates, updates or deletes. */
+export interface OperationTarget {
+  /** Whether it is a project or an instance. */
+  readonly kind: "project" | "instance";
+  /** As in its path. */
   readonly id: string;
-  /** What it is doing. */
+  /** Id of its project; a project's own id. */
+  readonly project: string;
+  /** Name that it has, or gets. */
+  readonly name: unknown;
+}
+
+/** An operation (§2.3). It has no timer: it ends when something reads the state after its time. */
+export interface StoredOperation {
+  /** As in its path. */
+  readonly id: string;
+  /** What it does. */
   readonly kind: OperationKind;
-  /** Since 1970, by the service's clock. */
+  /** The object that it is about. */
+  readonly target: OperationTarget;
+  /** By the service's clock, in milliseconds since 1970. */
   readonly startedAt: number;
-  /** How long it would take if it did not fail. */
+  /** Milliseconds that it takes if it doesn't fail. */
   readonly durationMs: number;
-  /** Since 1970, by the service's clock: earlier where it fails or is finished early. */
+  /** By the service's clock, in milliseconds since 1970. It is earlier if the operation fails or is finished early. */
   endsAt: number;
   /** Whether it has ended, and how. */
   outcome: "open" | "done" | "failed";
-  /** Path of the object it is about; none when it deletes. */
+  /** Path of the object; none for a deletion. */
   readonly resultPath: string | undefined;
-  /** How it is going to fail, or has failed. */
+  /** How it is planned to fail. */
   readonly failure: PlannedFailure | undefined;
-  /** The problem document that it then carries (§2.3). */
-  readonly error: Problem | undefined;
+  /** The problem document of its failure (§2.3). */
+  error: Problem | undefined;
+  /** How many polls have reported its end. */
+  endPolls: number;
 }
 
-/** What an operation does to the state when it ends, at the time of its end. */
+/** What an operation does to the state at the time of its end. */
 export interface Work {
+  /** Why it fails, although no failure was planned. */
+  obstacle?(): Refusal | undefined;
   done(at: number): void;
   failed(at: number, leaveObject: boolean): void;
 }
 
-/** All operations; those whose time has come are ended by `settle`, in the order of their ends. */
+/** All operations. `settle` ends those whose time has come, in the order of their ends. */
 export class Operations {
   readonly byId = new Map<string, StoredOperation>();
   private readonly open = new Map<StoredOperation, Work>();
@@ -44,103 +64,142 @@ export class Operations {
     this.nextEnd = Math.min(this.nextEnd, operation.endsAt);
   }
 
-  settle(now: number): void {
+  /** Operations that have not ended, oldest first. */
+  running(): StoredOperation[] {
+    return [...this.open.keys()];
+  }
+
+  settle(state: State): void {
+    const now = state.now();
     if (now < this.nextEnd) return;
     const ended = [...this.open].filter(([operation]) => operation.endsAt <= now);
     for (const [operation, work] of ended.sort(([a], [b]) => a.endsAt - b.endsAt)) {
       this.open.delete(operation);
-      operation.outcome = operation.failure === undefined ? "done" : "failed";
-      if (operation.failure === undefined) work.done(operation.endsAt);
-      else work.failed(operation.endsAt, operation.failure.leaveObject ?? false);
+      const obstacle = operation.failure === undefined ? work.obstacle?.() : undefined;
+      if (obstacle) operation.error = problemOf(state, obstacle, pathOf(operation));
+      operation.outcome = operation.error === undefined ? "done" : "failed";
+      if (operation.outcome === "done") work.done(operation.endsAt);
+      else work.failed(operation.endsAt, operation.failure?.leaveObject ?? false);
     }
     this.nextEnd = Number.POSITIVE_INFINITY;
     for (const operation of this.open.keys()) this.nextEnd = Math.min(this.nextEnd, operation.endsAt);
   }
 
-  /** Ends everything in flight now. */
-  finish(now: number): void {
+  /** Ends everything in flight. */
+  finish(state: State): void {
+    const now = state.now();
     for (const operation of this.open.keys()) operation.endsAt = Math.min(operation.endsAt, now);
     this.nextEnd = Math.min(this.nextEnd, now);
-    this.settle(now);
+    this.settle(state);
   }
 }
 
-/** Begins an operation; its end comes with the clock. */
+/** Starts an operation. Its work is done when its time has come. */
 export function begin(
   state: State,
   kind: OperationKind,
-  resultPath: string | undefined,
+  target: OperationTarget,
   work: Work,
 ): StoredOperation {
-  const { operationMs } = state.behaviour;
+  const { operationMs, failEvery, failedCreation } = state.behaviour;
   const durationMs = typeof operationMs === "number" ? operationMs : operationMs(kind);
   const startedAt = state.now();
-  const failure = state.rules.takeFailure(kind);
-  const id = state.newId("op");
+  const isUnlucky = failEvery !== undefined && (state.operations.byId.size + 1) % failEvery === 0;
+  const planned = state.rules.takeFailure(kind) ?? (isUnlucky ? {} : undefined);
+  const failure = planned && { leaveObject: failedCreation === "object", ...planned };
+  const id = state.newId("operation");
   const operation: StoredOperation = {
     id,
     kind,
+    target,
     startedAt,
     durationMs,
     endsAt: startedAt + durationMs * (failure ? (failure.atProgress ?? 0.5) : 1),
     outcome: "open",
-    resultPath,
+    resultPath: kind === "delete" ? undefined : `/v1/${target.kind}s/${target.id}`,
     failure,
     error: failure && { ...failureProblem(state, kind, id), ...failure.problem },
+    endPolls: 0,
   };
   state.operations.add(operation, work);
   return operation;
 }
 
-/** 202 with an operation (§4.1): pending, at 0; how far it is, polls tell. */
+/** 202 with an operation (§4.1), pending at 0. Polls report its progress. */
 export function acceptedReply(state: State, operation: StoredOperation): Reply {
-  const path = `/v1/operations/${operation.id}`;
-  const { location, resultLink } = state.behaviour;
+  const { behaviour } = state;
+  const { location, acceptedReply: form } = behaviour;
+  const path = pathOf(operation);
+  const origin = behaviour.locationOrigin ?? behaviour.linkOrigin ?? state.url;
   const headers: Record<string, string> =
-    location === "missing" ? {} : { location: location === "absolute" ? absolute(state, path) : path };
+    location === "missing" ? {} : { location: location === "absolute" ? `${origin}${path}` : path };
+  if (form === "bare" && operation.kind !== "create") return bodyless(202);
+  if (form !== "operation") return bodyless(202, headers);
   const body = {
-    id: operation.id,
+    id: idOnWire(behaviour, operation.id),
     status: "pending",
-    ...(state.behaviour.progress === "absent" ? {} : { progress: 0 }),
-    ...(resultLink === "early" ? link(state, operation) : {}),
+    progress: behaviour.progress === "absent" ? undefined : numberOnWire(behaviour, 0),
+    result_url: behaviour.resultLink === "early" ? link(state, operation) : undefined,
   };
-  return json(202, body, headers);
+  return json(202, present(behaviour, body), headers);
 }
 
 /** GET /v1/operations/{id} (§4.6) */
 export const getOperation: Handler = (state, _request, id) => {
+  const { behaviour } = state;
   const operation = state.operations.byId.get(id);
-  if (operation === undefined) return notFound(`operation '${id}'`, "operation_not_found");
-  const { retryAfter } = state.behaviour;
-  const wait = operation.outcome === "open" && retryAfter !== undefined;
-  return json(200, viewOperation(state, operation), wait ? { "retry-after": String(retryAfter) } : {});
+  if (operation === undefined) return noOperation(id);
+  if (isPurged(state, operation)) return { ...noOperation(id), status: behaviour.purgedStatus };
+  if (operation.outcome !== "open") operation.endPolls += 1;
+  const wait = operation.outcome === "open" && behaviour.retryAfter !== undefined;
+  return json(
+    200,
+    viewOperation(state, operation),
+    wait ? { "retry-after": retryAfter(state, behaviour.retryAfter ?? 0) } : {},
+  );
 };
 
-function viewOperation(state: State, operation: StoredOperation): Record<string, unknown> {
+function noOperation(id: string): Refusal {
+  return notFound(`operation '${id}'`, "operation_not_found");
+}
+
+function isPurged({ behaviour, now }: State, { outcome, endsAt, endPolls }: StoredOperation): boolean {
+  const { operationKeptMs = Number.POSITIVE_INFINITY, operationKeptPolls = Number.POSITIVE_INFINITY } =
+    behaviour;
+  return outcome !== "open" && (now() - endsAt >= operationKeptMs || endPolls >= operationKeptPolls);
+}
+
+function retryAfter({ behaviour, now }: State, seconds: number): string {
+  if (behaviour.retryAfterForm === "seconds") return String(seconds);
+  return httpDate(now() + seconds * 1000, behaviour.retryAfterForm);
+}
+
+function viewOperation(state: State, operation: StoredOperation): object {
   const { behaviour } = state;
+  const { outcome } = operation;
   const fraction = fractionOf(operation, state.now());
   const progress = progressOf(operation, fraction, behaviour.progress);
-  const ended = operation.outcome !== "open";
+  const ended = outcome !== "open";
   const pending = !ended && (progress ?? fraction) === 0;
-  const linked =
-    operation.outcome === "done" ||
-    behaviour.resultLink === "early" ||
-    (ended && operation.failure?.leaveObject);
-  return {
-    id: operation.id,
-    status: ended
-      ? operation.outcome === "done"
-        ? "done"
-        : behaviour.failedStatus
-      : pending
-        ? "pending"
-        : "running",
-    ...(progress === undefined ? {} : { progress }),
-    ...(linked ? link(state, operation) : {}),
-    ...(operation.outcome === "failed" && behaviour.failedHasError ? { error: operation.error } : {}),
-    ...(pending ? {} : { started_at: new Date(operation.startedAt).toISOString() }),
-    ...(ended && behaviour.finishedAt ? { finished_at: new Date(operation.endsAt).toISOString() } : {}),
-  };
+  const linked = ended
+    ? outcome === "done" ||
+      behaviour.resultLink === "early" ||
+      (operation.kind === "create" && operation.failure?.leaveObject)
+    : behaviour.resultLink === "early";
+  const error = outcome === "failed" && behaviour.failedHasError ? operation.error : undefined;
+  return present(behaviour, {
+    id: idOnWire(behaviour, operation.id),
+    status: ended ? (outcome === "done" ? "done" : behaviour.failedStatus) : pending ? "pending" : "running",
+    progress: progress === undefined ? undefined : numberOnWire(behaviour, progress),
+    result_url: linked ? link(state, operation) : undefined,
+    error: error && problemOnWire(behaviour, error),
+    started_at: pending ? undefined : new Date(operation.startedAt).toISOString(),
+    finished_at: ended && behaviour.finishedAt ? new Date(operation.endsAt).toISOString() : undefined,
+  });
+}
+
+function numberOnWire({ numbersAsText }: Behaviour, value: number): number | string {
+  return numbersAsText ? String(value) : value;
 }
 
 function fractionOf(operation: StoredOperation, now: number): number {
@@ -152,7 +211,7 @@ function fractionOf(operation: StoredOperation, now: number): number {
 function progressOf(
   operation: StoredOperation,
   fraction: number,
-  kind: State["behaviour"]["progress"],
+  kind: Behaviour["progress"],
 ): number | undefined {
   if (kind === "absent") return undefined;
   if (operation.outcome === "done") return 1;
@@ -160,23 +219,21 @@ function progressOf(
   return kind === "bursts" ? Math.floor(fraction * 4) / 4 : Math.round(fraction * 1000) / 1000;
 }
 
-function link(state: State, operation: StoredOperation): { result_url?: string } {
-  const { resultLink } = state.behaviour;
-  if (resultLink === "missing" || operation.resultPath === undefined) return {};
-  return {
-    result_url: resultLink === "relative" ? operation.resultPath : absolute(state, operation.resultPath),
-  };
+function link({ behaviour, url }: State, { resultPath }: StoredOperation): string | undefined {
+  const { resultLink, resultOrigin, linkOrigin } = behaviour;
+  if (resultLink === "missing" || resultPath === undefined) return undefined;
+  return resultLink === "relative" ? resultPath : `${resultOrigin ?? linkOrigin ?? url}${resultPath}`;
 }
 
-function absolute(state: State, path: string): string {
-  return `${state.behaviour.linkOrigin ?? state.url}${path}`;
+function pathOf({ id }: StoredOperation): string {
+  return `/v1/operations/${id}`;
 }
 
 function failureProblem(state: State, kind: OperationKind, id: string): Problem {
   const refusal = {
     status: 500,
     code: "capacity_exhausted",
-    detail: `the ${kind} could not be carried out: no capacity left`,
+    detail: `the ${kind} failed: no capacity left`,
   };
-  return problemOf(refusal, `/v1/operations/${id}`, state.newTraceId());
+  return problemOf(state, refusal, `/v1/operations/${id}`);
 }

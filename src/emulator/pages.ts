@@ -1,20 +1,15 @@
 import * as v from "valibot";
-import type { Collection } from "./collection";
+import type { Behaviour } from "./behaviour";
+import type { Entry } from "./collection";
 import { badParameter, type Refusal } from "./problems";
 
-/** What a query asks for: how many, and from where on. */
+/** What a query asks for. */
 export interface PageQuery {
   readonly limit: number;
+  /** Position after which the page starts. */
   readonly after: number;
-  /** The filters, as text: a cursor counts only for the filters it was made with. */
+  /** The filters, as text. A cursor is valid only for the filters that it was made with. */
   readonly filters: string;
-}
-
-/** §2.5 */
-export interface Page<T> {
-  readonly items: T[];
-  readonly next_cursor: string | null;
-  readonly has_more: boolean;
 }
 
 const pageParameters = new Set(["limit", "cursor"]);
@@ -24,7 +19,7 @@ const cursorContent = v.pipe(
   v.tuple([v.pipe(v.number(), v.integer()), v.string()]),
 );
 
-/** `limit` (1 to 200, else 50) and `cursor` of a query (§4.3), or a 400 that names the one that is wrong. */
+/** `limit` (1 to 200, default 50) and `cursor` of a query (§4.3), or a 400 that names the invalid one. */
 export function parsePage(query: URLSearchParams): PageQuery | Refusal {
   const limit = query.get("limit") ?? "50";
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 200) {
@@ -40,18 +35,18 @@ export function parsePage(query: URLSearchParams): PageQuery | Refusal {
   return { limit: Number(limit), after: content.output[0], filters };
 }
 
-/** The page that a query asks for, of the objects that `matches`; never more than `cap` items. */
-export function page<T extends { readonly id: string }, Item>(
-  collection: Collection<T>,
+/** The page (§2.5) that a query asks for. @param entries the objects after its position */
+export function page<T>(
+  entries: Iterable<Entry<T>>,
   query: PageQuery,
-  cap: number | undefined,
+  behaviour: Behaviour,
   matches: (object: T) => boolean,
-  view: (object: T) => Item,
-): Page<Item> {
-  const size = Math.min(query.limit, cap ?? query.limit);
-  const items: Item[] = [];
+  view: (object: T) => object,
+): object {
+  const size = Math.min(query.limit, behaviour.pageSize ?? query.limit);
+  const items: object[] = [];
   let last = query.after;
-  for (const { position, item } of collection.after(query.after)) {
+  for (const { position, item } of entries) {
     if (!matches(item)) continue;
     if (items.length === size) {
       const cursor = Buffer.from(JSON.stringify([last, query.filters])).toString("base64url");
@@ -60,5 +55,18 @@ export function page<T extends { readonly id: string }, Item>(
     items.push(view(item));
     last = position;
   }
-  return { items, next_cursor: null, has_more: false };
+  return { ...itemsOf(items, behaviour), ...lastCursors[behaviour.lastCursor], has_more: false };
+}
+
+const lastCursors = { null: { next_cursor: null }, absent: {}, empty: { next_cursor: "" } } as const;
+
+function itemsOf(items: readonly object[], { emptyItems }: Behaviour): object {
+  if (items.length > 0 || emptyItems === "list") return { items };
+  return emptyItems === "null" ? { items: null } : {};
+}
+
+/** A list item without the fields that lists don't show. */
+export function withoutFields(view: object, { itemsWithout }: Behaviour): object {
+  if (itemsWithout.length === 0) return view;
+  return Object.fromEntries(Object.entries(view).filter(([name]) => !itemsWithout.includes(name)));
 }

@@ -1,78 +1,121 @@
+import { isHidden } from "./access";
 import { parseBody, projectBody } from "./body";
 import { dateInList, plainDate } from "./dates";
-import { acceptedReply, begin } from "./operations";
-import { page, parsePage } from "./pages";
-import { methodNotAllowed, notFound } from "./problems";
-import { json, noContent } from "./reply";
+import { idOnWire } from "./ids";
+import { normalized } from "./normalization";
+import { acceptedReply, begin, type OperationTarget, type StoredOperation } from "./operations";
+import { page, parsePage, withoutFields } from "./pages";
+import { conflict, methodNotAllowed, notFound, type Refusal } from "./problems";
+import { bodyless, json, present, type Reply } from "./reply";
 import type { Handler, State, StoredProject } from "./state";
 
 /** POST /v1/projects (§4.2) */
 export const createProject: Handler = (state, request) => {
-  const parsed = parseBody(request, projectBody, state.behaviour.revisionField);
+  const { behaviour } = state;
+  const parsed = parseBody(request, projectBody, behaviour);
   if (!("fields" in parsed)) return parsed;
   const { name } = parsed.fields;
-  const refused = state.rules.checkValues(parsed.fields);
+  const refused = state.rules.checkValues(parsed.fields) ?? checkName(state, name);
   if (refused) return refused;
-  if (
-    state.behaviour.uniqueNames &&
-    [...state.projects.byId.values()].some(({ fields }) => fields.name === name)
-  ) {
-    return { status: 409, code: "name_taken", detail: `there is a project named '${name}' already` };
-  }
   const fields = { ...parsed.fields, description: parsed.fields.description ?? "" };
-  const project = { id: state.newId("prj"), createdAt: state.now(), fields };
-  const { projectPost } = state.behaviour;
+  const project = { id: state.newId("project", name), createdAt: state.now(), fields };
+  const { projectPost } = behaviour;
   if (projectPost === 202) {
-    const add = () => state.projects.add(project);
-    const failed = (_at: number, leaveObject: boolean) => (leaveObject ? add() : undefined);
-    return acceptedReply(state, begin(state, "create", `/v1/projects/${project.id}`, { done: add, failed }));
+    const done = (at: number) => state.projects.add(project, at);
+    const failed = (at: number, leaveObject: boolean) => (leaveObject ? done(at) : undefined);
+    return acceptedReply(state, begin(state, "create", targetOf(project), { done, failed }));
   }
   state.projects.add(project);
-  return json(projectPost, viewProject(project));
+  return changedReply(state, projectPost, project);
 };
 
 /** GET /v1/projects (§4.3) */
 export const listProjects: Handler = (state, request) => {
+  const { behaviour } = state;
   const query = parsePage(request.query);
   if ("code" in query) return query;
-  const view = (project: StoredProject) => {
-    const { id, name, region } = viewProject(project);
-    return { id, name, region, created_at: dateInList(state, project.createdAt) };
+  const view = ({ id, fields, createdAt }: StoredProject): object => {
+    const { name, region } = normalized(behaviour.normalize, fields);
+    const item = { id: idOnWire(behaviour, id), name, region, created_at: dateInList(behaviour, createdAt) };
+    return withoutFields(item, behaviour);
   };
+  const entries = state.projects.after(query.after, state.moment("lists"));
   return json(
     200,
-    page(state.projects, query, state.behaviour.pageSize, () => true, view),
+    page(entries, query, behaviour, (project) => !isHidden(state, project.id), view),
   );
 };
 
 /** GET /v1/projects/{id} (§4.8 leaves open whether there is one) */
 export const getProject: Handler = (state, _request, id) => {
-  if (state.behaviour.getObject === 405) return methodNotAllowed("DELETE");
-  const project = state.behaviour.getObject === 404 ? undefined : state.projects.byId.get(id);
-  return project === undefined ? notFound(`project '${id}'`) : json(200, viewProject(project));
+  const { getObject } = state.behaviour;
+  if (getObject === 405) return methodNotAllowed("DELETE");
+  const project = getObject === 404 ? undefined : state.projects.shown(id, state.moment("reads"));
+  return project === undefined ? notFound(`project '${id}'`) : json(200, viewProject(state, project));
 };
 
-/** DELETE /v1/projects/{id} (§4.8 leaves open whether there is one); only an empty project can go. */
+/** DELETE /v1/projects/{id} (§4.8 leaves open whether there is one); only an empty project can be deleted. */
 export const deleteProject: Handler = (state, _request, id) => {
   const { deleteObject } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET");
-  if (!state.projects.byId.has(id)) return notFound(`project '${id}'`);
-  if (holdsInstances(state, id)) {
-    return { status: 409, code: "project_not_empty", detail: "the project still holds instances" };
-  }
-  const remove = () => void state.projects.remove(id);
+  const project = state.projects.byId.get(id);
+  if (project === undefined) return notFound(`project '${id}'`);
+  const deletion = deletionOf(state, id);
+  if (deletion !== undefined) return acceptedReply(state, deletion);
+  if (holdsInstances(state, id)) return conflict("project_not_empty", "the project still holds instances");
+  const remove = (at: number): void => {
+    if (state.projects.holds(project)) state.projects.remove(id, at);
+  };
   if (deleteObject === 202) {
-    return acceptedReply(state, begin(state, "delete", undefined, { done: remove, failed: () => {} }));
+    return acceptedReply(
+      state,
+      begin(state, "delete", targetOf(project), { done: remove, failed: () => {} }),
+    );
   }
-  remove();
-  return noContent();
+  remove(state.now());
+  return deleteObject === 200 ? changedReply(state, 200, project) : bodyless(204);
 };
 
-function holdsInstances(state: State, id: string): boolean {
-  for (const { fields } of state.instances.byId.values()) if (fields.project === id) return true;
-  return false;
+/** The running operation that deletes a project. */
+export function deletionOf(state: State, project: string): StoredOperation | undefined {
+  return state.operations
+    .running()
+    .find(({ kind, target }) => kind === "delete" && target.kind === "project" && target.id === project);
 }
 
-function viewProject({ id, fields, createdAt }: StoredProject): Record<string, unknown> {
-  return { id, ...fields, created_at: plainDate(createdAt) };
+function targetOf({ id, fields }: StoredProject): OperationTarget {
+  return { kind: "project", id, project: id, name: fields.name };
+}
+
+function checkName(state: State, name: string): Refusal | undefined {
+  if (!state.behaviour.uniqueNames) return undefined;
+  const names = [
+    ...[...state.projects.byId.values()].map(({ fields }) => fields.name),
+    ...state.operations.running().flatMap(({ target }) => (target.kind === "project" ? [target.name] : [])),
+  ];
+  return names.includes(name)
+    ? conflict("name_taken", `a project named '${name}' already exists`)
+    : undefined;
+}
+
+/** Also one that is being created, and not visible yet. */
+function holdsInstances(state: State, id: string): boolean {
+  for (const { fields } of state.instances.byId.values()) if (fields.project === id) return true;
+  return state.operations
+    .running()
+    .some(({ kind, target }) => kind === "create" && target.kind === "instance" && target.project === id);
+}
+
+function changedReply(state: State, status: number, project: StoredProject): Reply {
+  const { behaviour } = state;
+  if (behaviour.writeReply === "full") return json(status, viewProject(state, project));
+  return json(status, { id: idOnWire(behaviour, project.id), status: "active" });
+}
+
+function viewProject({ behaviour }: State, { id, fields, createdAt }: StoredProject): object {
+  return present(behaviour, {
+    id: idOnWire(behaviour, id),
+    ...normalized(behaviour.normalize, fields),
+    created_at: plainDate(createdAt),
+  });
 }

@@ -1,4 +1,6 @@
-/** A whole answer, as text: so that it can be kept and sent again byte for byte, cut off, or passed off as something else. */
+import type { Behaviour } from "./behaviour";
+
+/** A whole reply as text, so that it can be stored, repeated byte for byte, cut off, or mislabelled. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,6 +11,19 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
 }
 
-export function noContent(headers: Record<string, string> = {}): Reply {
-  return { status: 204, headers, body: "" };
+export function bodyless(status: number, headers: Record<string, string> = {}): Reply {
+  return { status, headers, body: "" };
+}
+
+/** An object as JSON shows it: values that are absent or empty may be null. */
+export function present({ absentValues }: Behaviour, object: Readonly<Record<string, unknown>>): object {
+  if (absentValues === "omitted") return object;
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [name, isEmpty(value) ? null : value]),
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === undefined;
+  return Object.keys(value).length === 0;
 }

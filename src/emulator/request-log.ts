@@ -1,7 +1,7 @@
 import type { FaultKind } from "./faults";
 import type { EmulatorRequest } from "./request";
 
-/** A request as the service saw it. The token is in none of its parts. */
+/** A request as the service received it. The token is removed from all parts. */
 export interface LoggedRequest {
   /** By the service's clock, in milliseconds. */
   readonly at: number;
@@ -11,19 +11,19 @@ export interface LoggedRequest {
   readonly path: string;
   /** What follows the question mark, decoded. */
   readonly query: Readonly<Record<string, string>>;
-  /** All headers; of `authorization` only whether it was right. */
+  /** All headers; `authorization` says only whether the token was right. */
   readonly headers: Readonly<Record<string, string>>;
   /** As it was sent. */
   readonly body: string;
-  /** Status of the answer; 0 while there is none, and where a fault kept it back. */
+  /** Status of the reply; 0 while there is none, and if a fault prevented a valid one. */
   readonly status: number;
-  /** What went wrong with it on demand. */
+  /** The fault that applied to it. */
   readonly fault?: FaultKind;
 }
 
 type Entry = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
 
-/** The requests, oldest first; when there are more than `kept`, the older half is dropped. */
+/** The requests, oldest first. If there are more than `kept`, the older half is dropped. */
 export class RequestLog {
   readonly entries: Entry[] = [];
 
@@ -48,7 +48,7 @@ export class RequestLog {
   }
 }
 
-/** Whether the request carries the token (§5). */
+/** Whether the request has the token (§5). */
 export function authorization(request: EmulatorRequest, token: string): "ok" | "missing" | "wrong" {
   const { authorization: header } = request.headers;
   if (header === undefined) return "missing";

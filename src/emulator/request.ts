@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
-/** A request, read to its end. */
+/** A request that was read to its end. */
 export interface EmulatorRequest {
   readonly method: string;
   readonly path: string;
@@ -8,14 +8,14 @@ export interface EmulatorRequest {
   readonly headers: IncomingHttpHeaders;
   /** As it was sent. */
   readonly body: string;
-  /** The body was larger than `maxBodyBytes` and was thrown away. */
+  /** Whether the body was larger than `maxBodyBytes`, and dropped. */
   readonly tooLarge: boolean;
 }
 
-/** Largest body the service takes (§8 names none). */
+/** Size of the largest body that the service accepts (§8 has no limit). */
 export const maxBodyBytes = 1024 * 1024;
 
-/** Reads a request; `undefined` if the client left before its end. */
+/** Reads a request. @returns undefined if the client disconnected before its end */
 export function readRequest(incoming: IncomingMessage): Promise<EmulatorRequest | undefined> {
   const [path = "/", query = ""] = (incoming.url ?? "/").split(/\?(.*)/s);
   return new Promise((resolve) => {

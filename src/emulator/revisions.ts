@@ -6,13 +6,13 @@ import type { StoredInstance } from "./state";
 const tag = '(W/)?"([^"]*)"';
 const tagList = new RegExp(`^\\s*${tag}(\\s*,\\s*${tag})*\\s*$`);
 
-/** The header that tells the revision of an instance, where a header does (§4.5). */
+/** The header with the revision of an instance, if a header has it (§4.5). */
 export function revisionHeaders({ revision }: Behaviour, instance: StoredInstance): Record<string, string> {
   if (revision === "weak") return { etag: `W/"${instance.revision}"` };
   return revision === "header" || revision === "both" ? { etag: `"${instance.revision}"` } : {};
 }
 
-/** The field that tells the revision of an instance, where a field does. */
+/** The field with the revision of an instance, if a field has it. */
 export function revisionFields(behaviour: Behaviour, instance: StoredInstance): Record<string, string> {
   const { revision, revisionField, getObject } = behaviour;
   const headerOnly = revision === "header" || revision === "weak";
@@ -21,8 +21,8 @@ export function revisionFields(behaviour: Behaviour, instance: StoredInstance): 
 }
 
 /**
- * Compares If-Match with the current revision (§4.5): 412 where it differs, 400 where it is not a list of quoted
- * tags ("*" is not taken: it would overwrite anything). A weak tag counts only where the service gives out weak ones.
+ * Compares If-Match with the current revision (§4.5): 412 if it differs, 400 if it isn't a list of quoted tags ("*" is
+ * rejected: it would overwrite anything). A weak tag matches only if the service itself uses weak tags.
  */
 export function checkIfMatch(
   request: EmulatorRequest,

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { OperationKind } from "./behaviour";
 import { invalid, type Problem, type ProblemDetail, type Refusal } from "./problems";
 
-/** How the next operation fails. */
+/** How an operation fails. */
 export interface PlannedFailure {
-  /** The kind of operation it waits for. @default any */
+  /** The kind of operation that fails. @default any */
   readonly kind?: OperationKind;
-  /** Members of the operation's problem document that shall differ. */
+  /** Members of the operation's problem document that differ from the usual ones. */
   readonly problem?: Partial<Problem>;
-  /** A creation leaves its object behind, with status "error". @default false */
+  /** Whether a creation leaves its object behind, with the status "error". @default `failedCreation` */
   readonly leaveObject?: boolean;
-  /** How far it gets, from 0 to 1; it takes that part of the time. @default 0.5 */
+  /** Its progress when it fails, from 0 to 1, after that part of its duration. @default 0.5 */
   readonly atProgress?: number;
 }
 
@@ -19,7 +19,7 @@ interface FieldRule {
   readonly problem: Partial<Refusal>;
 }
 
-/** What tests ask of the service beyond its behaviour: values it refuses, updates it refuses or ignores, failures to come. */
+/** What the service rejects, ignores or fails on request: values, updates of fields, and operations. */
 export class Rules {
   private readonly values: (FieldRule & { readonly value: unknown })[] = [];
   private readonly fixed: FieldRule[] = [];
@@ -47,13 +47,13 @@ export class Rules {
     return index === -1 ? undefined : this.failures.splice(index, 1)[0];
   }
 
-  /** Refusal of a body for a value in it. */
+  /** Rejection of a body because of a value in it. */
   checkValues(fields: Readonly<Record<string, unknown>>): Refusal | undefined {
     const rule = this.values.find(({ field, value }) => isDeepStrictEqual(fields[field], value));
     return rule && refusal(rule, `${rule.field} '${words(rule.value)}' is not available`);
   }
 
-  /** Refusal of an update for a field it would change. */
+  /** Rejection of an update because of a field that it would change. */
   checkChanges(changed: (field: string) => boolean): Refusal | undefined {
     const rule = this.fixed.find(({ field }) => changed(field));
     return rule && refusal(rule, `${rule.field} cannot be changed in place`);

@@ -3,9 +3,12 @@ import { once } from "node:events";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { parseEmulatorArgs } from "../../src/cli/emulator-args";
 import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
 import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/behaviour-option";
+import { parseFaultOption } from "../../src/emulator/fault-option";
+import { faultKinds } from "../../src/emulator/faults";
 
 const root = path.join(__dirname, "..", "..");
 
@@ -84,8 +87,13 @@ describe("the emulator command", () => {
     ["--port", "eighty", "--port must be a number"],
     ["--operation-time", "soon", "--operation-time must be a number of seconds"],
     ["--behaviour", "getObject=500", "write getObject=200|404|405"],
-    ["--behaviour", "getobject=200", "there are: operationMs, progress"],
+    ["--behaviour", "getobject=200", 'unknown switch "getobject"; did you mean "getObject"?'],
+    ["--behaviour", "colour=red", "the switches are: operationMs, progress"],
+    ["--fault", "lost", "must be one of reset, hang"],
+    ["--fault", '{"kind":"status","statsu":500}', "statsu"],
     ["--token", "", "--token must not be empty"],
+    ["--host", "", "--host must not be empty"],
+    ["--host", "0.0.0.0", "--host 0.0.0.0 needs a --token of your own"],
     ["--colour", "red", "--colour"],
   ] as const)("refuses %s %s in words, with 2", async ([option, value, words]) => {
     const { code, stderr } = await cli("emulator", `${option}=${value}`).end;
@@ -109,6 +117,35 @@ describe("the command line", () => {
   });
 });
 
+test("a host that other machines can reach is accepted with a token", () => {
+  expect(parseEmulatorArgs(["--host", "0.0.0.0", "--token", "own"])).toHaveProperty(
+    "options.host",
+    "0.0.0.0",
+  );
+});
+
+describe("a fault as text", () => {
+  test("is a kind, or a rule as JSON", () => {
+    for (const kind of faultKinds) expect(parseFaultOption(kind)).toEqual({ fault: { kind } });
+    const rule = {
+      kind: "gateway",
+      status: 520,
+      body: "problem",
+      method: "POST",
+      problem: { detail: ["a"] },
+    };
+    expect(parseFaultOption(JSON.stringify(rule))).toEqual({ fault: rule });
+    expect(parseFaultOption('{"kind":"reset","times":"all"}')).toEqual({
+      fault: { kind: "reset", times: Number.POSITIVE_INFINITY },
+    });
+  });
+
+  test("is rejected if it isn't JSON or has an invalid member", () => {
+    for (const text of ["", "{", '{"kind":"reset","times":-1}', '{"kind":"status","status":42}', "{}"])
+      expect(parseFaultOption(text), text).toHaveProperty("error");
+  });
+});
+
 describe("a switch as text", () => {
   test("takes every value that it says it takes", () => {
     for (const [key, { allowed }] of Object.entries(behaviourSettings)) {
@@ -120,7 +157,8 @@ describe("a switch as text", () => {
 
   test("takes every default, and gives it back as it was", () => {
     for (const [key, value] of Object.entries(defaultBehaviour)) {
-      const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+      const isObject = typeof value === "object" && !Array.isArray(value);
+      const text = isObject ? JSON.stringify(value) : String(value);
       expect(parseBehaviourOption(`${key}=${text}`)).toEqual({ behaviour: { [key]: value } });
     }
   });
@@ -133,9 +171,13 @@ describe("a switch as text", () => {
       "failedStatus=",
       "extraFields=[1",
       "linkOrigin=here",
+      "normalize=ids,colour",
     ]) {
       expect(parseBehaviourOption(text)).toHaveProperty("error");
     }
+    expect(parseBehaviourOption("normalize=ids,trimmed")).toEqual({
+      behaviour: { normalize: ["ids", "trimmed"] },
+    });
     expect(parseBehaviourOption("failedStatus=a=b")).toEqual({ behaviour: { failedStatus: "a=b" } });
   });
 });

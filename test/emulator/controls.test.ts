@@ -95,6 +95,16 @@ test("a paused service refuses connections, and comes back at the same port with
   await emulator.stop();
 });
 
+test("only this machine reaches the default token: any other host needs a token of its own", async () => {
+  for (const host of ["", "0.0.0.0", "::", "192.0.2.1", "emulator.example"])
+    await expect(startEmulator({ host }), host).rejects.toThrow(TypeError);
+  for (const host of ["localhost", "127.0.0.1", "127.1.2.3"]) {
+    const emulator = await startEmulator({ host });
+    expect(emulator.token).toBe("emulator-token");
+    await emulator.stop();
+  }
+});
+
 test("a behaviour can be exchanged whole", async () => {
   const { call, emulator, given } = await open();
   const { instance } = given();

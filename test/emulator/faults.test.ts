@@ -1,8 +1,23 @@
+import { randomUUID } from "node:crypto";
+import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { open } from "./service";
 
 const body = { name: "shop", region: "eu-1" };
 const key = { "idempotency-key": "6f0e5b6c-6f1e-4a43-9a0b-2d6f4f0d9a11" };
+
+/** Creates a project with Node's own client. @returns the code of its error */
+function failureOf(url: string, token: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return new Promise((resolve) => {
+    const sent = request(url, { method: "POST", headers }, (reply) => {
+      reply.on("error", (error) => resolve(Reflect.get(error, "code")));
+      reply.resume().on("end", () => resolve("none"));
+    });
+    sent.on("error", (error) => resolve(Reflect.get(error, "code")));
+    sent.end(JSON.stringify(body));
+  });
+}
 
 describe("a fault on demand", () => {
   test("lost-reply does the work and cuts the connection; the key then brings the reply", async () => {
@@ -107,6 +122,75 @@ describe("a fault on demand", () => {
     expect(wrong.headers.get("content-type")).toBe("text/plain");
     expect(JSON.parse(wrong.text)).toMatchObject(body);
     expect(emulator.projects.size).toBe(2);
+  });
+
+  test.for([502, 504, 507, 520, 530, 598, 599])(
+    "gateway does the work and answers %i, as a page, a problem, or nothing; the key then brings the reply",
+    async (status) => {
+      const { call, emulator } = await open();
+      const forms: { body?: "html" | "problem" | "empty"; type: string | null }[] = [
+        { type: "text/html; charset=utf-8" },
+        { body: "problem", type: "application/problem+json" },
+        { body: "empty", type: null },
+      ];
+      for (const { type, ...form } of forms) {
+        const own = { "idempotency-key": randomUUID() };
+        const fault = emulator.fail({ kind: "gateway", status, retryAfter: 3, ...form });
+        const answer = await call("POST", "/v1/projects", body, own);
+        expect([answer.status, answer.headers.get("content-type")]).toEqual([status, type]);
+        expect([answer.headers.get("retry-after"), fault.used]).toEqual(["3", 1]);
+        expect((await call("POST", "/v1/projects", body, own)).status).toBe(201);
+      }
+      expect(emulator.projects.size).toBe(3);
+    },
+  );
+
+  test("gateway hides the reply of any method", async () => {
+    const { call, emulator, given } = await open();
+    const { instance } = given();
+    emulator.fail({ kind: "gateway", times: 2 });
+    const path = `/v1/instances/${instance}`;
+    expect((await call("GET", path)).status).toBe(502);
+    expect((await call("DELETE", path)).status).toBe(502);
+    expect(emulator.instances.size).toBe(0);
+  });
+
+  test.for([
+    ["illegal-header", "HPE_INVALID_HEADER_TOKEN"],
+    ["control-character", "HPE_INVALID_HEADER_TOKEN"],
+    ["bare-lf", "HPE_CR_EXPECTED"],
+    ["bad-chunk", "HPE_INVALID_CHUNK_SIZE"],
+    ["truncated-head", "ECONNRESET"],
+    ["garbage", "HPE_INVALID_CONSTANT"],
+  ] as const)("%s does the work and sends a reply that no HTTP client accepts", async ([kind, code]) => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind });
+    expect(await failureOf(`${emulator.endpoint}/projects`, emulator.token)).toBe(code);
+    expect(emulator.requests.map(({ status, fault }) => [status, fault])).toEqual([[0, kind]]);
+    expect(emulator.projects.size).toBe(1);
+    expect((await call("GET", "/v1/projects")).status).toBe(200);
+  });
+
+  test("gzip does the work and compresses the body, although nobody asked for it", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "gzip" });
+    const answer = await call("POST", "/v1/projects", body, { "accept-encoding": "identity" });
+    expect(answer.headers.get("content-encoding")).toBe("gzip");
+    expect(answer.body).toMatchObject(body);
+  });
+
+  test("a rule that makes an illegal reply is reported as a 500", async () => {
+    const { call, emulator } = await open();
+    emulator.fail({ kind: "status", status: 307, location: "a\nb" });
+    const answer = await call("GET", "/v1/projects");
+    expect([answer.status, answer.body.detail]).toEqual([500, expect.stringContaining("location")]);
+  });
+
+  test("can be there from the start", async () => {
+    const { call } = await open({}, { faults: [{ kind: "status", times: 2 }] });
+    const seen = [];
+    for (let n = 0; n < 3; n++) seen.push((await call("GET", "/v1/projects")).status);
+    expect(seen).toEqual([503, 503, 200]);
   });
 
   test("chooses by method and path, lets the first pass, and ends after its times or when switched off", async () => {

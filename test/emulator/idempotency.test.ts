@@ -28,6 +28,27 @@ test("after 24 hours the key is forgotten, and the request is done again", async
   expect(emulator.instances.size).toBe(2);
 });
 
+test("a key is forgotten after keyRetentionMs", async () => {
+  const { call, emulator, advance } = await open({ keyRetentionMs: 60_000 });
+  const key = { "idempotency-key": randomUUID() };
+  const body = { name: "p", region: "eu-1" };
+  await call("POST", "/v1/projects", body, key);
+  advance(59_999);
+  await call("POST", "/v1/projects", body, key);
+  expect(emulator.projects.size).toBe(1);
+  advance(1);
+  await call("POST", "/v1/projects", body, key);
+  expect(emulator.projects.size).toBe(2);
+});
+
+test("the rejection of a reused key has the status and code of keyReuseStatus and keyReuseCode", async () => {
+  const { call } = await open({ keyReuseStatus: 409, keyReuseCode: "key_conflict" });
+  const key = { "idempotency-key": randomUUID() };
+  await call("POST", "/v1/projects", { name: "p", region: "eu-1" }, key);
+  const answer = await call("POST", "/v1/projects", { name: "q", region: "eu-1" }, key);
+  expect([answer.status, answer.body.code]).toEqual([409, "key_conflict"]);
+});
+
 test("a key that comes back with another body, or at another endpoint, is refused", async () => {
   const { call, emulator } = await open();
   const body = instanceBody(emulator.addProject().id);

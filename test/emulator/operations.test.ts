@@ -127,6 +127,35 @@ describe("an operation", () => {
     expect((await poll()).headers.get("retry-after")).toBeNull();
   });
 
+  test("has a Retry-After in the form of retryAfterForm", async () => {
+    const forms = ["seconds", "http-date", "asctime"] as const;
+    const headers = [];
+    for (const retryAfterForm of forms) {
+      const { poll } = await creating({ retryAfter: 7, retryAfterForm });
+      headers.push((await poll()).headers.get("retry-after"));
+    }
+    expect(headers).toEqual(["7", "Fri, 02 Jan 2026 12:00:07 GMT", "Fri Jan  2 12:00:07 2026"]);
+  });
+
+  test.for<[Partial<Behaviour>, number[]]>([
+    [{}, [200, 200, 200, 200]],
+    [{ operationKeptMs: 0 }, [200, 404, 404, 404]],
+    [{ operationKeptMs: 1000 }, [200, 200, 404, 404]],
+    [{ operationKeptPolls: 0, purgedStatus: 410 }, [200, 410, 410, 410]],
+    [{ operationKeptPolls: 2 }, [200, 200, 200, 404]],
+  ])("that has finished is purged as %o says", async ([behaviour, expected]) => {
+    const { poll, advance, emulator } = await creating(behaviour);
+    const seen = [];
+    for (let n = 0; n < 4; n++) {
+      const { status, body } = await poll();
+      if (status !== 200) expect(body.code).toBe("operation_not_found");
+      seen.push(status);
+      advance(1000);
+    }
+    expect(seen).toEqual(expected);
+    expect([...emulator.instances.values()].map(({ status }) => status)).toEqual(["running"]);
+  });
+
   test("that is finished by hand is done at once", async () => {
     const { poll, emulator } = await creating({ operationMs: 1e9 });
     emulator.finishOperations();
@@ -188,6 +217,27 @@ describe("an operation that fails", () => {
     const [left] = emulator.instances.values();
     expect(left?.status).toBe("error");
     expect((await poll()).body.result_url).toBe(`${emulator.endpoint}/instances/${left?.id}`);
+  });
+
+  test("leaves the object behind if failedCreation says so, unless the planned failure says otherwise", async () => {
+    for (const [failure, left] of [
+      [{}, 1],
+      [{ leaveObject: false }, 0],
+    ] as const) {
+      const { emulator, poll } = await failing({ failedCreation: "object" }, failure);
+      emulator.finishOperations();
+      expect((await poll()).body.status).toBe("failed");
+      expect(emulator.instances.size).toBe(left);
+    }
+  });
+
+  test("is every third one if failEvery is 3", async () => {
+    const { call, emulator } = await open({ failEvery: 3 });
+    const { id } = emulator.addProject();
+    for (let n = 0; n < 7; n++) await call("POST", "/v1/instances", instanceBody(id));
+    emulator.finishOperations();
+    const failed = [...emulator.operations.values()].map(({ outcome }) => outcome === "failed");
+    expect(failed).toEqual([false, false, true, false, false, true, false]);
   });
 
   test("may have another status, no problem, and no time of its end", async () => {

@@ -5,12 +5,17 @@ import { describe, expect, it } from "vitest";
 import { help, parseEmulatorArgs } from "../../src/cli/emulator-args";
 import { behaviourSettings } from "../../src/emulator/behaviour-option";
 import { Controls } from "../../src/emulator/controls";
+import { faultKinds } from "../../src/emulator/faults";
+import { normalizations } from "../../src/emulator/normalization";
 import { fenced, quoted, readMarkdown, section, tableRows } from "../readme/markdown";
 import { instanceBody, open } from "./service";
 
 const page = readMarkdown("docs/emulator.md");
+/** The cells of all tables of a section. */
 const cellsOf = (heading: string): string[][] =>
-  tableRows(section(page, heading)).map((cells) => cells.map((cell) => cell.trim()));
+  section(page, heading)
+    .split("\n\n")
+    .flatMap((block) => tableRows(block).map((cells) => cells.map((cell) => cell.trim())));
 /** Where lines end makes no difference. */
 const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
 
@@ -19,7 +24,7 @@ describe("docs/emulator.md: the command line", () => {
     const options = [...help().matchAll(/^ {2}(--\S+(?: <\S+>)?(?:=<\w+>)?) +(.*)$/gm)].map(
       ([, option, words = ""]) => [`\`${option}\``, /\(([^)]+)\)$/.exec(words)?.[1] ?? ""],
     );
-    expect(options).toHaveLength(6);
+    expect(options).toHaveLength(7);
     const rows = cellsOf("On the command line").map(([option, , usual = ""]) => [
       option,
       quoted(usual).join(),
@@ -29,7 +34,7 @@ describe("docs/emulator.md: the command line", () => {
 
   it("is taken as it stands", () => {
     const commands = fenced(section(page, "On the command line"), "sh");
-    expect(commands).toHaveLength(2);
+    expect(commands).toHaveLength(3);
     for (const command of commands) {
       const [, args = ""] = /^npx pulumi-cloudinfra emulator(.*)\n$/.exec(command) ?? [];
       expect(parseEmulatorArgs(args.split(" ").filter(Boolean))).toHaveProperty("options");
@@ -41,12 +46,12 @@ describe("docs/emulator.md: in code", () => {
   it("has a program that does what it says", async () => {
     const emulator = await startEmulator({ token: "a-token-for-tests", behaviour: { operationMs: 50 } });
 
-    // What was there before, and what somebody else does.
+    // Objects of other users, and their changes.
     const project = emulator.addProject({ name: "shop", region: "eu-1" });
     const web = emulator.addInstance({ project: project.id, name: "web", public_ip: "auto" });
     emulator.edit(web.id, { flavor: "large" });
 
-    // What it was asked, and what it holds.
+    // The requests that it received, and the objects that it has.
     const authorization = `Bearer ${emulator.token}`;
     const reply = await fetch(`${emulator.endpoint}/instances/${web.id}`, { headers: { authorization } });
     assert.equal(reply.status, 200);
@@ -56,12 +61,12 @@ describe("docs/emulator.md: in code", () => {
     );
     assert.equal(emulator.instances.get(web.id)?.fields.flavor, "large");
 
-    // A bad day.
+    // Faults.
     emulator.fail({ kind: "status", status: 429, retryAfter: 2, path: "/v1/instances/", times: 3 });
     emulator.fail({ kind: "slow", delayMs: 5_000, method: "POST" });
     emulator.failNextOperation({ kind: "create", problem: { detail: "no capacity left in eu-1" } });
     emulator.refuse("flavor", "huge");
-    await emulator.pause(); // nobody answers
+    await emulator.pause(); // connections are refused
     await emulator.resume();
 
     await emulator.stop();
@@ -76,28 +81,35 @@ describe("docs/emulator.md: in code", () => {
     const members = Object.entries(Object.getOwnPropertyDescriptors(Controls.prototype)).map(
       ([name, { value }]) => (value ? `${name}()` : name),
     );
-    const own = ["constructor()", "settled()"];
+    const own = ["constructor()", "settled()", "kindOf()"];
     expect([...named, ...own].sort()).toEqual(members.sort());
   });
 
   it("has every switch with its values and its default", () => {
-    const shown = (value: unknown): string =>
-      typeof value === "object" ? JSON.stringify(value) : `${value}`;
-    const usual = new Map(Object.entries(defaultBehaviour).map(([key, value]) => [key, [shown(value)]]));
+    const usual = new Map(
+      Object.entries(defaultBehaviour).map(([key, value]) => {
+        if (Array.isArray(value)) return [key, [...value]];
+        return [key, [typeof value === "object" ? JSON.stringify(value) : String(value)]];
+      }),
+    );
     const switches = Object.entries(behaviourSettings).map(([name, { allowed }]) => [
       [name],
       allowed.split("|"),
       usual.get(name) ?? [],
     ]);
-    const rows = cellsOf("Where the specification leaves it open");
+    const rows = cellsOf("Switches");
+    const ways = rows.splice(switches.length);
     expect(rows.map((cells) => cells.slice(0, 3).map(quoted))).toEqual(switches);
     expect(rows.filter(([, , , words]) => !words)).toEqual([]);
+    expect(ways.map(([way = ""]) => quoted(way).join())).toEqual([...normalizations]);
   });
 
   it("has every kind of fault", () => {
-    const [, kinds = ""] = /type FaultKind =([^;]*);/.exec(readMarkdown("src/emulator/faults.ts")) ?? [];
-    const rows = cellsOf("Faults and delays").map(([kind = ""]) => quoted(kind).join());
-    expect(rows.sort()).toEqual([...kinds.matchAll(/"([\w-]+)"/g)].map(([, kind]) => kind).sort());
+    const rows = cellsOf("Faults");
+    expect(rows.slice(0, faultKinds.length).map(([kind = ""]) => quoted(kind).join())).toEqual([
+      ...faultKinds,
+    ]);
+    expect(rows.filter(([, words]) => !words)).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../src/emulator";
 import { instanceBody, open } from "./service";
 
 describe("a refusal", () => {
@@ -19,6 +20,41 @@ describe("a refusal", () => {
     });
     const two = await call("POST", "/v1/projects", { name: "shop", region: "nope" });
     expect(two.body.trace_id).not.toBe(one.body.trace_id);
+  });
+
+  test.for<[Behaviour["traceIds"], unknown, unknown]>([
+    ["fresh", "tr-1", "tr-2"],
+    ["constant", "tr-0", "tr-0"],
+    ["zeros", "0".repeat(32), "0".repeat(32)],
+    ["empty", "", ""],
+    ["missing", undefined, undefined],
+  ])("has a trace id that is %s", async ([traceIds, ...expected]) => {
+    const { call, emulator } = await open({ traceIds });
+    emulator.fail({ kind: "status", status: 500 });
+    const answers = [await call("GET", "/v1/projects"), await call("GET", "/v1/projects/none")];
+    expect(answers.map(({ body }) => body.trace_id)).toEqual(expected);
+  });
+
+  test("has a detail as problemDetail says", async () => {
+    const { call, emulator } = await open();
+    const detailOf = async (problemDetail: Behaviour["problemDetail"]): Promise<unknown> => {
+      emulator.behaviour.problemDetail = problemDetail;
+      return (await call("GET", "/v1/projects/none")).body.detail;
+    };
+    const text = "project 'none' does not exist";
+    expect(await detailOf("text")).toBe(text);
+    expect(await detailOf("list")).toEqual([text]);
+    expect(await detailOf("missing")).toBeUndefined();
+    expect(await detailOf("long")).toBe(`${text}${" ".repeat(80_000)}.`);
+  });
+
+  test("with 409 has the detail of conflictDetail", async () => {
+    const conflictDetail = "the project 'in progress' still has outstanding instances";
+    const { call, given } = await open({ conflictDetail });
+    const { project } = given();
+    const answer = await call("DELETE", `/v1/projects/${project}`);
+    expect([answer.status, answer.body.detail]).toEqual([409, conflictDetail]);
+    expect((await call("GET", "/v1/projects/none")).body.detail).toContain("does not exist");
   });
 
   test("points at every field that is wrong", async () => {

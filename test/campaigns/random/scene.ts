@@ -36,7 +36,7 @@ export class Scene {
     readonly one: Case,
     readonly tally: Tally,
   ) {
-    this.service = new PlainService(one.behaviour, ORIGIN, () => START + this.clock.now());
+    this.service = new PlainService(one.behaviour, ORIGIN, one.token, () => START + this.clock.now());
     this.served = new Served(this.service, this.clock, one, one.plan, ORIGIN);
     this.token = new Canary("the token", one.token, true);
     this.secret = new Canary("a secret input", one.secret, true);

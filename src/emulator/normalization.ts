@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+
+/** A way in which a service rewrites values. */
+export type Normalization = (typeof normalizations)[number];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export const normalizations = [
+  "ids",
+  "upper-case",
+  "lower-case",
+  "trimmed",
+  "bare-keys",
+  "numeric-labels",
+] as const;
+
+/** How each way rewrites fields. Rewriting twice is the same as rewriting once, so a request may use either form. */
+const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
+  ids: ({ image, flavor, network }) => ({
+    image: idOf("img", image),
+    flavor: idOf("flv", flavor),
+    network: idOf("net", network),
+  }),
+  "upper-case": (fields) =>
+    Object.fromEntries(
+      ["image", "flavor", "network", "region"].map((name) => [
+        name,
+        onText(fields[name], (text) => text.toUpperCase()),
+      ]),
+    ),
+  "lower-case": ({ name, labels }) => ({
+    name: onText(name, (text) => text.toLowerCase()),
+    labels: onLabels(labels, ([key, value]) => [key, onText(value, (text) => text.toLowerCase())]),
+  }),
+  trimmed: ({ name, labels }) => ({
+    name: onText(name, (text) => text.trim()),
+    labels: onLabels(labels, ([key, value]) => [key.trim(), onText(value, (text) => text.trim())]),
+  }),
+  "bare-keys": ({ ssh_keys }) => ({ ssh_keys: Array.isArray(ssh_keys) ? bareKeys(ssh_keys) : ssh_keys }),
+  "numeric-labels": ({ labels }) => ({
+    labels: onLabels(labels, ([key, value]) => [key, onText(value, numberOf)]),
+  }),
+};
+
+/** The fields of an object as the service reports them. A field that is missing remains missing. */
+export function normalized(ways: readonly Normalization[], fields: Fields): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...fields };
+  for (const way of ways) {
+    for (const [name, value] of Object.entries(rewrites[way](result)))
+      if (name in result) result[name] = value;
+  }
+  return result;
+}
+
+/** An id that doesn't reveal the name it stands for. */
+function idOf(prefix: string, value: unknown): unknown {
+  if (typeof value !== "string" || new RegExp(`^${prefix}-[0-9a-f]{12}$`, "i").test(value)) return value;
+  return `${prefix}-${createHash("sha256").update(value).digest("hex").slice(0, 12)}`;
+}
+
+function onText(value: unknown, rewrite: (text: string) => unknown): unknown {
+  return typeof value === "string" ? rewrite(value) : value;
+}
+
+function onLabels(labels: unknown, rewrite: (entry: [string, unknown]) => [string, unknown]): unknown {
+  if (typeof labels !== "object" || labels === null) return labels;
+  return Object.fromEntries(Object.entries(labels).map(rewrite));
+}
+
+/** Keys without comments, sorted. */
+function bareKeys(keys: readonly unknown[]): unknown[] {
+  return keys.map((key) => String(key).split(/\s+/).slice(0, 2).join(" ")).sort();
+}
+
+function numberOf(text: string): string | number {
+  return String(Number(text)) === text && Number.isFinite(Number(text)) ? Number(text) : text;
+}
