@@ -3,7 +3,7 @@ import type { Pending } from "./creation/pending";
 import { changedFields, isSameProfile } from "./diff";
 import type { CheckFailure, Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
-import { madeUpName } from "./inputs/names";
+import { madeUpName, nameFailures } from "./inputs/names";
 import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
@@ -33,6 +33,7 @@ export function check(
       ...misspelt(kind, args),
       ...timeoutFailures(news),
       ...(exists ? [] : namelessImport(hiddenOf(news), args)),
+      ...nameFailures(olds, news),
     ]),
   ];
   return {
@@ -48,7 +49,14 @@ export function check(
 function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
   const { __key, __keyAt, __import, __autonamed, profile: _, ...others } = hiddenInputs(olds);
   const isShown = changedFields(fields, olds, news).length > 0 || !isSameProfile(olds, news);
-  return { ...news, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
+  return {
+    ...news,
+    __key,
+    __keyAt,
+    __import,
+    __autonamed: __autonamed ?? news.__autonamed,
+    ...(isShown && others),
+  };
 }
 
 function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {
