@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { changedFields, isSameProfile } from "./diff";
 import type { CheckFailure, Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
-import { madeUpName } from "./inputs/names";
+import { madeUpName, nameFailures } from "./inputs/names";
 import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
@@ -37,6 +37,7 @@ export function check(
       ...misspelt(kind, args),
       ...timeoutFailures(news),
       ...(exists ? [] : namelessImport(hiddenOf(news), args)),
+      ...nameFailures(olds, news),
     ]),
   ];
   return {
@@ -53,7 +54,14 @@ function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Pro
   const { __key, __keyAt, __import, __autonamed, profile: _, ...others } = hiddenInputs(olds);
   const isShown = changedFields(fields, olds, news).length > 0 || !isSameProfile(olds, news);
   const spelt = withFormerSpelling(fields, olds, news);
-  return { ...spelt, __key, __keyAt, __import, __autonamed, ...(isShown && others) };
+  return {
+    ...spelt,
+    __key,
+    __keyAt,
+    __import,
+    __autonamed: __autonamed ?? news.__autonamed,
+    ...(isShown && others),
+  };
 }
 
 function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {

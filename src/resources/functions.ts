@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type DependsOn, known } from "./depends-on";
+import { resolved } from "./sdk";
 
 /** Whom a function asks. */
 export interface ProfileArgs {
@@ -91,9 +92,11 @@ export interface LookupOptions {
  * @throws Error with the code `input_invalid` in its message if an argument is wrong, for example a label whose value is undefined; and
  * other errors that say what failed and what to do
  */
-export async function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
-  const { findInstances } = await import("../provider/looks/lookups.js");
-  return found(findInstances(stackSetting, args));
+export function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
+  return found(async () => {
+    const { findInstances } = await import("../provider/looks/lookups.js");
+    return findInstances(stackSetting, args);
+  });
 }
 
 /**
@@ -107,9 +110,8 @@ export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
   options: LookupOptions = {},
 ): pulumi.Output<FoundInstance[]> {
-  return pulumi
-    .all([pulumi.output({ ...args }), known(options.dependsOn)])
-    .apply(([given]) => getInstances(given));
+  const given = pulumi.all([pulumi.output({ ...args }), known(options.dependsOn)]);
+  return awaited(given.apply(([filters]) => getInstances(filters)));
 }
 
 /**
@@ -119,9 +121,11 @@ export function getInstancesOutput(
  * @param args which settings to use @default the settings without a profile
  * @throws Error that says what failed and what to do
  */
-export async function getProjects(args: ProfileArgs = {}): Promise<FoundProject[]> {
-  const { findProjects } = await import("../provider/looks/lookups.js");
-  return found(findProjects(stackSetting, args));
+export function getProjects(args: ProfileArgs = {}): Promise<FoundProject[]> {
+  return found(async () => {
+    const { findProjects } = await import("../provider/looks/lookups.js");
+    return findProjects(stackSetting, args);
+  });
 }
 
 /**
@@ -132,7 +136,7 @@ export async function getProjects(args: ProfileArgs = {}): Promise<FoundProject[
  */
 export function getProjectsOutput(options: LookupOptions & ProfileArgs = {}): pulumi.Output<FoundProject[]> {
   const { dependsOn, ...args } = options;
-  return known(dependsOn).apply(() => getProjects(args));
+  return awaited(known(dependsOn).apply(() => getProjects(args)));
 }
 
 const stackSetting = (key: string): string | undefined => {
@@ -140,11 +144,31 @@ const stackSetting = (key: string): string | undefined => {
   return new pulumi.Config(namespace).get(name);
 };
 
-/** Turns a failure into one that Pulumi prints without a stack trace. */
-async function found<T>(looking: Promise<T[]>): Promise<T[]> {
+/** Runs a search. Pulumi prints its failure without a stack trace. */
+async function found<T>(search: () => Promise<T[]>): Promise<T[]> {
+  const end = keepProgramRunning();
   try {
-    return await looking;
+    return await search();
   } catch (error) {
     throw new pulumi.RunError(error instanceof Error ? error.message : String(error));
+  } finally {
+    end();
   }
+}
+
+function awaited<T>(output: pulumi.Output<T>): pulumi.Output<T> {
+  const end = keepProgramRunning();
+  resolved(output).then(end, end); // a failure stays the failure of the output
+  return output;
+}
+
+/**
+ * Keeps an inline program of the Automation API from ending. Otherwise, it ends when all registrations have ended, and the engine deletes
+ * what it would declare later.
+ *
+ * @returns a function that ends this, after whoever waits for the result has gone on
+ */
+function keepProgramRunning(): () => void {
+  const done = pulumi.runtime.rpcKeepAlive();
+  return () => void setImmediate(done);
 }

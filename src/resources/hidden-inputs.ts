@@ -1,6 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { v4 as uuidV4 } from "uuid";
+import { autonaming } from "./autonaming";
 import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
+import { organizationOfStack } from "./organization";
 import { type Given, resolved } from "./sdk";
 
 /** The code that the engine stores with a resource. It never changes, so that old states work with new versions of this package. */
@@ -46,7 +48,8 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const imported = idToImport(name, opts.import);
   const identity: Identity = { type, name, parent: opts.parent, aliases: opts.aliases };
   const ignored = opts.ignoreChanges ?? [];
-  const organization = knownOrganization();
+  const organization = organizationOfStack();
+  const naming = autonaming(type);
   // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
   const isPreview = pulumi.runtime.isDryRun();
   return {
@@ -58,6 +61,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
     ...(ignored.length > 0 && { __ignoreChanges: ignored }),
     ...(hasFormerUrns(identity) && { __aliasUrns: otherUrns(identity) }), // the SDK has a field `__aliases` of its own
     ...(organization !== undefined && { __organization: organization }),
+    ...(naming !== undefined && { __autonaming: naming }),
   };
 }
 
@@ -92,14 +96,4 @@ async function otherUrns(identity: Identity): Promise<string[] | undefined> {
   const now = await resolved(pulumi.createUrn(identity.name, identity.type, identity.parent));
   const others = (await formerUrns(identity)).filter((urn) => urn !== now);
   return others.length > 0 ? others : undefined;
-}
-
-/** Returns the organization of the stack, or `undefined` if the backend has none. */
-function knownOrganization(): string | undefined {
-  try {
-    const organization = pulumi.getOrganization();
-    return organization === "organization" ? undefined : organization; // the name that file backends use for all stacks
-  } catch {
-    return undefined; // this is how the SDK says that it doesn't know, for example in unit tests
-  }
 }

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { describe, expect, test } from "vitest";
 import { check } from "../../../src/provider/check";
 import { diff } from "../../../src/provider/diff";
@@ -102,6 +103,73 @@ describe("given, taken back, given again", () => {
   test("one that is unknown in a preview counts as given", () => {
     const inputs = checked({}, instanceNews({ name: UNKNOWN_TEXT }));
     expect(inputs.name).toBe(UNKNOWN_TEXT);
+  });
+});
+
+describe("the setting pulumi:autonaming", () => {
+  const named = (naming: unknown, more: Properties = {}): Properties => ({
+    ...unnamed(KEY),
+    __autonaming: naming,
+    ...more,
+  });
+  const nameOf = (naming: unknown, more: Properties = {}): unknown => checked({}, named(naming, more)).name;
+
+  test.each([
+    ["${name}", /^web$/],
+    ["${name}-${hex(4)}", /^web-[0-9a-f]{4}$/],
+    ["x_${alphanum(12)}", /^x_[a-z0-9]{12}$/],
+    ["${string(9)}.${num(3)}", /^[a-z]{9}\.[0-9]{3}$/],
+    ["${uuid}", /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/],
+    ["${hex(100)}", /^[0-9a-f]{100}$/],
+    ["${other}-${hex(x)}", /^\$\{other\}-\$\{hex\(x\)\}$/],
+  ])("makes a name of the pattern %s; what is no expression stays as it is", (pattern, form) => {
+    expect(nameOf(pattern)).toMatch(form);
+  });
+
+  test("makes the same name of the same key, so that a repeated creation asks for the same object", () => {
+    const pattern = "${alphanum(8)}-${alphanum(8)}-${uuid}";
+    expect(nameOf(pattern)).toBe(nameOf(pattern));
+    expect(nameOf(pattern)).not.toBe(nameOf(pattern, { __key: OTHER_KEY }));
+    const [first, second] = String(nameOf(pattern)).split("-");
+    expect(first).not.toBe(second);
+  });
+
+  test("makes a name that a preview shows, if no part of it is random", () => {
+    expect(nameOf("${name}-blue", { __key: UNKNOWN_TEXT })).toBe("web-blue");
+    expect(nameOf("${name}-${num(1)}", { __key: UNKNOWN_TEXT })).toBe(UNKNOWN_TEXT);
+  });
+
+  test("does not change a name that was generated before, whatever the setting was then and is now", () => {
+    const settings = [undefined, "${name}", "${name}-${hex(8)}", false];
+    for (const before of settings.slice(0, 3)) {
+      const first = checked({}, named(before));
+      for (const now of settings) {
+        expect(checked(first, named(now, { __key: OTHER_KEY }))).toEqual(first);
+        expect(check(instanceKind, first, named(now)).failures).toEqual([]);
+      }
+    }
+  });
+
+  test("does not change a name that was generated when the program took back its own name", () => {
+    const given = checked({}, instanceNews({ name: "front" }));
+    const taken = checked(given, named("${name}-${hex(8)}"));
+    expect(taken.name).toMatch(/^web-[0-9a-f]{8}$/);
+    expect(checked(taken, named("${name}-other")).name).toBe(taken.name);
+  });
+
+  test("in the mode disabled, requires a name of a new resource, and of one that had its name from the program", () => {
+    const reason = "name: is required, because pulumi:autonaming is set to the mode disabled";
+    expect(check(instanceKind, {}, named(false)).failures).toEqual([{ property: "", reason }]);
+    const given = checked({}, instanceNews({ name: "front" }));
+    expect(check(instanceKind, given, named(false)).failures).toEqual([{ property: "", reason }]);
+    expect(check(instanceKind, {}, { ...instanceNews(), __autonaming: false }).failures).toEqual([]);
+  });
+
+  test("never reaches the state", () => {
+    for (const naming of ["${name}", false]) {
+      expect(checked({}, { ...instanceNews(), __autonaming: naming })).not.toHaveProperty("__autonaming");
+      expect(checked(checked({}, named("${name}")), named(naming))).not.toHaveProperty("__autonaming");
+    }
   });
 });
 

@@ -1,0 +1,61 @@
+import * as pulumi from "@pulumi/pulumi";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type FoundInstance,
+  getInstances,
+  getInstancesOutput,
+  getProjects,
+  getProjectsOutput,
+  Project,
+} from "../../src";
+import { type Emulator, startEmulator } from "../../src/emulator";
+import { registered } from "./registered";
+
+let emulator: Emulator;
+beforeAll(async () => {
+  emulator = await startEmulator();
+  pulumi.runtime.setAllConfig(
+    {
+      "cloudinfra:endpoint": emulator.endpoint,
+      "cloudinfra:token": emulator.token,
+    },
+    ["cloudinfra:token"],
+  );
+});
+afterAll(async () => {
+  pulumi.runtime.setAllConfig({});
+  await emulator.stop();
+});
+
+const late = (): unknown => new Project("late", { region: "eu-1" });
+
+test.each<[string, () => unknown]>([
+  ["getInstances", () => void getInstances().then(late)],
+  ["getProjects", () => void getProjects().then(late)],
+  ["getInstancesOutput", () => getInstancesOutput().apply(late)],
+  ["getProjectsOutput", () => getProjectsOutput().apply(late)],
+  [
+    "getInstancesOutput with a dependency",
+    () => getInstancesOutput({}, { dependsOn: new Project("first", { region: "eu-1" }) }).apply(late),
+  ],
+])(
+  "an inline program does not end before the result of %s, and what it declares then, is there",
+  async (_name, program) => {
+    const names = (await registered(program)).map(({ name }) => name);
+    expect(names).toContain("late");
+  },
+);
+
+test("an inline program ends if a function fails", async () => {
+  let failure: unknown;
+  const program = (): void => {
+    const wrong: Record<string, string> = JSON.parse('{ "env": 1 }');
+    getInstances({ labels: wrong }).catch((error: unknown) => {
+      failure = error;
+    });
+    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({ labels: wrong });
+    pulumi.recover(found, () => []);
+  };
+  expect(await registered(program)).toEqual([]);
+  expect(failure).toMatchObject({ message: expect.stringContaining("labels.env: must be a string") });
+});
