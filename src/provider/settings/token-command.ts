@@ -100,7 +100,7 @@ function start(command: string): Running {
     child.once("error", ({ message }) => end(`can't be started: ${message}`));
     child.once("close", (code, signal) => {
       hasEnded = true;
-      end(code === 0 ? undefined : `ended with ${signal ?? `exit code ${code}`}`);
+      end(code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
     });
   });
   return { ended, stop };

@@ -128,14 +128,10 @@ describe("a token command", () => {
   });
 
   test.each([
-    [
-      "fails",
-      "echo t-1; echo not logged in >&2; exit 3",
-      ["ended with exit code 3", "reports: not logged in"],
-    ],
-    ["fails silently", "exit 4", ["ended with exit code 4", "Run it in the program's folder to see why."]],
-    ["is killed", "kill -9 $$", ["ended with SIGKILL"]],
-    ["doesn't exist", "no-such-command-anywhere", ["ended with exit code 127", "not found"]],
+    ["fails", "echo t-1; echo not logged in >&2; exit 3", ["exited with code 3", "reports: not logged in"]],
+    ["fails silently", "exit 4", ["exited with code 4", "Run it in the program's folder to see why."]],
+    ["is killed", "kill -9 $$", ["was killed by SIGKILL"]],
+    ["doesn't exist", "no-such-command-anywhere", ["exited with code 127", "not found"]],
     ["prints nothing", "true", ["the output of the token command", "is empty"]],
     ["prints JSON without a token", `echo '{"secret":"t-1"}'`, ["JSON without a token", '{"token": "…"}']],
     ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
