@@ -8,7 +8,7 @@ import { pendingCreations } from "./recover/creations";
 import { parseExport } from "./recover/deployment";
 import { forgetNote } from "./recover/forget";
 import { noteCreations } from "./recover/note";
-import { programFolder } from "./recover/program-folder";
+import { programFolder } from "./program-folder";
 import { stackExport } from "./recover/stack-export";
 import { storedSettings } from "./recover/stored-settings";
 import { strayNotes } from "./recover/stray-notes";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import * as v from "valibot";
-import { CloudInfraError } from "../../diagnostics/error";
+import { CloudInfraError } from "../diagnostics/error";
 
 /** The names that Pulumi looks for, in its order. */
 const PROJECT_FILES = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
