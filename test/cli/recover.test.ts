@@ -163,6 +163,37 @@ describe("recover", () => {
     expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p"), endpoint: ENDPOINT }]);
   });
 
+  it("writes each entry for the service of the resource's own provider", async () => {
+    const { dir, journal, write, recover } = machine();
+    const provider = (name: string, host: string): Record<string, unknown> => ({
+      ...{ urn: urnOf("pulumi:providers:pulumi-nodejs", name), id: name, custom: true },
+      type: "pulumi:providers:pulumi-nodejs",
+      inputs: { "cloudinfra:endpoint": `https://${host}.example.com` },
+    });
+    const through = (name: string, resource: Record<string, unknown>) =>
+      creating({ ...resource, provider: `${urnOf("pulumi:providers:pulumi-nodejs", name)}::${name}` });
+    const resources = [
+      provider("eu", "eu"),
+      provider("default_3_249_0", "api"),
+      provider("default", "other"),
+    ];
+    const pending = [
+      through("eu", resource(INSTANCE, "web", instanceInputs())),
+      through("default_3_249_0", resource(PROJECT, "p", projectInputs())),
+    ];
+    const file = write(exported({ resources, pending, settings: undefined }));
+    expect(await recover(["--file", file])).toMatchObject({ code: 0, stderr: "" });
+    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const ofEu = openJournal({ endpoint: "https://eu.example.com/v1", cwd: dir, env, warn: console.error });
+    expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
+    expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p") }]);
+    expect(await recover(["--file", file, "--forget", WEB])).toMatchObject({ code: 0 });
+    expect(await ofEu.list()).toEqual([]);
+    const moved = await recover(["--file", file, "--endpoint", ENDPOINT]);
+    expect(moved, "an explicit provider keeps the address that it has").toMatchObject({ code: 0 });
+    expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
+  });
+
   it("fails where the settings that the stack was last used with have no such profile", async () => {
     const { write, recover, files } = machine();
     const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
