@@ -175,6 +175,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     const recovered = await runRecover(stack.dir, [], { env: second });
     expect(recovered).toMatchObject({ code: 0, stderr: "" });
     emulator.finishOperations();
+    emulator.behaviour.operationMs = 1;
     await stack.run(second, "up", "--yes", "--skip-preview");
     expect(new Set(posts(emulator).map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
     const { ids } = await stateOfWeb(stack, second);
