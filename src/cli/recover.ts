@@ -1,6 +1,6 @@
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError } from "../diagnostics/error";
 import { type Journal, openJournal } from "../journal/journal";
-import type { Command } from "./command";
+import { type Command, reportFailure, reportUsageError } from "./command";
 import { programFolder } from "./program-folder";
 import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
 import { howToClear } from "./recover/clear";
@@ -12,17 +12,11 @@ import { stackExport } from "./recover/stack-export";
 import { type JournalPlace, storedSettings } from "./recover/stored-settings";
 import { strayNotes } from "./recover/stray-notes";
 
-/**
- * `npx pulumi-cloudinfra recover`: the journal for machines that did not make the last `up`. Notes what the stack has as
- * pending, so that the next `up` goes on with it.
- */
+/** `npx pulumi-cloudinfra recover`: writes the journal entries of pending creations, so that the next `up` resumes them. */
 export const recover: Command = {
   async run(args) {
     const parsed = parseRecoverArgs(args);
-    if ("error" in parsed) {
-      console.error(`${parsed.error}\n"pulumi-cloudinfra recover --help" lists the options.`);
-      return 2;
-    }
+    if ("error" in parsed) return reportUsageError("recover", parsed.error);
     if (parsed.help) {
       console.log(help());
       return 0;
@@ -30,9 +24,7 @@ export const recover: Command = {
     try {
       return (await recoverStack(parsed)) ? 0 : 1;
     } catch (error) {
-      if (!isCloudInfraError(error)) throw error;
-      console.error(`recover failed: ${error.summary}${error.hint ? `\n  hint: ${error.hint}` : ""}`);
-      return 1;
+      return reportFailure(error, { doing: "recover" });
     }
   },
 };
@@ -71,7 +63,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
 const NOTHING = "nothing to recover";
 
 function noEndpoint(): CloudInfraError {
-  return new CloudInfraError("config_missing", "the stack does not tell the address of the service", {
-    hint: "name it with --endpoint, or the variable CLOUDINFRA_ENDPOINT",
+  return new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
+    hint: "Give it with --endpoint, or set CLOUDINFRA_ENDPOINT.",
   });
 }

@@ -271,20 +271,23 @@ describe("the stack's export", () => {
   });
 
   it.each([
-    ["no stack selected; please use `pulumi stack select` to choose one", "name one with --stack"],
+    ["no stack selected; please use `pulumi stack select` to choose one", "Give the stack with --stack"],
     ["no stack named 'nope' found", "pulumi stack ls"],
-    ["passphrase must be set with PULUMI_CONFIG_PASSPHRASE", "set the variable PULUMI_CONFIG_PASSPHRASE"],
-    ["failed to decrypt: incorrect passphrase", "another stack's passphrase"],
+    ["passphrase must be set with PULUMI_CONFIG_PASSPHRASE", "Set PULUMI_CONFIG_PASSPHRASE or"],
+    ["failed to decrypt: incorrect passphrase", "the passphrase of this stack"],
+    ["no Pulumi.yaml project file found (searching upwards from /app)", "--cwd"],
     ["PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions", "pulumi login"],
-  ])("that Pulumi refuses with `%s` earns a hint", async (words, hint) => {
+  ])("that Pulumi rejects with `%s` gets a hint", async (words, hint) => {
     const pulumi = `console.error(${JSON.stringify(`error: ${words}`)}); process.exitCode = 1;`;
     const { code, stdout, stderr } = await machine().recover([], { pulumi });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain(`\`pulumi stack export\` failed: ${words}\n  hint: `);
+    expect(stderr).toContain(
+      `recover failed: \`pulumi stack export\` failed: ${words}\n  code config_invalid\n  hint: `,
+    );
     expect(stderr).toContain(hint);
   });
 
-  it("that can't be had is told in words: no `pulumi`, no file, a damaged file, hidden secrets", async () => {
+  it("that can't be read is an error with a message: no `pulumi`, no file, a damaged file, hidden secrets", async () => {
     const { write, recover } = machine();
     const failing = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await recover(args);
@@ -292,7 +295,7 @@ describe("the stack's export", () => {
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr;
     };
-    expect(await failing()).toContain("no `pulumi` on the PATH");
+    expect(await failing()).toContain("`pulumi` was not found on the PATH");
     expect(await failing("--file", "nowhere.json")).toContain("nowhere.json");
     expect(await failing("--file", "Pulumi.yaml")).toContain("damaged or cut off");
     const hidden = creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: hiddenSecret })));
