@@ -1,5 +1,21 @@
+import { isCloudInfraError } from "../diagnostics/error";
+import { inWords, type Wording } from "../diagnostics/words";
+
 /** One command of `npx pulumi-cloudinfra`. */
 export interface Command {
-  /** Runs it with the words behind its name; gives the exit code: 0 done, 1 failed, 2 asked in the wrong way. */
+  /** Runs the command and returns the exit code: 0 for success, 1 for a failure, 2 for a usage error. */
   run(args: readonly string[]): Promise<number>;
+}
+
+/** Prints why a command failed, and returns its exit code. Rethrows errors that are not a {@link CloudInfraError}: those are bugs. */
+export function reportFailure(error: unknown, wording: Wording): number {
+  if (!isCloudInfraError(error)) throw error;
+  console.error(inWords(error, wording));
+  return 1;
+}
+
+/** Prints a usage error, and returns the exit code. */
+export function reportUsageError(command: string, message: string): number {
+  console.error(`${message}\nRun \`npx pulumi-cloudinfra ${command} --help\` for the options.`);
+  return 2;
 }

@@ -1,27 +1,22 @@
-import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import type { ApiObject } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { inWords } from "../diagnostics/words";
+import { CloudInfraError } from "../diagnostics/error";
 import { lookup } from "../provider/call";
 import { instanceKind, projectKind } from "../provider/kind";
 import { type Session, Sessions } from "../provider/session";
-import type { Command } from "./command";
+import { type Command, reportFailure, reportUsageError } from "./command";
 import { help, type ImportArgs, parseImportArgs } from "./import/args";
-import { declarations } from "./import/declaration";
+import { type Declaration, declarations } from "./import/declaration";
 import { importDocument } from "./import/document";
+import { filesToWrite, writeFiles } from "./import/files";
 import { programText } from "./import/program-text";
 import { stackSettings } from "./import/stack-settings";
+import { programFolder } from "./program-folder";
 
-/** `npx pulumi-cloudinfra import`: writes what takes the instances of a project into a stack. */
+/** `npx pulumi-cloudinfra import`: writes the files that import the instances of a project into a stack. */
 export const importCommand: Command = {
   async run(args) {
     const parsed = parseImportArgs(args);
-    if ("error" in parsed) {
-      console.error(`${parsed.error}\n"pulumi-cloudinfra import --help" lists the options.`);
-      return 2;
-    }
+    if ("error" in parsed) return reportUsageError("import", parsed.error);
     if (parsed.help) {
       console.log(help());
       return 0;
@@ -30,40 +25,60 @@ export const importCommand: Command = {
       await writeImport(parsed);
       return 0;
     } catch (error) {
-      if (!isCloudInfraError(error)) throw error;
-      console.error(
-        inWords(error, { doing: `importing the instances of ${parsed.project}`, profile: parsed.profile }),
-      );
-      return 1;
+      const { profile, project } = parsed;
+      return reportFailure(error, { doing: `importing the instances of project ${project}`, profile });
     }
   },
 };
 
 async function writeImport(args: ImportArgs): Promise<void> {
+  const folder = programFolder(args.cwd);
+  const files = filesToWrite(args);
+  const settings = await stackSettings(args.cwd, args.stack);
+  // Paths and commands in the settings start at the program's folder, which is the provider's working directory.
+  process.chdir(folder);
   const sessions = new Sessions(process.env);
-  sessions.configure(await stackSettings(args.cwd, args.stack));
+  sessions.configure(settings);
   const session = sessions.open(args.profile);
-  const { project, instances } = await inventory(session, args);
-  const projects = args.withProject ? declarations(lookup(projectKind, session), [project]) : NONE;
-  const { declared, untold } = declarations(lookup(instanceKind, session), instances);
-  const all = [...projects.declared, ...declared];
-  for (const line of [...projects.untold, ...untold]) console.error(line);
-  if (all.length === 0) {
-    console.log(`project ${args.project} has no instance to import; nothing was written`);
-    return;
+  try {
+    const { project, instances } = await inventory(session, args);
+    const projects = args.withProject ? declarations(lookup(projectKind, session), [project]) : NONE;
+    const { declared, untold } = declarations(lookup(instanceKind, session), instances);
+    const all = [...projects.declared, ...declared];
+    const left = [...projects.untold, ...untold];
+    for (const line of left) console.error(line);
+    if (all.length === 0) {
+      console.log(`Project ${args.project} has no instances that can be imported. No file was written.`);
+      return;
+    }
+    await writeFiles(files, { document: importDocument(all), program: programText(all, left) }, args);
+    console.log(nextSteps(args, all));
+  } finally {
+    await session.close();
   }
-  await writeBoth(args, { document: importDocument(all), program: programText(all) });
-  const stack = args.stack === undefined ? "" : ` --stack ${args.stack}`;
-  console.log(
-    `${all.length} resources are written. Put the text of ${args.program} into your program, then run\n` +
-      `  pulumi import --file ${args.document} --generate-code=false${stack}\n` +
-      "and `pulumi preview`: it should show nothing to do but that the resources are there.",
-  );
 }
 
 const NONE: ReturnType<typeof declarations> = { declared: [], untold: [] };
 
-/** @throws CloudInfraError `not_found` where the account shows no such project */
+function nextSteps(args: ImportArgs, all: readonly Declaration[]): string {
+  const cwd = args.cwd === "." ? "" : ` --cwd ${shellWord(args.cwd)}`;
+  const stack = args.stack === undefined ? "" : ` --stack ${shellWord(args.stack)}`;
+  const isPartial = all.some(({ left }) => left.length > 0);
+  return [
+    `Wrote ${args.program} and ${args.document} with ${all.length === 1 ? "1 resource" : `${all.length} resources`}.`,
+    ...(isPartial ? [`Comments in ${args.program} name the values that a program can't express.`] : []),
+    "Next:",
+    `1. Copy the content of ${args.program} into your program.`,
+    "2. Import the resources into the stack:",
+    `     pulumi import --file ${shellWord(args.document)} --generate-code=false${cwd}${stack}`,
+    "3. Run `pulumi preview`. It shows no changes.",
+  ].join("\n");
+}
+
+const shellWord = (word: string): string =>
+  /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** @throws CloudInfraError `not_found` if the account has no such project */
 async function inventory(
   session: Session,
   { project: id }: ImportArgs,
@@ -72,31 +87,22 @@ async function inventory(
   const projects = await session.client.projects.list(call);
   const project = projects.find((one) => one.id === id);
   if (project === undefined) {
-    throw new CloudInfraError("not_found", `the service shows no project ${id}`, {
-      hint: `it shows ${projects.map((one) => one.id).join(", ") || "none at all: check endpoint and token"}`,
+    throw new CloudInfraError("not_found", `the service returned no project ${id}`, {
+      hint:
+        projects.length === 0
+          ? "Check the endpoint and the token: the service returned no projects at all."
+          : `Give one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
     });
   }
   const listed = await session.client.instances.list({ project: id }, call);
-  // A list's items may leave things out (§4.4); one that does not name its project is of the one that was asked for.
-  const instances = listed.map((one) => ({ ...one, fields: { project: id, ...one.fields } }));
+  const instances = listed
+    .filter(({ fields }) => mayBeIn(id, fields.project))
+    .map((one) => ({ ...one, fields: { ...one.fields, project: id } }));
   return { project, instances };
 }
 
-/** Neither file is written where one of them would be written over. */
-async function writeBoth(args: ImportArgs, texts: { document: string; program: string }): Promise<void> {
-  const files = (["document", "program"] as const).map((name) => {
-    return { file: path.resolve(args.cwd, args[name]), text: texts[name] };
-  });
-  const there = files.find(({ file }) => !args.force && existsSync(file));
-  if (there !== undefined) {
-    throw new CloudInfraError("input_invalid", `${there.file} is there already`, {
-      hint: "give another name with --program or --document, or --force to write over it",
-    });
-  }
-  for (const { file, text } of files) {
-    await writeFile(file, text).catch((cause: unknown) => {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new CloudInfraError("input_invalid", `${file} can't be written: ${why}`, { cause });
-    });
-  }
+/** List items may lack fields (§4.4), and a service may ignore the filter. */
+function mayBeIn(id: string, project: unknown): boolean {
+  const isId = typeof project === "number" || (typeof project === "string" && project !== "");
+  return !isId || String(project) === id;
 }

@@ -5,7 +5,7 @@ import type { Command } from "./command";
 
 interface Entry {
   readonly summary: string;
-  /** Loads the command and what it needs; nobody waits for the others. */
+  /** Loads this command only. */
   load(): Promise<Command>;
 }
 
@@ -13,38 +13,38 @@ const commands = new Map<string, Entry>([
   [
     "emulator",
     {
-      summary: "run the service in memory, to try the package without an account",
+      summary: "Run the service in memory, to try the package without an account.",
       load: async () => (await import("./emulator.js")).emulator,
     },
   ],
   [
     "import",
     {
-      summary: "write the program text and the import document for the instances of a project",
+      summary: "Write the files that import the instances of a project.",
       load: async () => (await import("./import.js")).importCommand,
     },
   ],
   [
     "recover",
     {
-      summary: "note the creations that an `up` on another machine left unfinished, before the next `up`",
+      summary: "Find creations that an `up` on another machine left unfinished.",
       load: async () => (await import("./recover.js")).recover,
     },
   ],
 ]);
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
-  if (name === undefined || name === "--help" || name === "-h") {
+  if (name === "--help" || name === "-h") {
     console.log(help());
-    return name === undefined ? 2 : 0;
+    return 0;
   }
   if (name === "--version") {
     console.log(version());
     return 0;
   }
-  const entry = commands.get(name);
+  const entry = name === undefined ? undefined : commands.get(name);
   if (entry === undefined) {
-    console.error(`pulumi-cloudinfra has no command "${name}".\n\n${help()}`);
+    console.error(name === undefined ? help() : `Unknown command "${name}".\n\n${help()}`);
     return 2;
   }
   const command = await entry.load();
@@ -58,8 +58,9 @@ function help(): string {
 Commands:
 ${lines.join("\n")}
 
-  <command> --help   what a command can do
-  --version          the version of the package`;
+Options:
+  --help      Print this help. \`<command> --help\` prints the options of a command.
+  --version   Print the version of the package.`;
 }
 
 function version(): string {
@@ -73,7 +74,9 @@ main(process.argv.slice(2)).then(
     process.exitCode = code;
   },
   (error: unknown) => {
-    console.error(error);
+    // Only the stack: the properties of an error of the HTTP library may hold a part of a reply.
+    const trace = error instanceof Error ? error.stack : String(error);
+    console.error(`This is a bug in pulumi-cloudinfra. Report it with this stack trace:\n${trace}`);
     process.exitCode = 1;
   },
 );

@@ -1,15 +1,17 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
 import { CloudInfraError } from "../diagnostics/error";
 
-/** Pulumi may have to ask a backend far away; it has no reason to take longer than this. */
-const TIMEOUT_MS = 5 * 60_000;
+/** A backend may be slow, but not that slow. */
+const LIMIT_MS = 5 * 60_000;
 
 /**
- * What a command of Pulumi's CLI prints; nothing is asked of the person who runs it.
+ * Returns what a command of Pulumi's CLI prints. The command can't ask for anything.
  *
- * @param command its words, as `["stack", "export"]`: they name it in errors; `more` may hold what is not worth telling
- * @throws CloudInfraError in words for what Pulumi lacks; never with a part of what it printed
+ * @param command the arguments that errors name, such as `["stack", "export"]`
+ * @param more further arguments
+ * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, never with its output
  */
 export async function pulumiOutput(
   cwd: string,
@@ -19,8 +21,8 @@ export async function pulumiOutput(
   const child = spawn("pulumi", [...command, "--non-interactive", "--color", "never", ...more], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
-    // Not the option `timeout`: where there is no pulumi, its timer would keep this process alive.
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    // Not the option `timeout`: if there is no pulumi, its timer would keep this process alive.
+    signal: AbortSignal.timeout(LIMIT_MS),
     killSignal: "SIGKILL",
   });
   const name = `\`pulumi ${command.join(" ")}\``;
@@ -29,46 +31,56 @@ export async function pulumiOutput(
     child.once("close", (code, signal) => resolve(code ?? signal));
   });
   try {
-    const [said, complaints, end] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-    if (end === 0) return said;
-    throw failed(name, complaints.trim(), end);
+    const [output, errors, end] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    if (end === 0) return output;
+    throw failed(name, errors, end);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT") throw pulumiMissing(error);
-    if (code === "ABORT_ERR") throw tookTooLong(name, error);
-    throw error;
+    if (code === "ENOENT") throw pulumiMissing();
+    if (code === "ABORT_ERR") throw timedOut(name);
+    if (error instanceof CloudInfraError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CloudInfraError("config_invalid", `${name} can't be run: ${why}`, {
+      hint: "Check the `pulumi` on your PATH.",
+    });
+  } finally {
+    // Plugins of a killed CLI may keep these open, and with them this process.
+    child.stdout.destroy();
+    child.stderr.destroy();
   }
 }
 
-function pulumiMissing(cause: unknown): CloudInfraError {
-  return new CloudInfraError("config_missing", "there is no `pulumi` on the PATH to ask for the stack", {
-    hint: "install Pulumi's CLI, or run this where it is",
-    cause,
+function pulumiMissing(): CloudInfraError {
+  return new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
+    hint: "Install the Pulumi CLI, or add its folder to the PATH.",
   });
 }
 
-/** What Pulumi says when it can't answer, and what to do about it. */
+/** Pulumi's error messages, and what to do about each. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
-  [/no stack selected/i, "name one with --stack, or select it: pulumi stack select"],
-  [/no stack named/i, "`pulumi stack ls` lists those there are"],
-  [/incorrect passphrase/i, "the variable PULUMI_CONFIG_PASSPHRASE has another stack's passphrase"],
+  [/no stack selected/i, "Give the stack with --stack, or select it: `pulumi stack select`."],
+  [/no stack named/i, "Run `pulumi stack ls` for the names of your stacks."],
   [
-    /passphrase/i,
-    "set the variable PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE, as for `pulumi up`",
+    /no Pulumi\.yaml/i,
+    "Run the command in the folder of your Pulumi program, or give the folder with --cwd.",
   ],
-  [/log ?in|PULUMI_ACCESS_TOKEN/i, "give Pulumi access to its backend as for `pulumi up`: pulumi login"],
+  [/incorrect passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE to the passphrase of this stack."],
+  [/passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE, as for `pulumi up`."],
+  [/log ?in|PULUMI_ACCESS_TOKEN/i, "Log in to Pulumi's backend, as for `pulumi up`: `pulumi login`."],
 ];
 
-function failed(name: string, complaints: string, end: number | NodeJS.Signals | null): CloudInfraError {
-  const words = complaints.replace(/^error: /, "") || `it ended with ${end}`;
-  return new CloudInfraError("config_invalid", `${name} failed: ${words}`, {
-    hint: HINTS.find(([pattern]) => pattern.test(complaints))?.[1],
+function failed(name: string, errors: string, end: number | NodeJS.Signals | null): CloudInfraError {
+  const message = stripVTControlCharacters(errors)
+    .trim()
+    .replace(/^error: /, "");
+  const ending = typeof end === "number" ? `it exited with code ${end}` : `it was killed by ${end}`;
+  return new CloudInfraError("config_invalid", `${name} failed: ${message || ending}`, {
+    hint: HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? `Run ${name} to see why.`,
   });
 }
 
-function tookTooLong(name: string, cause: unknown): CloudInfraError {
-  return new CloudInfraError("timeout", `${name} was not done after ${TIMEOUT_MS / 60_000} minutes`, {
-    hint: "look whether its backend can be reached",
-    cause,
+function timedOut(name: string): CloudInfraError {
+  return new CloudInfraError("timeout", `${name} timed out after ${LIMIT_MS / 60_000} min`, {
+    hint: "Check that its backend can be reached.",
   });
 }

@@ -1,29 +1,22 @@
-import { parseEndpoint } from "../api/endpoint";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError } from "../diagnostics/error";
 import { type Journal, openJournal } from "../journal/journal";
-import type { Command } from "./command";
+import { type Command, reportFailure, reportUsageError } from "./command";
+import { programFolder } from "./program-folder";
 import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
 import { howToClear } from "./recover/clear";
 import { pendingCreations } from "./recover/creations";
 import { parseExport } from "./recover/deployment";
 import { forgetNote } from "./recover/forget";
 import { noteCreations } from "./recover/note";
-import { programFolder } from "./recover/program-folder";
 import { stackExport } from "./recover/stack-export";
-import { storedSettings } from "./recover/stored-settings";
+import { type JournalPlace, storedSettings } from "./recover/stored-settings";
 import { strayNotes } from "./recover/stray-notes";
 
-/**
- * `npx pulumi-cloudinfra recover`: the journal for machines that did not make the last `up`. Notes what the stack has as
- * pending, so that the next `up` goes on with it.
- */
+/** `npx pulumi-cloudinfra recover`: writes the journal entries of pending creations, so that the next `up` resumes them. */
 export const recover: Command = {
   async run(args) {
     const parsed = parseRecoverArgs(args);
-    if ("error" in parsed) {
-      console.error(`${parsed.error}\n"pulumi-cloudinfra recover --help" lists the options.`);
-      return 2;
-    }
+    if ("error" in parsed) return reportUsageError("recover", parsed.error);
     if (parsed.help) {
       console.log(help());
       return 0;
@@ -31,41 +24,33 @@ export const recover: Command = {
     try {
       return (await recoverStack(parsed)) ? 0 : 1;
     } catch (error) {
-      if (!isCloudInfraError(error)) throw error;
-      console.error(`recover failed: ${error.summary}${error.hint ? `\n  hint: ${error.hint}` : ""}`);
-      return 1;
+      return reportFailure(error, { doing: "recover" });
     }
   },
 };
 
-/** Whether all that was asked for was done. */
+/** Returns whether everything succeeded. */
 async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const dir = programFolder(args.cwd);
   const deployment = parseExport(await stackExport(args));
-  const settings = storedSettings(deployment, process.env);
+  const settings = storedSettings(deployment, process.env, args.endpoint);
   const pending = pendingCreations(deployment);
-  const endpointOf = (profile: string | undefined): string | undefined =>
-    settings.endpoint(profile, args.endpoint);
-  const journalAt = (endpoint: string): Journal =>
-    openJournal({
-      endpoint: parseEndpoint(endpoint, { allowHttp: true }).base, // nothing is sent there
-      dir: settings.journalDir,
-      cwd: dir,
-      env: process.env,
-      warn: console.error,
-    });
-  const endpoints = [undefined, ...settings.profiles].map(endpointOf).filter((one) => one !== undefined);
+  const journalAt = ({ endpoint, journalDir }: JournalPlace): Journal =>
+    openJournal({ endpoint, dir: journalDir, cwd: dir, env: process.env, warn: console.error });
   if (args.forget !== undefined) {
-    if (endpoints.length === 0) throw noEndpoint();
-    return forgetNote([...new Set(endpoints)].map(journalAt), args.forget, deployment, pending, args);
+    if (settings.places.length === 0) throw noEndpoint();
+    return forgetNote(settings.places.map(journalAt), args.forget, deployment, pending, args);
   }
-  const byEndpoint = Map.groupBy(pending.cutOff, ({ profile }) => endpointOf(profile));
-  if (byEndpoint.has(undefined)) throw noEndpoint();
+  const byPlace = Map.groupBy(pending.cutOff, (creation) => {
+    const place = settings.placeOf(creation);
+    if (place === undefined) throw noEndpoint();
+    return JSON.stringify(place);
+  });
   let allNoted = true;
   let strays: string[] = [];
-  for (const endpoint of new Set(endpoints)) {
-    const journal = journalAt(endpoint);
-    const noted = await noteCreations(journal, byEndpoint.get(endpoint) ?? [], args);
+  for (const place of settings.places) {
+    const journal = journalAt(place);
+    const noted = await noteCreations(journal, byPlace.get(JSON.stringify(place)) ?? [], args);
     allNoted &&= noted;
     strays = [...strays, ...(await strayNotes(journal, deployment))];
   }
@@ -78,7 +63,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
 const NOTHING = "nothing to recover";
 
 function noEndpoint(): CloudInfraError {
-  return new CloudInfraError("config_missing", "the stack does not tell the address of the service", {
-    hint: "name it with --endpoint, or the variable CLOUDINFRA_ENDPOINT",
+  return new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
+    hint: "Give it with --endpoint, or set CLOUDINFRA_ENDPOINT.",
   });
 }

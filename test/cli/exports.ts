@@ -1,4 +1,4 @@
-/** Exports of a stack by hand, in the form that `pulumi stack export --show-secrets` has. */
+/** Handwritten exports of a stack, in the form that `pulumi stack export --show-secrets` has. */
 
 const PREFIX = "urn:pulumi:dev::app";
 export const INSTANCE = "pulumi-nodejs:dynamic/cloudinfra:Instance";
@@ -24,6 +24,9 @@ export const hiddenSecret: Fields = {
   "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
   ciphertext: "v1:bm9uY2U=:c2VjcmV0",
 };
+
+/** Refers to the default provider that {@link exported} puts into the state. */
+export const DEFAULT_PROVIDER = `${urnOf("pulumi:providers:pulumi-nodejs", "default")}::c0ffee`;
 
 /** A resource of the state, or the one of a pending operation. */
 export const resource = (type: string, name: string, inputs: Fields, more: Fields = {}): Fields => ({

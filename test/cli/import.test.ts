@@ -41,7 +41,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     const { code, stdout, stderr } = await imported(stack, env, "--project", project, ...more);
     expect(stderr).toBe("");
     expect(code).toBe(0);
-    const command = /^ {2}pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
+    const command = /^ +pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
     await stack.run(env, ...command, "--yes", "--skip-preview");
     stack.write(programIn(stack.dir));
     const asked = stack.emulator.requests.length;
@@ -80,7 +80,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     await stack.run(env, "config", "set", "--secret", "--path", `${eu}.token`, token);
     const { code, stdout, stderr } = await imported(stack, env, "--project", project, "--profile", "eu");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const command = /^ {2}pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
+    const command = /^ +pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
     await stack.run(env, ...command, "--yes", "--skip-preview");
     stack.write(programIn(stack.dir));
     expect(programIn(stack.dir)).toContain('profile: "eu"');
@@ -92,18 +92,18 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     expect(stack.emulator.instances.size).toBe(3);
   });
 
-  it("writes nothing where the project is not shown, or a file is there already", async () => {
+  it("writes nothing where the project is not shown, or a file already exists", async () => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");
     const { project } = inhabited(stack.emulator);
     const unknown = await imported(stack, env, "--project", "prj-none");
     expect(unknown.code).toBe(1);
-    expect(unknown.stderr).toContain("the service shows no project prj-none");
-    expect(unknown.stderr).toContain(`it shows ${project}`);
+    expect(unknown.stderr).toContain("the service returned no project prj-none");
+    expect(unknown.stderr).toContain(`--project: ${project}.`);
     writeFileSync(path.join(stack.dir, "imported.ts"), "mine");
     const there = await imported(stack, env, "--project", project);
     expect(there.code).toBe(1);
-    expect(there.stderr).toMatch(/imported\.ts is there already\n.*code input_invalid\n.*--force/);
+    expect(there.stderr).toMatch(/imported\.ts already exists\n.*code input_invalid\n.*--force/);
     expect(existsSync(path.join(stack.dir, "import.json"))).toBe(false);
     expect(readFileSync(path.join(stack.dir, "imported.ts"), "utf8")).toBe("mine");
     expect(`${unknown.stderr}${there.stderr}`).not.toContain(stack.emulator.token);
@@ -123,10 +123,11 @@ describe("the command line of `import`", () => {
   });
 
   it.each([
-    [[], "name the project with --project <id>"],
+    [[], "Give the id of the project with --project."],
     [["--project", "p", "--program", ""], "--program must not be empty"],
+    [["--project", "p", "--program", "x", "--document", "./x"], "must be different files"],
     [["--projekt", "p"], "Unknown option '--projekt'"],
-  ])("%j is refused in words", (args, words) => {
+  ])("%j is a usage error", (args, words) => {
     expect(parseImportArgs(args)).toEqual({ error: expect.stringContaining(words) });
   });
 });

@@ -15,6 +15,10 @@ it("an export without resources and pending operations is one of an empty stack"
   expect(parseExport('{"version":3,"deployment":{"resources":null}}')).toMatchObject(empty);
 });
 
+it("a byte order mark, which some shells write, is not part of the export", () => {
+  expect(parseExport(`\uFEFF${text}`)).toEqual(parseExport(text));
+});
+
 it.each([
   ["an old version", '{"version":2,"latest":{}}', "version 2; this package reads versions 3 and 4"],
   ["a version to come", '{"version":5,"deployment":{}}', "version 5"],

@@ -28,7 +28,65 @@ function found(stack: Stack): PendingCreations {
 
 const web = creating(resource(INSTANCE, "web", instanceInputs()));
 
+describe("a pending creation names the key of the resource that it replaces", () => {
+  const CREATED = "2026-03-04T09:00:00.123456789Z";
+  const replacing = (more: Fields = {}): Fields => ({
+    ...resource(INSTANCE, "web", instanceInputs()),
+    created: CREATED,
+    ...more,
+  });
+  const old = (more: Fields = {}): Fields => ({
+    ...resource(INSTANCE, "web", instanceInputs({ __key: OTHER_KEY }), { id: "ins-1" }),
+    created: CREATED,
+    ...more,
+  });
+  const replacedBy = (pending: Fields, ...resources: Fields[]): unknown =>
+    found({ resources, pending: [creating(pending)] }).cutOff.map(({ replaces }) => replaces);
+
+  it.each([
+    ["before the old one is deleted", replacing(), old()],
+    ["after the old one is deleted", replacing(), old({ pendingReplacement: true })],
+    [
+      "under a new name",
+      replacing({ aliases: [urnOf(INSTANCE, "former")] }),
+      old({ urn: urnOf(INSTANCE, "former") }),
+    ],
+    ["with the key in the outputs only", replacing(), old({ inputs: {}, outputs: { __key: OTHER_KEY } })],
+  ])("%s", (_, pending, held) => {
+    expect(replacedBy(pending, held)).toEqual([OTHER_KEY]);
+  });
+
+  it("but not of one that was created later, which a later `up` made in its place", () => {
+    expect(replacedBy(replacing(), old({ created: "2026-03-04T11:00:00Z" }))).toEqual([undefined]);
+    expect(replacedBy(replacing({ created: undefined }), old())).toEqual([undefined]);
+  });
+
+  it("but not of another resource", () => {
+    expect(replacedBy(replacing(), old({ urn: urnOf(INSTANCE, "other") }))).toEqual([undefined]);
+  });
+});
+
 describe("a pending creation", () => {
+  it.each([
+    ["the option names an object", {}, []],
+    [
+      "the resource is replaced that adopted the object",
+      { created: "2026-03-04T09:00:00Z" },
+      [urnOf(INSTANCE, "web")],
+    ],
+  ])("of a resource with the `import` option is one only if it creates an object: %s", (_, more, urns) => {
+    const inputs = instanceInputs({ __import: "ins-1" });
+    const adopted = resource(INSTANCE, "web", instanceInputs({ __key: OTHER_KEY, __import: "ins-1" }), {
+      id: "ins-1",
+      created: "2026-03-04T09:00:00Z",
+    });
+    const { cutOff } = found({
+      resources: [adopted],
+      pending: [creating({ ...resource(INSTANCE, "web", inputs), ...more })],
+    });
+    expect(cutOff.map(({ urn }) => urn)).toEqual(urns);
+  });
+
   it("of an instance and of a project is found, with its key and the body that the provider sends", () => {
     const { cutOff, held } = found({ pending: [web, creating(resource(PROJECT, "p", projectInputs()))] });
     expect(held).toBe(0);
@@ -36,6 +94,7 @@ describe("a pending creation", () => {
       {
         what: 'instance "web"',
         urn: urnOf(INSTANCE, "web"),
+        replaces: undefined,
         begun: {
           urn: urnOf(INSTANCE, "web"),
           key: KEY,
@@ -66,12 +125,32 @@ describe("a pending creation", () => {
     expect(() => found({ pending })).toThrow("hides its secrets");
   });
 
-  it("goes by the URN that the provider knows it by", () => {
-    const known = urnOf(INSTANCE, "known");
-    const { cutOff } = found({
-      pending: [creating(resource(INSTANCE, "web", instanceInputs({ __urn: known })))],
-    });
-    expect(cutOff).toMatchObject([{ what: 'instance "known"', urn: known, begun: { urn: known } }]);
+  it.each([
+    ["the stack", "urn:pulumi:former::app"],
+    ["the project", "urn:pulumi:dev::former"],
+  ])(
+    "has the URN that the next `up` uses after %s was renamed, also if the provider kept the old one",
+    (_, former) => {
+      const inputs = instanceInputs({ __urn: urnOf(INSTANCE, "web").replace("urn:pulumi:dev::app", former) });
+      const { cutOff } = found({ pending: [creating(resource(INSTANCE, "web", inputs))] });
+      const urn = urnOf(INSTANCE, "web");
+      expect(cutOff).toMatchObject([{ what: 'instance "web"', urn, begun: { urn } }]);
+    },
+  );
+
+  it("has the name and the parents by which the provider looks it up, which may differ from the engine's", () => {
+    // The SDK takes the parent's type from the URN up to its last "::", which may be a part of the parent's name.
+    const inComponent = (type: string): string => urnOf(`${type}$${INSTANCE}`, "web");
+    const inputs = instanceInputs({ __urn: inComponent("my:Component::a") });
+    const pending = { ...resource(INSTANCE, "web", inputs), urn: inComponent("my:Component") };
+    expect(found({ pending: [creating(pending)] }).cutOff).toMatchObject([
+      { what: 'instance "web"', urn: inComponent("my:Component::a") },
+    ]);
+  });
+
+  it.each([undefined, "web", 7])("has the URN of the export if the one of the provider is %j", (__urn) => {
+    const { cutOff } = found({ pending: [creating(resource(INSTANCE, "web", instanceInputs({ __urn })))] });
+    expect(cutOff).toMatchObject([{ urn: urnOf(INSTANCE, "web") }]);
   });
 
   it.each([

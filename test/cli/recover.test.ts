@@ -168,6 +168,37 @@ describe("recover", () => {
     expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p"), endpoint: ENDPOINT }]);
   });
 
+  it("writes each entry for the service of the resource's own provider", async () => {
+    const { dir, journal, write, recover } = machine();
+    const provider = (name: string, host: string): Record<string, unknown> => ({
+      ...{ urn: urnOf("pulumi:providers:pulumi-nodejs", name), id: name, custom: true },
+      type: "pulumi:providers:pulumi-nodejs",
+      inputs: { "cloudinfra:endpoint": `https://${host}.example.com` },
+    });
+    const through = (name: string, resource: Record<string, unknown>) =>
+      creating({ ...resource, provider: `${urnOf("pulumi:providers:pulumi-nodejs", name)}::${name}` });
+    const resources = [
+      provider("eu", "eu"),
+      provider("default_3_249_0", "api"),
+      provider("default", "other"),
+    ];
+    const pending = [
+      through("eu", resource(INSTANCE, "web", instanceInputs())),
+      through("default_3_249_0", resource(PROJECT, "p", projectInputs())),
+    ];
+    const file = write(exported({ resources, pending, settings: undefined }));
+    expect(await recover(["--file", file])).toMatchObject({ code: 0, stderr: "" });
+    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const ofEu = openJournal({ endpoint: "https://eu.example.com/v1", cwd: dir, env, warn: console.error });
+    expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
+    expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p") }]);
+    expect(await recover(["--file", file, "--forget", WEB])).toMatchObject({ code: 0 });
+    expect(await ofEu.list()).toEqual([]);
+    const moved = await recover(["--file", file, "--endpoint", ENDPOINT]);
+    expect(moved, "an explicit provider keeps the address that it has").toMatchObject({ code: 0 });
+    expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
+  });
+
   it("fails where the settings that the stack was last used with have no such profile", async () => {
     const { write, recover, files } = machine();
     const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
@@ -246,20 +277,23 @@ describe("the stack's export", () => {
   });
 
   it.each([
-    ["no stack selected; please use `pulumi stack select` to choose one", "name one with --stack"],
+    ["no stack selected; please use `pulumi stack select` to choose one", "Give the stack with --stack"],
     ["no stack named 'nope' found", "pulumi stack ls"],
-    ["passphrase must be set with PULUMI_CONFIG_PASSPHRASE", "set the variable PULUMI_CONFIG_PASSPHRASE"],
-    ["failed to decrypt: incorrect passphrase", "another stack's passphrase"],
+    ["passphrase must be set with PULUMI_CONFIG_PASSPHRASE", "Set PULUMI_CONFIG_PASSPHRASE or"],
+    ["failed to decrypt: incorrect passphrase", "the passphrase of this stack"],
+    ["no Pulumi.yaml project file found (searching upwards from /app)", "--cwd"],
     ["PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions", "pulumi login"],
-  ])("that Pulumi refuses with `%s` earns a hint", async (words, hint) => {
+  ])("that Pulumi rejects with `%s` gets a hint", async (words, hint) => {
     const pulumi = `console.error(${JSON.stringify(`error: ${words}`)}); process.exitCode = 1;`;
     const { code, stdout, stderr } = await machine().recover([], { pulumi });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain(`\`pulumi stack export\` failed: ${words}\n  hint: `);
+    expect(stderr).toContain(
+      `recover failed: \`pulumi stack export\` failed: ${words}\n  code config_invalid\n  hint: `,
+    );
     expect(stderr).toContain(hint);
   });
 
-  it("that can't be had is told in words: no `pulumi`, no file, a damaged file, hidden secrets", async () => {
+  it("that can't be read is an error with a message: no `pulumi`, no file, a damaged file, hidden secrets", async () => {
     const { write, recover } = machine();
     const failing = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await recover(args);
@@ -267,7 +301,7 @@ describe("the stack's export", () => {
       expect(stderr).not.toMatch(/^\s+at /m);
       return stderr;
     };
-    expect(await failing()).toContain("no `pulumi` on the PATH");
+    expect(await failing()).toContain("`pulumi` was not found on the PATH");
     expect(await failing("--file", "nowhere.json")).toContain("nowhere.json");
     expect(await failing("--file", "Pulumi.yaml")).toContain("damaged or cut off");
     const hidden = creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: hiddenSecret })));

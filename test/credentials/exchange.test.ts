@@ -137,10 +137,10 @@ describe("an exchange that is refused", () => {
     const words = await wordsOf(source.get());
     expect(words).toBe(
       [
-        `reading failed: the token exchange at ${service.tokenEndpoint} refused: invalid_grant: the subject token [secret] is not known here (400)`,
+        `reading failed: the token exchange at ${service.tokenEndpoint} rejected the request: invalid_grant: the subject token [secret] is not known here (400)`,
         "  code unauthorized",
-        "  hint: check cloudinfra:oidcSubject, and what the token service wants of the token: its issuer, its audience " +
-          "(cloudinfra:oidcSubjectAudience), its type (cloudinfra:oidcSubjectTokenType)",
+        "  hint: Check cloudinfra:oidcSubject, and that the token service accepts the token: its issuer, its audience " +
+          "(cloudinfra:oidcSubjectAudience) and its type (cloudinfra:oidcSubjectTokenType).",
       ].join("\n"),
     );
     await expectSilentOn(source.get(), "other-subject-token", CLIENT.secret);
@@ -150,8 +150,8 @@ describe("an exchange that is refused", () => {
     const wrong = { ...settings(), oidcClientSecret: "another secret of it" };
     const source = sourceOf({ settings: wrong, env });
     const words = await wordsOf(source.get());
-    expect(words).toContain("refused: invalid_client");
-    expect(words).toContain("check cloudinfra:oidcClientId and cloudinfra:oidcClientSecret");
+    expect(words).toContain("rejected the request: invalid_client");
+    expect(words).toContain("Check cloudinfra:oidcClientId and cloudinfra:oidcClientSecret");
     await expectSilentOn(source.get(), SUBJECT, "another secret of it", "another+secret");
   });
 

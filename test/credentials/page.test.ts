@@ -70,7 +70,15 @@ describe("docs/credentials.md", () => {
   });
 
   it("quotes messages that exist", () => {
-    const sources = ["settings", "profile", "token-setting", "oidc/subject", "oidc/fetch", "oidc/exchange"];
+    const sources = [
+      "settings",
+      "profile",
+      "token-setting",
+      "oidc/subject",
+      "oidc/fetch",
+      "oidc/exchange",
+      "token-command",
+    ];
     const code = [
       ...sources.map((name) => `src/provider/settings/${name}.ts`),
       "src/api/failure.ts",
@@ -81,7 +89,10 @@ describe("docs/credentials.md", () => {
     const messages = tableRows(section(page, "What goes wrong")).flatMap(([cell = ""]) => quoted(cell));
     expect(messages.length).toBeGreaterThan(5);
     const inCode = (message: string): string =>
-      message.replace("cloudinfra:token is", `cloudinfra:\${name} is`).replace(/^refused: \w+/, "refused: ");
+      message
+        .replace("cloudinfra:token is", `cloudinfra:\${name} is`)
+        .replace(/^(rejected the request: )\w+/, "$1")
+        .replace(/^(the token command, set by ).*/, "$1");
     expect(messages.filter((message) => !code.includes(inCode(message)))).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { Agent } from "undici";
 import { expect, onTestFinished } from "vitest";
 import type { TokenSource } from "../../src/api/client";
@@ -69,9 +70,15 @@ export async function expectSilentOn(
   getting: Promise<unknown>,
   ...secrets: readonly string[]
 ): Promise<void> {
-  const error = await failureOf(getting);
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    const all = `${at.message} ${at.stack} ${JSON.stringify(at)} ${inWords(error, { doing: "reading" })}`;
-    for (const secret of secrets) expect(all).not.toContain(secret);
-  }
+  const error: unknown = await getting.then(
+    (token) => `gave ${token}`,
+    (reason: unknown) => reason,
+  );
+  const inspected = inspect(error, {
+    depth: Number.POSITIVE_INFINITY,
+    showHidden: true,
+    maxStringLength: null,
+  });
+  const all = `${inspected} ${JSON.stringify(error)} ${inWords(error, { doing: "reading" })}`;
+  for (const secret of secrets) expect(all).not.toContain(secret);
 }

@@ -50,18 +50,18 @@ describe("GitHub Actions' token", () => {
     async (name) => {
       const { env, settings } = await both();
       const words = await wordsOf(sourceOf({ settings, env: { ...env, [name]: undefined } }).get());
-      expect(words).toContain("GitHub Actions offers this job no token to exchange");
-      expect(words).toContain(`${name} is not set: give the job \`permissions: id-token: write\``);
+      expect(words).toContain("GitHub Actions provides no token");
+      expect(words).toContain(`${name} is not set`);
     },
   );
 
   test.each([
-    [{ body: { token: "x" } }, "answered without a token"],
-    [{ body: { value: "" } }, "gave no token: it is empty"],
-    [{ status: 403, body: { error: "forbidden" } }, "refused: forbidden (403)"],
+    [{ body: { token: "x" } }, "contains no token"],
+    [{ body: { value: "" } }, "the token of GitHub Actions is empty"],
+    [{ status: 403, body: { error: "forbidden" } }, "rejected the request: forbidden (403)"],
     [
       { status: 302, headers: { location: "https://elsewhere.example.com/x?y=1" } },
-      "redirect (302) to https://elsewhere.example.com, which is not followed",
+      "redirect (302) to https://elsewhere.example.com",
     ],
   ])("that does not come (%j) is an error without the job's pass", async (answer, why) => {
     const { env, settings } = await both(answer);
@@ -87,7 +87,7 @@ describe("another token", () => {
         settings: { ...settings, oidcSubject: "env:ID_TOKEN" },
         env: { ID_TOKEN: text },
       });
-      expect(await wordsOf(source.get())).toMatch(/the variable ID_TOKEN.* gave (no|more than a) token/);
+      expect(await wordsOf(source.get())).toMatch(/the variable ID_TOKEN.* is (empty|not a single token)/);
       await expectSilentOn(source.get(), "two words");
     },
   );
@@ -107,7 +107,7 @@ describe("another token", () => {
     writeFileSync(file, "");
     const empty = sourceOf({ settings, clock: new FakeClock({ auto: true }) });
     expect(await wordsOf(empty.get())).toContain(
-      `the file ${file}, named by cloudinfra:oidcSubject, gave no token`,
+      `the file ${file}, named by cloudinfra:oidcSubject, is empty`,
     );
     rmSync(path.dirname(file), { recursive: true });
   });

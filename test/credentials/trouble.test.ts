@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { createServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Answer, inTurn, startService } from "../api/service";
 import { FakeClock } from "../operations/fake-clock";
 import { expectSilentOn, failureOf, sourceOf, wordsOf } from "./sources";
@@ -6,6 +7,8 @@ import { expectSilentOn, failureOf, sourceOf, wordsOf } from "./sources";
 const ISSUED = { access_token: "t-1", token_type: "Bearer", expires_in: 60 };
 const SUBJECT = "subject-abcdefgh";
 const SECRET = "client-secret-abcdefgh";
+/** What a token service may put into a reply that the client can't use. */
+const LEAKED = "leaked-token-abcdefgh";
 
 /** An exchange that answers so, in turn. */
 async function exchange(...answers: Answer[]) {
@@ -38,7 +41,7 @@ describe("what may pass is tried again", () => {
     const error = await failureOf(source.get());
     expect(error.code).toBe("unavailable");
     expect(error.summary).toBe(
-      `the token exchange at ${service.origin}/token answered temporarily_unavailable (503)`,
+      `the token exchange at ${service.origin}/token failed: temporarily_unavailable (503)`,
     );
     expect(service.seen).toHaveLength(5);
   });
@@ -53,8 +56,40 @@ describe("what may pass is tried again", () => {
     await clock.advance(60_000);
     const error = await failed;
     expect(error.code).toBe("unreachable");
-    expect(error.summary).toContain("took longer than 60 s");
+    expect(error.summary).toContain("timed out after 60 s");
     expect(source.origin).toBe(slow.origin);
+  });
+});
+
+/** A token service that answers each connection with these bytes, whatever HTTP says about them. */
+async function rawService(reply: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.once("data", () => socket.end(reply));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}/token`;
+}
+
+describe("a reply that is not HTTP is retried, and none of it gets into the error", () => {
+  test.each([
+    ["a control character in a header", `HTTP/1.1 200 OK\r\nx: \u0001\r\n\r\n{"access_token":"${LEAKED}"}`],
+    [
+      "an invalid chunk size",
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{"access_token":"${LEAKED}"}`,
+    ],
+    ["no status line", `{"access_token":"${LEAKED}"}`],
+    ["a status that is no number", `HTTP/1.1 OK\r\nx-token: ${LEAKED}\r\n\r\n`],
+  ])("%s", async (_what, reply) => {
+    const settings = { oidcTokenEndpoint: await rawService(reply), oidcSubject: "env:ID_TOKEN" };
+    const clock = new FakeClock({ auto: true });
+    const source = sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock });
+    await expectSilentOn(source.get(), LEAKED, SUBJECT);
+    expect((await failureOf(source.get())).code).toBe("unreachable");
+    expect(clock.sleeps.length).toBeGreaterThan(0);
   });
 });
 
@@ -62,9 +97,9 @@ describe("what can't pass is an error at once, without the tokens", () => {
   test.each<[Answer, string]>([
     [
       { status: 400, body: { error: "invalid_target" } },
-      "check cloudinfra:oidcAudience and cloudinfra:oidcScope",
+      "Check cloudinfra:oidcAudience and cloudinfra:oidcScope",
     ],
-    [{ status: 403, body: `<h1>no</h1> ${SUBJECT}` }, "refused: without saying why (403)"],
+    [{ status: 403, body: `<h1>no</h1> ${SUBJECT}` }, "rejected the request: no reason given (403)"],
     [
       { status: 401, headers: { "www-authenticate": "Basic" }, body: { error: "invalid_client" } },
       "invalid_client (401)",
@@ -73,16 +108,33 @@ describe("what can't pass is an error at once, without the tokens", () => {
       { status: 307, headers: { location: `https://elsewhere.example.com/?t=${SUBJECT}` } },
       "redirect (307) to https://elsewhere.example.com",
     ],
-    [{ body: "<html>" }, "something that can't be used"],
+    [{ body: "<html>" }, "can't be used: "],
     [{ body: { token_type: "Bearer" } }, `"access_token" property must be a string`],
     [{ body: { ...ISSUED, token_type: "mac" } }, "unsupported `token_type` value"],
     [{ body: { ...ISSUED, expires_in: "soon" } }, `"expires_in"`],
-    [{ status: 204 }, "something that can't be used"],
-  ])("%j", async (answer, why) => {
+    [{ body: "" }, "can't be used: "],
+    [{ status: 201, body: { ...ISSUED, access_token: LEAKED } }, "returned status 201 instead of 200"],
+    [{ status: 204 }, "returned status 204 instead of 200"],
+    [{ status: 205 }, "returned status 205 instead of 200"],
+    [{ status: 206, body: { ...ISSUED, access_token: LEAKED } }, "returned status 206 instead of 200"],
+    [{ body: `{"access_token":"${LEAKED}",` }, "can't be used: "],
+    [{ body: [LEAKED] }, "can't be used: "],
+    [{ body: { ...ISSUED, access_token: { value: LEAKED } } }, "can't be used: "],
+    [{ body: { ...ISSUED, access_token: `${LEAKED}\nx-admin: yes` } }, "is not a single token"],
+    [{ body: { ...ISSUED, access_token: `${LEAKED}\u{e9}` } }, "is not a single token"],
+    [{ body: `"${LEAKED.repeat(2 ** 20)}"` }, "too large"],
+  ])("%#: %.80j", async (answer, why) => {
     const { service, source } = await exchange(answer);
     expect(await wordsOf(source.get())).toContain(why);
     expect(service.seen).toHaveLength(1);
-    await expectSilentOn(source.get(), SUBJECT, SECRET, "t-1");
+    await expectSilentOn(source.get(), SUBJECT, SECRET, "t-1", LEAKED);
+  });
+
+  test("the text of a refusal, however long it is", async () => {
+    const { source } = await exchange({ status: 400, body: { error: "invalid_grant".padEnd(2 ** 20, "!") } });
+    const { message } = await failureOf(source.get());
+    expect(message).toContain("invalid_grant");
+    expect(message.length).toBeLessThan(1_000);
   });
 
   test("a token service that is not there, by its address", async () => {
@@ -91,7 +143,7 @@ describe("what can't pass is an error at once, without the tokens", () => {
       sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock: new FakeClock({ auto: true }) }).get(),
     );
     expect(words).toContain("the token exchange at http://127.0.0.1:1/token can't be reached: ");
-    expect(words).toContain("hint: check its address, and that this machine can reach it");
+    expect(words).toContain("hint: Check its address, and that this machine can reach it");
   });
 });
 
@@ -106,6 +158,30 @@ test("a lifetime that is not told has no end, nor has one of zero", async () => 
   await clock.advance(1e9);
   await source.get();
   expect(service.seen).toHaveLength(1);
+});
+
+test("a reply that arrives drop by drop is given up after a minute", async () => {
+  let drop = (): void => {};
+  const server = createServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n{"));
+    drop = () => void socket.write(" ");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const clock = new FakeClock();
+  const settings = {
+    oidcTokenEndpoint: `http://127.0.0.1:${address.port}/token`,
+    oidcSubject: "env:ID_TOKEN",
+  };
+  const failed = failureOf(sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock }).get());
+  for (let seconds = 0; seconds < 60; seconds += 10) {
+    await clock.advance(10_000);
+    drop();
+  }
+  expect((await failed).summary).toContain("timed out after 60 s");
 });
 
 describe("addresses", () => {
@@ -159,7 +235,7 @@ describe("an issuer", () => {
       body: { issuer: "https://elsewhere.example.com", token_endpoint: `http://${headers.host}/token` },
     }));
     expect(await wordsOf(ofIssuer(service.origin).get())).toContain(
-      "the issuer's configuration answered with",
+      "the reply of the issuer's configuration can't be used",
     );
     expect(service.seen).toHaveLength(1);
   });

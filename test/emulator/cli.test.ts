@@ -113,7 +113,7 @@ describe("the command line", () => {
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("emulator") });
     expect(emulatorHelp).toMatchObject({ code: 0, stdout: expect.stringContaining("getObject=200|404|405") });
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('no command "emulate"') });
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('Unknown command "emulate"') });
   });
 });
 

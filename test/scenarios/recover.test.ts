@@ -1,21 +1,24 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { pendingCreations } from "../../src/cli/recover/creations";
+import { parseExport } from "../../src/cli/recover/deployment";
 import type { Emulator } from "../../src/emulator";
 import { openJournal } from "../../src/journal/journal";
 import { type RealStack, realStack } from "../cli/real-cli";
 import { runRecover } from "../cli/run-recover";
 import { expectConverged, expectOk } from "../harness/assertions";
+import { isAllWithCli } from "../harness/describe-on-engines";
 import type { Stack } from "../harness/engine";
 import { engines } from "../harness/engines";
 import { pulumiOnPath } from "../harness/pulumi-environment";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
 
-const program = (flavor = "small"): string => `
+const program = (flavor = "small", { name = "web", image = "ubuntu", options = "{}" } = {}): string => `
   const project = new Project("p", { region: "eu-1" });
   const sshKeys = [pulumi.secret("ssh-ed25519 AAAA me")];
-  const args = { project: project.id, image: "ubuntu", flavor: "${flavor}", network: "n", sshKeys };
-  new Instance("web", { ...args, labels: { tier: "web", app: "shop" } });
+  const args = { project: project.id, image: "${image}", flavor: "${flavor}", network: "n", sshKeys };
+  new Instance("${name}", { ...args, labels: { tier: "web", app: "shop" } }, ${options});
 `;
 
 const WEB = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Instance::web";
@@ -35,8 +38,8 @@ function onlyInstance({ instances }: Emulator): string {
 describe("a machine that did not make the up that was cut off, on the fake engine", async () => {
   const fakes = (await engines()).filter(({ name }) => name === "fake");
 
-  /** The state as an `up` leaves it that is killed when its request has arrived. */
-  async function cutOff(stack: Stack): Promise<void> {
+  /** Leaves the state of an `up` that is killed after its request has arrived; the stack had another name then if one is given. */
+  async function cutOff(stack: Stack, formerName = "dev"): Promise<void> {
     expectOk(await stack.run("up"));
     const deployment = await stack.deployment();
     const {
@@ -49,15 +52,28 @@ describe("a machine that did not make the up that was cut off, on the fake engin
     await stack.import({
       ...deployment,
       resources: (deployment.resources ?? []).filter(({ urn }) => urn !== WEB),
-      pending_operations: [{ type: "creating", resource }],
+      pending_operations: [
+        {
+          type: "creating",
+          resource: {
+            ...resource,
+            inputs: { ...resource.inputs, __urn: WEB.replace("pulumi:dev:", `pulumi:${formerName}:`) },
+          },
+        },
+      ],
     });
   }
 
-  it.each(fakes)(
-    "goes on with the creation after `recover`: one object, known to the state",
-    async (engine) => {
+  it.each(
+    fakes.flatMap((engine) => [
+      { engine, when: "", formerName: "dev" },
+      { engine, when: ", also if the stack was renamed since", formerName: "former" },
+    ]),
+  )(
+    "resumes the creation after `recover`, so that the state holds the only object$when",
+    async ({ engine, formerName }) => {
       await withStack(engine, { program: program() }, async ({ stack, emulator, leaks, dir }) => {
-        await cutOff(stack);
+        await cutOff(stack, formerName);
         const env = { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "of-another-machine") };
         const stdin = JSON.stringify({ version: 3, deployment: await stack.deployment() });
         const recovered = await runRecover(dir, ["--file", "-"], { stdin, env });
@@ -146,4 +162,49 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     expect(emulator.requests.length, "clearing the list asks the service nothing").toBe(asked);
     expect((await noted(stack, stack.machine("fourth"))).said).toBe("nothing to recover\n");
   });
+
+  it("resumes the creation after `pulumi stack rename` and `recover`", async () => {
+    const stack = await realStack(pulumi, program());
+    const { emulator } = stack;
+    emulator.behaviour.operationMs = 600_000;
+    const first = stack.machine("first");
+    await stack.killedUp(first);
+    await stack.run(first, "stack", "rename", "renamed");
+
+    const second = stack.machine("second");
+    const recovered = await runRecover(stack.dir, [], { env: second });
+    expect(recovered).toMatchObject({ code: 0, stderr: "" });
+    emulator.finishOperations();
+    emulator.behaviour.operationMs = 1;
+    await stack.run(second, "up", "--yes", "--skip-preview");
+    expect(new Set(posts(emulator).map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+    const { ids } = await stateOfWeb(stack, second);
+    expect(ids).toEqual([onlyInstance(emulator)]);
+  });
+
+  const replacements = [
+    ["under a new name", "www", '{ aliases: [{ name: "web" }] }'],
+    ["after the deletion of the old resource", "web", "{ deleteBeforeReplace: true }"],
+  ];
+  it.each(isAllWithCli ? replacements : replacements.slice(0, 1))(
+    "finds in the export which resource a killed creation replaces, %s",
+    async (_, name, options) => {
+      const stack = await realStack(pulumi, program());
+      const { emulator } = stack;
+      emulator.behaviour.operationMs = 1;
+      const env = stack.machine("first");
+      await stack.run(env, "up", "--yes", "--skip-preview");
+      const [made] = posts(emulator);
+      stack.write(program("small", { name, image: "debian", options }));
+      await stack.killedUp(env);
+      const deployment = parseExport(await stack.run(env, "stack", "export", "--show-secrets"));
+      expect(pendingCreations(deployment).cutOff).toMatchObject([
+        {
+          what: `instance "${name}"`,
+          replaces: made?.headers["idempotency-key"],
+          begun: { key: posts(emulator)[1]?.headers["idempotency-key"] },
+        },
+      ]);
+    },
+  );
 });

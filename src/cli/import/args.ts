@@ -1,23 +1,24 @@
+import path from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
-/** What the command line asks for. */
+/** The parsed command line. */
 export interface ImportArgs {
   readonly help: boolean;
-  /** Id of the project whose instances are wanted. */
+  /** Id of the project whose instances are imported. */
   readonly project: string;
-  /** Whether the project becomes a resource, too. */
+  /** Whether the project is imported too. */
   readonly withProject: boolean;
-  /** The folder to work from. */
+  /** The working directory, from which the other paths start. */
   readonly cwd: string;
-  /** The stack; undefined: the selected one. */
+  /** @default the selected stack */
   readonly stack: string | undefined;
-  /** Profile of settings that leads to the project; undefined: the settings without one. */
+  /** Profile of settings that leads to the project. @default the settings without a profile */
   readonly profile: string | undefined;
-  /** Where the program's text goes. */
+  /** Path of the program text to write. */
   readonly program: string;
-  /** Where Pulumi's import document goes. */
+  /** Path of Pulumi's import document to write. */
   readonly document: string;
-  /** Whether files that exist are written over. */
+  /** Whether existing files are overwritten. */
   readonly force: boolean;
 }
 
@@ -33,7 +34,7 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } satisfies ParseArgsOptionsConfig;
 
-/** Reads the command line; `error` says in words what is wrong with it. */
+/** Parses the command line; `error` is a message for a usage error. */
 export function parseImportArgs(args: readonly string[]): ImportArgs | { error: string } {
   let values: ReturnType<typeof read>;
   try {
@@ -42,10 +43,12 @@ export function parseImportArgs(args: readonly string[]): ImportArgs | { error: 
     return { error: error instanceof Error ? error.message : String(error) };
   }
   const { "with-project": withProject, ...others } = values;
-  if (!values.help && values.project === "") return { error: "name the project with --project <id>" };
+  if (!values.help && values.project === "") return { error: "Give the id of the project with --project." };
   for (const name of ["profile", "stack", "cwd", "program", "document"] as const) {
-    if (values[name] === "") return { error: `--${name} must not be empty` };
+    if (values[name] === "") return { error: `--${name} must not be empty.` };
   }
+  if (path.resolve(values.program) === path.resolve(values.document))
+    return { error: "--program and --document must be different files." };
   return { ...others, withProject, profile: values.profile, stack: values.stack };
 }
 
@@ -53,23 +56,29 @@ function read(args: readonly string[]) {
   return parseArgs({ args: [...args], options, strict: true }).values;
 }
 
-/** The command's help. */
 export function help(): string {
   return `Usage: npx pulumi-cloudinfra import --project <id> [options]
 
-Run it in the folder of your Pulumi program. It lists the instances of a project and writes two files: the text of a
-program that declares them, and a document with which \`pulumi import --file\` takes them into the state. Nothing is
-changed, neither at the service nor in the stack.
+Imports all instances of a project. Run the command in the folder of your Pulumi
+program. It lists the instances and writes two files: the text of a program that
+declares them, and a document for \`pulumi import --file\`. It changes nothing in
+the service or in the stack.
 
-      --project <id>     the project whose instances are wanted
-      --with-project     take the project itself in, too: \`pulumi destroy\` would then delete it
-      --profile <name>   the profile that leads to it (cloudinfra:profiles); the resources then name it
-  -s, --stack <name>     the stack (the selected one)
-  -C, --cwd <folder>     work from this folder (.)
-      --program <path>   where the program's text goes (imported.ts)
-      --document <path>  where the document goes (import.json)
-      --force            write over files that are there
+Options:
+      --project <id>     Import the instances of this project. Required.
+      --with-project     Import the project too. \`pulumi destroy\` then deletes it
+                         unless it is protected.
+      --profile <name>   Use this profile (cloudinfra:profiles). The resources name it.
+  -s, --stack <name>     Use this stack. Default: the selected stack.
+  -C, --cwd <folder>     Run in this folder.
+      --program <path>   Write the program text to this file. Default: imported.ts.
+      --document <path>  Write the import document to this file. Default: import.json.
+      --force            Overwrite existing files.
+  -h, --help             Print this help.
 
-Endpoint and token are those of the stack (\`pulumi config\`), else the variables CLOUDINFRA_….
-Ends with 0 when both files are written, 1 when it failed, 2 when it was asked in the wrong way.`;
+The endpoint and the token come from the stack's configuration or from the
+CLOUDINFRA_... environment variables.
+
+Exit codes: 0 if the files were written or there was nothing to import, 1 if the
+command failed, 2 for a usage error.`;
 }

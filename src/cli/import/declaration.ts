@@ -2,24 +2,25 @@ import { v4 as uuidV4 } from "uuid";
 import type { ApiObject } from "../../api/client";
 import type { Call } from "../../provider/call";
 import type { Properties } from "../../provider/host";
-import { outputsOf } from "../../provider/values/outputs";
-import { plain } from "../../provider/values/plain";
-import { asValue } from "../../provider/values/words";
+import { outputsOfNew } from "../../provider/values/outputs";
+import { express } from "./arguments";
 
-/** A resource that declares an object as it stands. */
+/** A resource that declares an object as it is. */
 export interface Declaration {
   readonly type: "Project" | "Instance";
-  /** The resource's name in the program; unique among those of its type. */
+  /** The resource's name in the program, unique among those of its type. */
   readonly name: string;
   readonly id: string;
-  /** The arguments, in the service's own words. */
+  /** The arguments in the program. */
   readonly args: Properties;
+  /** The values that the program can't express, each with the reason. */
+  readonly left: readonly string[];
   /** What the state will hold. */
   readonly inputs: Properties;
   readonly outputs: Properties;
 }
 
-/** Objects as resources; `untold` says of an object that lacks a required argument why it can't be one. */
+/** Declares objects as resources. `untold` says why an object can't be declared: a required argument is missing. */
 export function declarations(
   call: Call,
   objects: readonly ApiObject[],
@@ -28,46 +29,37 @@ export function declarations(
   const declared: Declaration[] = [];
   const untold: string[] = [];
   for (const object of objects) {
-    const args = argumentsOf(call, object);
-    const missing = REQUIRED[call.kind.name].filter((name) => args[name] === undefined);
-    if (missing.length === 0) declared.push(declaration(call, object, args, nameFor(object, args, names)));
-    else
-      untold.push(
-        `${call.kind.name} ${object.id} is left out: the service does not tell its ${missing.join(", ")}`,
-      );
+    const { args, left, lacking } = express(call.kind, object.fields);
+    if (lacking.length === 0) {
+      declared.push({ ...declaration(call, object, args), left, name: nameFor(object, args, names) });
+      continue;
+    }
+    const reasons = lacking.map(
+      (name) => left.find((fault) => fault.startsWith(`${name}:`)) ?? `the service returned no ${name}`,
+    );
+    untold.push(`${call.kind.name} ${object.id} is left out: ${reasons.join("; ")}`);
   }
   return { declared, untold };
 }
 
-const REQUIRED: Readonly<Record<"project" | "instance", readonly string[]>> = {
-  project: ["name", "region"],
-  instance: ["project", "name", "image", "flavor", "network"],
-};
-
-function argumentsOf({ kind }: Call, { fields }: ApiObject): Properties {
-  const values = kind.fields.map((field) => [field.name, asValue(field, fields[field.wire])] as const);
-  const isEmpty = (value: unknown): boolean =>
-    typeof value === "object" && value !== null && Object.keys(value).length === 0;
-  return plain(Object.fromEntries(values.filter(([, value]) => !isEmpty(value))));
-}
-
+/** The object's name, or its id if another resource has that name. */
 function nameFor({ id }: ApiObject, { name }: Properties, taken: Set<string>): string {
-  const wanted = typeof name === "string" && name !== "" ? name.replaceAll("::", "-") : id;
-  const unique = taken.has(wanted) ? `${wanted}-${id}` : wanted;
+  const wanted = String(name)
+    .toWellFormed()
+    .replaceAll(/::|[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]/gu, "-");
+  let unique = wanted;
+  while (taken.has(unique)) unique += `-${id}`;
   taken.add(unique);
   return unique;
 }
 
-function declaration(call: Call, object: ApiObject, args: Properties, name: string): Declaration {
+function declaration(call: Call, object: ApiObject, args: Properties): Omit<Declaration, "left" | "name"> {
   const { profile } = call.session.settings;
   const hidden = { ...(profile !== undefined && { profile }), __key: uuidV4() };
-  const { additionalProperties: _secret, ...outputs } = outputsOf(call, object, {
-    ...{ hidden, values: args, words: {}, before: {} },
-  });
+  const { additionalProperties: _secret, ...outputs } = outputsOfNew(call, object, hidden, args);
   const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${call.kind.name}`;
   return {
     type: call.kind.name === "project" ? "Project" : "Instance",
-    name,
     id: object.id,
     args: profile === undefined ? args : { profile, ...args },
     inputs: { ...args, ...hidden, __provider },

@@ -1,17 +1,17 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
-/** What the command line asks for. */
+/** The parsed command line. */
 export interface RecoverArgs {
   readonly help: boolean;
-  /** The folder to work from. */
+  /** The working directory, from which the other paths start. */
   readonly cwd: string;
-  /** The stack; undefined: the selected one. */
+  /** @default the selected stack */
   readonly stack: string | undefined;
-  /** A stack's export instead of the stack itself; `-`: standard input. */
+  /** Path of an export that is read instead of the stack's; `-` for standard input. */
   readonly file: string | undefined;
   readonly endpoint: string | undefined;
   readonly dryRun: boolean;
-  /** URN of the note to drop. */
+  /** URN of the creation whose entry is removed. */
   readonly forget: string | undefined;
 }
 
@@ -25,7 +25,7 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } satisfies ParseArgsOptionsConfig;
 
-/** Reads the command line; `error` says in words what is wrong with it. */
+/** Parses the command line; `error` is a message for a usage error. */
 export function parseRecoverArgs(args: readonly string[]): RecoverArgs | { error: string } {
   let values: ReturnType<typeof read>;
   try {
@@ -34,11 +34,11 @@ export function parseRecoverArgs(args: readonly string[]): RecoverArgs | { error
     return { error: error instanceof Error ? error.message : String(error) };
   }
   for (const name of ["stack", "file", "cwd", "endpoint", "forget"] as const) {
-    if (values[name] === "") return { error: `--${name} must not be empty` };
+    if (values[name] === "") return { error: `--${name} must not be empty.` };
   }
   const { help, cwd, stack, file, endpoint, forget, "dry-run": dryRun } = values;
   if (stack !== undefined && file !== undefined) {
-    return { error: "--stack and --file can't be used together: a file is of one stack already" };
+    return { error: "--stack and --file can't be used together: the file is the export of one stack." };
   }
   return { help, cwd, stack, file, endpoint, dryRun, forget };
 }
@@ -47,21 +47,28 @@ function read(args: readonly string[]) {
   return parseArgs({ args: [...args], options, strict: true }).values;
 }
 
-/** The command's help. */
 export function help(): string {
   return `Usage: npx pulumi-cloudinfra recover [options]
 
-Run it in the folder of your Pulumi program, before \`pulumi up\`, on a machine that did not make the last one. It looks
-in the stack for creations that were cut off, and notes them here, so that \`pulumi up\` goes on with them instead of
-making a second object. It asks the service nothing and needs no token.
+Finds the creations that an interrupted \`pulumi up\` on another machine left
+unfinished, and writes journal entries for them. The next \`pulumi up\` on this
+machine resumes them and creates nothing twice. Run the command in the folder of
+your Pulumi program, before \`pulumi up\`. It sends no requests to the service and
+needs no token.
 
-  -s, --stack <name>     the stack (the selected one)
-      --file <path>      what \`pulumi stack export --show-secrets\` has written, instead of asking Pulumi; -: standard input
-  -C, --cwd <folder>     work from this folder (.)
-      --endpoint <url>   address of the service (the one the stack was last used with, else CLOUDINFRA_ENDPOINT);
-                         a profile with an address of its own keeps it
-      --dry-run          only tell
-      --forget <urn>     drop the note of this creation: \`pulumi up\` then makes the object anew
+Options:
+  -s, --stack <name>     Use this stack. Default: the selected stack.
+      --file <path>      Read the output of \`pulumi stack export --show-secrets\` from
+                         this file, or from standard input (-).
+  -C, --cwd <folder>     Run in this folder.
+      --endpoint <url>   The address of the service. Default: the address that the stack
+                         was last used with, or CLOUDINFRA_ENDPOINT. Explicit providers
+                         and profiles with an address of their own keep it.
+      --dry-run          Only report what would be done.
+      --forget <urn>     Remove the entry of this creation. The next \`pulumi up\` then
+                         creates the object again.
+  -h, --help             Print this help.
 
-Ends with 0 when all is noted or there is nothing to recover, 1 when it failed, 2 when it was asked in the wrong way.`;
+Exit codes: 0 if all entries were written or there was nothing to recover, 1 if
+the command failed, 2 for a usage error.`;
 }

@@ -12,58 +12,82 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ["pulumi-nodejs:dynamic/cloudinfra:Instance", instanceKind],
 ]);
 
-/** A creation that was cut off and that the state knows nothing of. */
+/** An interrupted creation whose outcome the state doesn't hold. */
 export interface CutOff {
   /** `instance "web"`. */
   readonly what: string;
+  /** The URN under which the next `up` looks for the creation. */
   readonly urn: string;
+  /** URN and id of the resource's provider. */
+  readonly provider: string | undefined;
   /** The profile that the resource names. */
   readonly profile: string | undefined;
-  /** What to note of it; undefined where the state does not tell enough. */
+  /** The key of the resource that the creation replaces; undefined if it replaces none, or one that the state no longer holds. */
+  readonly replaces: string | undefined;
+  /** The content of the journal entry; undefined if the state doesn't hold enough of the creation. */
   readonly begun: Begun | undefined;
 }
 
 export interface PendingCreations {
-  /** Those to note, the latest first, as the engine lists them. */
+  /** Those that need an entry, the latest first, in the order of the export. */
   readonly cutOff: readonly CutOff[];
-  /** How many there are that the state holds meanwhile, under the same key. */
+  /** The number of those that need none, because the state holds their key or because they create no object. */
   readonly held: number;
 }
 
 /**
- * Sorts the creations of ours that the stack has as pending. Their keys and checked inputs are there since
- * before the request was made.
+ * Finds the pending creations of projects and instances. The engine saves their keys and checked inputs before it sends the request.
  *
- * @throws CloudInfraError `input_invalid` where secrets are hidden
+ * @throws CloudInfraError `input_invalid` if the export hides secrets
  */
 export function pendingCreations(deployment: Deployment): PendingCreations {
   const held = heldKeys(deployment);
   const pending = deployment.pending_operations.flatMap(({ type, resource }) => {
     const kind = type === "creating" ? kinds.get(resource.type) : undefined;
-    return kind ? [{ kind, urn: resource.urn, inputs: propertiesInClear(resource.inputs) }] : [];
+    if (kind === undefined) return [];
+    const inputs = propertiesInClear(resource.inputs);
+    return [{ kind, resource, inputs, hidden: hiddenOf(inputs), replaced: replacedBy(resource, deployment) }];
   });
-  // Cut off again, a creation is pending twice under one key: what was sent with the key is what came first, the last in the list.
-  const each = [...new Map(pending.map((one) => [hiddenOf(one.inputs).__key ?? one.urn, one])).values()];
-  const isHeld = ({ inputs }: { inputs: Properties }): boolean => held.has(hiddenOf(inputs).__key ?? "");
-  const cutOff = each
-    .filter((creation) => !isHeld(creation))
-    .map(({ kind, urn, inputs }) => {
-      const hidden = hiddenOf(inputs);
-      // The provider knows a resource by this input, for it is not told the URN.
-      const named = { ...hidden, __urn: hidden.__urn ?? urn };
-      const what = `${kind.name} "${resourceName(named)}"`;
-      return { what, urn: named.__urn, profile: hidden.profile, begun: begun(kind, named, inputs) };
-    });
-  return { cutOff, held: each.filter(isHeld).length };
+  // A resumed creation that was interrupted again is pending twice, under one key. The request that was sent with the key is the first
+  // one, which comes last in the list.
+  const each = [...new Map(pending.map((one) => [one.hidden.__key ?? one.resource.urn, one])).values()];
+  // A resource with the `import` option adopts an object. Only its replacement creates one.
+  const adopts = ({ hidden, replaced }: (typeof each)[number]): boolean =>
+    hidden.__import !== undefined && hidden.__import !== replaced?.id;
+  const open = each.filter((one) => !held.has(one.hidden.__key ?? "") && !adopts(one));
+  const cutOff = open.map(({ kind, resource, inputs, hidden, replaced }) => {
+    const urn = urnForNextUp(resource.urn, hidden.__urn);
+    return {
+      what: `${kind.name} "${resourceName({ __urn: resource.urn })}"`,
+      ...{ urn, provider: resource.provider, profile: hidden.profile },
+      replaces: replaced && keysOf(replaced)[0],
+      begun: begun(kind, { ...hidden, __urn: urn }, inputs),
+    };
+  });
+  return { cutOff, held: each.length - open.length };
 }
 
-/** Older than any key may be: the next `up` then tells of it and sends nothing. */
+/**
+ * The engine renames the resources and pending operations of a stack, but not their inputs. So the stack and the project are those of
+ * the export. The rest is what the provider has compared before: the SDK's URN differs from the engine's if a parent's name contains "::".
+ */
+function urnForNextUp(urn: string, inInputs: string | undefined): string {
+  if (!inInputs?.startsWith("urn:pulumi:")) return urn;
+  return [...urn.split("::").slice(0, 2), ...inInputs.split("::").slice(2)].join("::");
+}
+
+/** The resource that a pending creation replaces: the one with its URN, or an earlier URN, and the same time of creation. */
+function replacedBy(pending: Resource, { resources }: Deployment): Resource | undefined {
+  const urns = [pending.urn, ...pending.aliases];
+  return resources.find(
+    ({ urn, created }) => created !== undefined && created === pending.created && urns.includes(urn),
+  );
+}
+
+/** Older than any valid key: the next `up` then reports the creation and sends nothing. */
 const UNKNOWN_AGE = 0;
 
-/**
- * Its time is that of its key, and so never later than the request: the state's own is when it was last saved, which any later
- * command may have done.
- */
+/** Its time is that of its key, so it is never later than the request. The state only has the time of the last command. */
 function begun(
   kind: Kind,
   { __urn: urn, __key: key, __keyAt: at = UNKNOWN_AGE }: Hidden & { readonly __urn: string },
@@ -74,7 +98,7 @@ function begun(
   return { urn, key, resource: key, body: creationBody(kind.fields, inputs), at, recovered: true };
 }
 
-/** The keys of creations that the state knows the outcome of, or knows to be unfinished. */
+/** The keys of the creations that the state holds, finished or not. */
 function heldKeys({ resources }: Deployment): ReadonlySet<string> {
   return new Set(resources.filter(({ type }) => kinds.has(type)).flatMap(keysOf));
 }

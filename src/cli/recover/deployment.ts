@@ -3,7 +3,21 @@ import { CloudInfraError } from "../../diagnostics/error";
 
 const properties = v.nullish(v.record(v.string(), v.unknown()), {});
 
-const resource = v.object({ urn: v.string(), type: v.string(), inputs: properties, outputs: properties });
+const text = v.fallback(v.optional(v.string()), undefined);
+
+const resource = v.object({
+  urn: v.string(),
+  type: v.string(),
+  id: text,
+  inputs: properties,
+  outputs: properties,
+  /** URN and id of the resource's provider. */
+  provider: text,
+  /** When the resource was created. A pending replacement has the time of the resource that it replaces. */
+  created: text,
+  /** Earlier URNs of a resource that was renamed or moved. */
+  aliases: v.fallback(v.optional(v.array(v.string()), []), []),
+});
 
 const exported = v.object({
   version: v.number(),
@@ -14,7 +28,7 @@ const exported = v.object({
   }),
 });
 
-/** What a stack's export tells of the stack, as far as it matters here. Values may be wrapped secrets: see `inClear`. */
+/** The part of a stack's export that `recover` uses. Values may be wrapped secrets: see {@link inClear}. */
 export type Deployment = v.InferOutput<typeof exported>["deployment"];
 export type Resource = v.InferOutput<typeof resource>;
 
@@ -50,7 +64,7 @@ export function parseExport(text: string): Deployment {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, "")); // some shells write a byte order mark
   } catch {
     // The parser's own words quote the text.
     throw new CloudInfraError("input_invalid", "the stack's export is damaged or cut off: it is no JSON", {

@@ -1,12 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { finished } from "node:stream/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TokenSource } from "../../../src/api/client";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
 import { inWords } from "../../../src/diagnostics/words";
 import { tokenSource } from "../../../src/provider/settings/tokens";
 import { NOTHING } from "../../credentials/sources";
+import { FakeClock } from "../../operations/fake-clock";
 
 let folder: string;
 beforeEach(() => {
@@ -63,6 +67,13 @@ describe("a token file", () => {
     expect(await source.get()).toBe("t-2");
   });
 
+  test("that holds no token is read again after it was corrected", async () => {
+    const { source, write } = fromFile("t-1\u0007");
+    await failureOf(source);
+    write("t-2");
+    expect(await source.get()).toBe("t-2");
+  });
+
   test("that still holds the refused token gives no other", async () => {
     expect(await fromFile("t-1").source.renew?.("t-1")).toBeUndefined();
   });
@@ -96,8 +107,10 @@ describe("a token file", () => {
   test.each([
     ["", "is empty"],
     [" \n", "is empty"],
-    ["t-1 t-2", "more than a token"],
-    ["t-1\nt-2", "more than a token"],
+    ["t-1 t-2", "is not a single token"],
+    ["t-1\nt-2", "is not a single token"],
+    ["t-1\u0000", "is not a single token"],
+    ["t-1é", "is not a single token"],
   ])("that holds %j is an error that does not repeat it", async (text, why) => {
     const words = await failureOf(fromFile(text).source);
     expect(words).toContain(why);
@@ -115,16 +128,41 @@ describe("a token command", () => {
   });
 
   test.each([
-    ["ends badly", "echo t-1; echo not logged in >&2; exit 3", ["ended with 3", "it said: not logged in"]],
-    ["says nothing", "exit 4", ["ended with 4", "run it by hand"]],
-    ["prints nothing", "true", ["gave no token: it is empty"]],
+    ["fails", "echo t-1; echo not logged in >&2; exit 3", ["exited with code 3", "reports: not logged in"]],
+    ["fails silently", "exit 4", ["exited with code 4", "Run it in the program's folder to see why."]],
+    ["is killed", "kill -9 $$", ["was killed by SIGKILL"]],
+    ["doesn't exist", "no-such-command-anywhere", ["exited with code 127", "not found"]],
+    ["prints nothing", "true", ["the output of the token command", "is empty"]],
     ["prints JSON without a token", `echo '{"secret":"t-1"}'`, ["JSON without a token", '{"token": "…"}']],
     ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
-    ["prints more", "echo your token is t-1", ["more than a token"]],
-  ])("that %s is an error with what helps, and without what it printed", async (_what, command, hints) => {
+    ["prints more", "echo your token is t-1", ["is not a single token"]],
+    ["prints endlessly", "yes t-1", ["printed more than a token"]],
+  ])("that %s fails with a hint, without what it printed", async (_what, command, hints) => {
     const words = await failureOf(fromCommand(command));
     for (const hint of hints) expect(words).toContain(hint);
     expect(words).not.toContain("t-1");
+  });
+
+  test("that fails after printing the token, and repeats it on its standard error, fails without it", async () => {
+    const words = await failureOf(
+      fromCommand("echo secret-token-1; echo 'cannot store secret-token-1' >&2; exit 1"),
+    );
+    expect(words).toContain("reports: cannot store");
+    expect(words).not.toContain("secret-token");
+  });
+
+  test("that ignores SIGTERM is killed after a minute, with all that it has started", async () => {
+    const fifo = inFolder("fifo");
+    execFileSync("mkfifo", [fifo]);
+    const clock = new FakeClock();
+    const value = `trap "" TERM; exec 3>'${fifo}'; echo started >&3; sleep 600; echo t-1`;
+    const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, { ...NOTHING, clock });
+    const failed = failureOf(source);
+    const held = createReadStream(fifo, "utf8");
+    await once(held, "data");
+    await clock.advance(60_000);
+    expect(await failed).toContain("timed out after 60 s");
+    await finished(held); // only once no process has it open
   });
 
   test("is run once for all who ask at the same time, and not again while its token is good", async () => {

@@ -16,16 +16,16 @@ interface AddressOptions {
  */
 export function addressOf(text: string, { name, allowHttp, withQuery = false }: AddressOptions): URL {
   const url = URL.parse(text);
-  const refuse = (why: string): never => {
+  const reject = (why: string): never => {
     throw new CloudInfraError("config_invalid", `${name} ${why}`, {
-      hint: "give the whole address, as the operators of the token service tell it",
+      hint: "Give the whole address. The operators of the token service can tell you what it is.",
     });
   };
   if (url === null || !["https:", "http:"].includes(url.protocol))
-    return refuse("is not a URL that begins with https://");
-  if (url.username !== "" || url.password !== "") return refuse("must not contain a user name or password");
-  if (url.hash !== "" || (url.search !== "" && !withQuery)) return refuse('must not contain "?" or "#"');
+    return reject("is not a URL that begins with https://");
+  if (url.username !== "" || url.password !== "") return reject("must not contain a user name or password");
+  if (url.hash !== "" || (url.search !== "" && !withQuery)) return reject('must not contain "?" or "#"');
   if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname))
-    return refuse(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
+    return reject(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
   return url;
 }

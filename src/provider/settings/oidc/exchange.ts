@@ -6,6 +6,7 @@ import { redact } from "../../../diagnostics/redact";
 import { pauseMs } from "../../../operations/backoff";
 import type { Clock } from "../../../operations/clock";
 import { isTimeIsUp, limitOf, within } from "../../../operations/deadline";
+import { oneToken } from "../one-token";
 import type { Issued } from "../renewable-token";
 import type { OidcSetting } from "../token-setting";
 import { addressOf } from "./address";
@@ -79,8 +80,9 @@ export function tokenExchange(
       } catch (error) {
         if (isCloudInfraError(error)) throw error;
         if (!isTimeIsUp(error) && !isTimeIsUp(limit.signal.reason)) throw error;
-        const message = `the token exchange at ${address.origin}${address.pathname} took longer than ${LIMIT_MS / 1000} s`;
-        throw new CloudInfraError("unreachable", message, { hint: "run it again once it answers" });
+        const message = `the token exchange at ${address.origin}${address.pathname} timed out after ${LIMIT_MS / 1000} s`;
+        const hint = "Run the command again once the token service is available.";
+        throw new CloudInfraError("unreachable", message, { hint });
       } finally {
         limit.release();
       }
@@ -96,7 +98,7 @@ async function discover(
   allowHttp: boolean,
 ): Promise<OAuth.AuthorizationServer> {
   const reply = await oauth.discoveryRequest(issuer, {
-    [oauth.allowInsecureRequests]: true, // the address was judged where it was read
+    [oauth.allowInsecureRequests]: true, // `addressOf` has checked the address
     [oauth.customFetch]: (url, { headers }) =>
       fetch("the issuer's configuration", new URL(url), { method: "GET", headers }),
   });
@@ -105,7 +107,7 @@ async function discover(
   );
   if (server.token_endpoint === undefined)
     throw new CloudInfraError("bad_reply", `the issuer ${issuer.href} names no token endpoint`, {
-      hint: "set cloudinfra:oidcTokenEndpoint instead of cloudinfra:oidcIssuer",
+      hint: "Set cloudinfra:oidcTokenEndpoint instead of cloudinfra:oidcIssuer.",
     });
   const name = "the token endpoint that the issuer names";
   const endpoint = addressOf(server.token_endpoint, { name, allowHttp, withQuery: true });
@@ -114,7 +116,7 @@ async function discover(
     "config_invalid",
     `the issuer ${issuer.href} names a token endpoint elsewhere, at ${endpoint.origin}: no token was sent there`,
     {
-      hint: `if that is right: set cloudinfra:oidcTokenEndpoint to ${endpoint.href}, and remove cloudinfra:oidcIssuer`,
+      hint: `If that address is right, set cloudinfra:oidcTokenEndpoint to ${endpoint.href} and remove cloudinfra:oidcIssuer.`,
     },
   );
 }
@@ -141,7 +143,7 @@ async function ask(
     GRANT,
     parameters,
     {
-      [oauth.allowInsecureRequests]: true, // the address was judged where it was read
+      [oauth.allowInsecureRequests]: true, // `addressOf` has checked the address
       [oauth.customFetch]: (url, { headers, body }) =>
         fetch("the token exchange", new URL(url), { method: "POST", headers, body: String(body) }),
     },
@@ -149,13 +151,16 @@ async function ask(
   const issued = await usable("the token exchange", async () =>
     oauth.processGenericTokenEndpointResponse(server, client, await withoutIdToken(reply)),
   );
-  // A lifetime of nothing can't be meant.
-  return { token: issued.access_token, lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined };
+  return {
+    token: oneToken(issued.access_token, "the token from the exchange"),
+    // A lifetime of 0 means that none is known: a token that has expired at once would be of no use.
+    lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined,
+  };
 }
 
 const withIdToken = v.pipe(v.string(), v.parseJson(), v.looseObject({ id_token: v.unknown() }));
 
-/** Nobody needs an id token here, and the library would refuse one that is not a sign-in's with this client. */
+/** Removes the id token: it isn't needed, and the library rejects one that was not issued for a sign-in with this client. */
 async function withoutIdToken(reply: Response): Promise<Response> {
   const parsed = v.safeParse(withIdToken, await reply.clone().text());
   if (!parsed.success) return reply;
@@ -175,14 +180,14 @@ function authenticationOf(
   return isInBody ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
 }
 
-/** A reply as it must be; what the library finds wrong with it tells names, never values. */
+/** Parses a reply. The library's error is not the cause, because it holds the reply; its message contains only names. */
 async function usable<T>(what: string, parse: () => Promise<T>): Promise<T> {
   try {
     return await parse();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CloudInfraError("bad_reply", `${what} answered with something that can't be used: ${why}`, {
-      hint: "check its address; if it is right, report this to those who run it",
+    throw new CloudInfraError("bad_reply", `the reply of ${what} can't be used: ${why}`, {
+      hint: "Check its address. If the address is right, report this to the operators of the token service.",
     });
   }
 }

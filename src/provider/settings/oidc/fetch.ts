@@ -7,7 +7,13 @@ import { retryAfterMs } from "../../../api/retry-after";
 import { transportFailure } from "../../../api/transport";
 import { CloudInfraError, type ErrorDetails } from "../../../diagnostics/error";
 
-/** A request to a token service; `what` is its name for people. Resolves with a success only; no redirect is followed. */
+/**
+ * Sends a request to a token service and resolves with a reply of status 200. Does not follow redirects. No error has the reply's
+ * content, except the `error` and `error_description` of a rejection.
+ *
+ * @param what the service's name in messages
+ * @throws CloudInfraError, or {@link Passing} if another attempt may succeed
+ */
 export type Fetch = (what: string, url: URL, request: FetchRequest) => Promise<Response>;
 
 interface FetchRequest {
@@ -16,19 +22,19 @@ interface FetchRequest {
   readonly body?: string;
 }
 
-/** A failure that may be gone at the next try. */
+/** A failure after which another attempt may succeed. */
 export class Passing extends Error {
   constructor(readonly error: CloudInfraError) {
     super(error.message);
   }
 }
 
-/** Milliseconds until the head of a reply must be there, and between two pieces of its body. */
+/** Milliseconds until the head of a reply must arrive, and between two pieces of its body. */
 const SILENCE_MS = 20_000;
+const REPORT =
+  "Check its address. If the address is right, report this to the operators of the token service.";
 
-/**
- * @param clean takes secrets out of a text that will be shown; what is thrown carries no other texts
- */
+/** @param clean removes secrets from text that will be shown; errors contain no other text of a reply */
 export function createFetch(
   dispatcher: Connections,
   clean: (text: string) => string,
@@ -37,7 +43,7 @@ export function createFetch(
   const failed = (
     code: CloudInfraError["code"],
     message: string,
-    details: ErrorDetails = {},
+    details: ErrorDetails & { readonly hint: string },
   ): CloudInfraError => new CloudInfraError(code, clean(message), details);
 
   return async function fetch(what, url, { method, headers, body }) {
@@ -60,38 +66,45 @@ export function createFetch(
       content = await readContent(reply.body, single(reply.headers["content-encoding"]));
     } catch (error) {
       if (signal.aborted) throw error;
-      const failure = transportFailure(error, neverSent, clean);
-      const hint = failure.hint ?? "check its address, and that this machine can reach it";
-      const unreachable = failed("unreachable", `${at} can't be reached: ${failure.words}`, { hint });
-      throw failure.final ? unreachable : new Passing(unreachable);
+      // Not the error itself: it may hold a part of the reply, such as a token.
+      const { words, final, hint } = transportFailure(error, neverSent, clean);
+      const unreachable = failed("unreachable", `${at} can't be reached: ${words}`, {
+        hint: hint ?? "Check its address, and that this machine can reach it.",
+      });
+      throw final ? unreachable : new Passing(unreachable);
     }
     const { statusCode: status } = reply;
-    if (content.kind === "too large") throw failed("bad_reply", `${at} answered with too much`);
+    if (content.kind === "too large")
+      throw failed("bad_reply", `the reply of ${at} is too large`, { hint: REPORT });
     if (content.kind === "undecodable")
-      throw failed("bad_reply", `${at} answered in a content coding that can't be read: ${content.coding}`);
+      throw failed("bad_reply", `the reply of ${at} has the content coding ${content.coding}, which can't be decoded`, {
+        hint: REPORT,
+      });
     const { text } = content;
-    if (status >= 200 && status < 300)
-      return new Response(status === 204 ? null : text, { status, headers: headersOf(reply) });
+    if (status === 200) return new Response(text, { headers: headersOf(reply) });
+    if (status < 300)
+      throw failed("bad_reply", `${at} returned status ${status} instead of 200`, { hint: REPORT });
     if (status < 400) {
       const { origin = "nowhere" } = URL.parse(String(reply.headers.location ?? ""), url.href) ?? {};
-      throw failed(
-        "not_this_service",
-        `${at} answered with a redirect (${status}) to ${origin}, which is not followed`,
-        {
-          hint: "a token goes only to the address that is set: check it",
-        },
-      );
+      throw failed("not_this_service", `${at} returned a redirect (${status}) to ${origin}`, {
+        hint: "Check its address: tokens are sent only to the address that is set, so redirects are not followed.",
+      });
     }
-    const told = toldIn(text);
+    const reason = reasonIn(text);
     if (!isTransient(status))
-      throw failed("unauthorized", `${at} refused: ${told} (${status})`, { hint: hintOn(told) });
-    const wait = retryAfterMs(single(reply.headers["retry-after"]), single(reply.headers.date));
-    const hint = "run it again once it is back";
+      throw failed("unauthorized", `${at} rejected the request: ${reason} (${status})`, {
+        hint: hintOn(reason),
+      });
     throw new Passing(
-      failed("unavailable", `${at} answered ${told} (${status})`, { hint, retryAfterMs: wait }),
+      failed("unavailable", `${at} failed: ${reason} (${status})`, {
+        hint: "Run the command again once the token service is available.",
+        retryAfterMs: retryAfterMs(single(reply.headers["retry-after"]), single(reply.headers.date)),
+      }),
     );
   };
 }
+
+const NOT_HTTP = { words: "the reply is not valid HTTP", final: false, hint: undefined };
 
 const problem = v.pipe(
   v.string(),
@@ -99,20 +112,24 @@ const problem = v.pipe(
   v.object({ error: v.string(), error_description: v.fallback(v.optional(v.string()), undefined) }),
 );
 
-/** What the service says about why (RFC 6749, 5.2). */
-function toldIn(text: string): string {
+const LONGEST_REASON = 500;
+
+/** The reason that the service gives for a rejection (RFC 6749, 5.2). */
+function reasonIn(text: string): string {
   const parsed = v.safeParse(problem, text);
-  if (!parsed.success) return "without saying why";
+  if (!parsed.success) return "no reason given";
   const { error, error_description: description } = parsed.output;
-  return description ? `${error}: ${description}` : error;
+  const reason = description ? `${error}: ${description}` : error;
+  return reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
 }
 
-function hintOn(told: string): string {
-  if (/^invalid_client/.test(told)) return "check cloudinfra:oidcClientId and cloudinfra:oidcClientSecret";
-  if (/^invalid_(target|scope)/.test(told)) return "check cloudinfra:oidcAudience and cloudinfra:oidcScope";
+function hintOn(reason: string): string {
+  if (/^invalid_client/.test(reason)) return "Check cloudinfra:oidcClientId and cloudinfra:oidcClientSecret.";
+  if (/^invalid_(target|scope)/.test(reason))
+    return "Check cloudinfra:oidcAudience and cloudinfra:oidcScope.";
   return (
-    "check cloudinfra:oidcSubject, and what the token service wants of the token: its issuer, its audience " +
-    "(cloudinfra:oidcSubjectAudience), its type (cloudinfra:oidcSubjectTokenType)"
+    "Check cloudinfra:oidcSubject, and that the token service accepts the token: its issuer, its audience " +
+    "(cloudinfra:oidcSubjectAudience) and its type (cloudinfra:oidcSubjectTokenType)."
   );
 }
 

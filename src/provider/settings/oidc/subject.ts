@@ -7,19 +7,19 @@ import type { OidcSetting } from "../token-setting";
 import { addressOf } from "./address";
 import { type Fetch, Passing } from "./fetch";
 
-/** What the subject token is obtained with. */
+/** What getting a subject token needs. */
 export interface SubjectParts {
   readonly env: NodeJS.ProcessEnv;
   readonly allowHttp: boolean;
   readonly fetch: Fetch;
-  /** Told of what must not be seen, before it is used. */
+  /** Called with each secret before it is used: it must not be shown. */
   readonly secret: (text: string) => void;
 }
 
 /**
- * The token to exchange, obtained anew: files of this kind are written over as their tokens end.
+ * Gets the token to exchange. It is never reused: whatever issues such tokens replaces them before they expire.
  *
- * @throws CloudInfraError `config_missing`, `config_invalid`, and what a request can end with
+ * @throws CloudInfraError `config_missing`, `config_invalid`, and the errors of {@link Fetch}
  */
 export async function subjectToken(setting: OidcSetting, parts: SubjectParts): Promise<string> {
   const { subject } = setting;
@@ -43,14 +43,14 @@ async function fromFile(file: string): Promise<string> {
       `the file ${file}, named by cloudinfra:oidcSubject, can't be read`,
       {
         cause,
-        hint: "the path counts from the program's folder",
+        hint: "Check the path. A relative path starts at the program's folder.",
       },
     );
   }
   try {
     return oneToken(text, `the file ${file}, named by cloudinfra:oidcSubject,`);
   } catch (error) {
-    // Whoever writes a file over empties it first.
+    // Another process may be replacing the file's content at this moment.
     throw text.trim() === "" && isCloudInfraError(error) ? new Passing(error) : error;
   }
 }
@@ -62,7 +62,7 @@ function fromVariable(name: string, env: NodeJS.ProcessEnv): string {
       "config_missing",
       `the variable ${name}, named by cloudinfra:oidcSubject, is not set`,
       {
-        hint: "it must be set where `pulumi` is run",
+        hint: "Set it in the environment of `pulumi`.",
       },
     );
   }
@@ -74,17 +74,18 @@ const TOKEN_VARIABLE = "ACTIONS_ID_TOKEN_REQUEST_TOKEN";
 
 const issued = v.pipe(v.string(), v.parseJson(), v.object({ value: v.string() }));
 
-/** GitHub gives a job a token on request, each time a new one. */
+/** Requests a token for this job from GitHub Actions, which issues a new one for each request. */
 async function fromGitHub(
   audience: string | undefined,
   { env, allowHttp, fetch, secret }: SubjectParts,
 ): Promise<string> {
   const { [URL_VARIABLE]: address, [TOKEN_VARIABLE]: pass } = env;
   if (!address || !pass) {
-    throw new CloudInfraError("config_missing", "GitHub Actions offers this job no token to exchange", {
+    const missing = address ? TOKEN_VARIABLE : URL_VARIABLE;
+    throw new CloudInfraError("config_missing", `GitHub Actions provides no token: ${missing} is not set`, {
       hint:
-        `${address ? TOKEN_VARIABLE : URL_VARIABLE} is not set: give the job \`permissions: id-token: write\`, ` +
-        "or set cloudinfra:oidcSubject to something else where this is not GitHub Actions",
+        "Give the job `permissions: id-token: write`. If this is not GitHub Actions, set cloudinfra:oidcSubject to " +
+        "file:<path> or env:<variable>.",
     });
   }
   secret(pass);
@@ -94,6 +95,8 @@ async function fromGitHub(
   const reply = await fetch("GitHub Actions' token service", url, { method: "GET", headers });
   const parsed = v.safeParse(issued, await reply.text());
   if (!parsed.success)
-    throw new CloudInfraError("bad_reply", "GitHub Actions' token service answered without a token");
-  return oneToken(parsed.output.value, "GitHub Actions' token service");
+    throw new CloudInfraError("bad_reply", "the reply of GitHub Actions' token service contains no token", {
+      hint: `Check that nothing but GitHub Actions sets ${URL_VARIABLE}.`,
+    });
+  return oneToken(parsed.output.value, "the token of GitHub Actions");
 }

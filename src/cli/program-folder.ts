@@ -1,33 +1,39 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import * as v from "valibot";
-import { CloudInfraError } from "../../diagnostics/error";
+import { CloudInfraError } from "../diagnostics/error";
 
-/** The names that Pulumi looks for, in its order. */
+/** The names of Pulumi's project files, in order of precedence. */
 const PROJECT_FILES = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
 /**
- * The folder in which program and provider run, and which their notes of creations name: that of the project's file, or
- * the one that its `main` leads to. The project's file is looked for from `cwd` upwards.
+ * Finds the working directory of the program and the provider, which journal entries name. This is the folder of the project file, or
+ * the folder of its `main`. Pulumi looks for the project file in `cwd` and above.
  *
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */
 export function programFolder(cwd: string): string {
-  const file = projectFile(path.resolve(cwd));
+  const start = path.resolve(cwd);
+  if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, {
+      hint: "Give the folder of your Pulumi program with --cwd, or run the command there.",
+    });
+  }
+  const file = projectFile(start);
   if (file === undefined) {
-    throw new CloudInfraError(
-      "config_missing",
-      `there is no Pulumi.yaml in ${path.resolve(cwd)} or above it`,
-      {
-        hint: "run this in the folder of your Pulumi program, or name it with --cwd",
-      },
-    );
+    throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or above`, {
+      hint: "Run the command in the folder of your Pulumi program, or give the folder with --cwd.",
+    });
   }
   const main = path.resolve(path.dirname(file), mainOf(file) ?? ".");
   if (!existsSync(main)) {
-    throw new CloudInfraError("config_invalid", `${file} names a \`main\` that is not there: ${main}`, {
-      hint: "the notes belong to the folder of the program, so it has to be there as it was",
-    });
+    throw new CloudInfraError(
+      "config_invalid",
+      `\`main\` in ${file} names a path that doesn't exist: ${main}`,
+      {
+        hint: "Correct `main`, or run the command in a complete copy of the program.",
+      },
+    );
   }
   return realpathSync(statSync(main).isDirectory() ? main : path.dirname(main));
 }
@@ -55,7 +61,7 @@ function parseJson(text: string): object | undefined {
   }
 }
 
-/** One key of one file is no reason for a YAML parser; a value that is not on the key's own line is refused. */
+/** A YAML parser would be a lot for one key. A value that is not on the key's line is an error. */
 function mainOfYaml(text: string, file: string): string | undefined {
   const line = /^["']?main["']?[ \t]*:(?<value>.*)$/m.exec(text)?.groups?.value?.trim();
   if (line === undefined || line === "" || line.startsWith("#")) return undefined;
@@ -64,11 +70,7 @@ function mainOfYaml(text: string, file: string): string | undefined {
   const { double, single, plain } = written?.groups ?? {};
   const main = double ?? single ?? plain;
   if (main !== undefined) return main;
-  throw new CloudInfraError(
-    "config_invalid",
-    `\`main\` in ${file} is not written as a plain text on one line`,
-    {
-      hint: "write it as main: src/index.ts",
-    },
-  );
+  throw new CloudInfraError("config_invalid", `\`main\` in ${file} is not a string on one line`, {
+    hint: "Write it like this: `main: src/index.ts`.",
+  });
 }

@@ -1,0 +1,200 @@
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Answer, type Service, startService } from "../api/service";
+import { type Ended, runCli } from "./run-cli";
+import { machine } from "./run-recover";
+
+const INSTANCE = { id: 7, project: 101, name: "web", image: "debian-13", flavor: "small", network: "n1" };
+
+interface Setting {
+  readonly instances?: readonly Record<string, unknown>[];
+  /** Settings of the stack beside the endpoint. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly answer?: (path: string) => Answer | undefined;
+}
+
+/** A program's folder, and a service with one project, whose id is a number. */
+async function imported({
+  instances = [INSTANCE],
+  settings = { token: "token-1" },
+  answer = () => undefined,
+}: Setting) {
+  const { dir } = machine();
+  const service: Service = await startService(({ path }) => {
+    const items = path.endsWith("/projects") ? [{ id: 101, name: "shop", region: "eu-1" }] : instances;
+    return answer(path) ?? { body: { items, has_more: false, next_cursor: null } };
+  });
+  const config = { endpoint: service.origin, ...settings };
+  const values = Object.entries(config).map(([name, value]) => [`cloudinfra:${name}`, { value }]);
+  const bin = path.join(dir, "bin");
+  mkdirSync(bin);
+  const pulumi = path.join(bin, "pulumi");
+  writeFileSync(
+    pulumi,
+    `#!${process.execPath}\nconsole.log(${JSON.stringify(JSON.stringify(Object.fromEntries(values)))});`,
+  );
+  chmodSync(pulumi, 0o755);
+  const env = { PATH: `${bin}${path.delimiter}/usr/bin${path.delimiter}/bin` };
+  const run = (args: readonly string[], cwd = dir): Promise<Ended> =>
+    runCli(cwd, ["import", "--project", "101", ...args], env);
+  return { dir, service, run, text: (file = "imported.ts") => readFileSync(path.join(dir, file), "utf8") };
+}
+
+describe("`import`", () => {
+  it("finds a project and instances whose ids are numbers", async () => {
+    const { run, text } = await imported({});
+    expect(await run(["--with-project"])).toMatchObject({ code: 0, stderr: "" });
+    expect(text()).toContain("project: project.id,");
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([
+      { id: "101" },
+      { id: "7", inputs: { project: "101" } },
+    ]);
+  });
+
+  it("leaves out instances of other projects that the service returns all the same, and those that can't be declared", async () => {
+    const others = [
+      { ...INSTANCE, id: 8, project: 102 },
+      { ...INSTANCE, id: 9, project: null, flavor: "" },
+    ];
+    const { run, text } = await imported({ instances: [INSTANCE, ...others] });
+    const { code, stderr } = await run([]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "instance 9 is left out: the service returned no flavor\n",
+    });
+    expect(JSON.parse(text("import.json")).resources.map(({ id }: { id: string }) => id)).toEqual(["7"]);
+    expect(text()).toContain("// instance 9 is left out: the service returned no flavor");
+  });
+
+  it.each([
+    ["no instances", []],
+    ["no instance that can be declared", [{ ...INSTANCE, flavor: null }]],
+  ])("writes no file if the project has %s", async (_, instances) => {
+    const { dir, run } = await imported({ instances });
+    const { code, stdout } = await run([]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: "Project 101 has no instances that can be imported. No file was written.\n",
+    });
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
+  });
+
+  it.each([
+    ["the folder of Pulumi.yaml", "", "."],
+    ["the folder of `main`", "main: src/index.ts\n", "src"],
+  ])(
+    "resolves paths in the settings from the program's folder, wherever it runs: %s",
+    async (_, main, folder) => {
+      const { dir, run, service } = await imported({ settings: { tokenFile: "secrets/token" } });
+      writeFileSync(path.join(dir, "Pulumi.yaml"), `name: app\nruntime: nodejs\n${main}`);
+      mkdirSync(path.join(dir, folder, "secrets"), { recursive: true });
+      writeFileSync(path.join(dir, folder, "secrets/token"), "token-of-file\n");
+      writeFileSync(path.join(dir, folder, "index.ts"), "");
+      const { code, stderr, stdout } = await run(["-C", dir], "/");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(service.seen[0]?.headers.authorization).toBe("Bearer token-of-file");
+      expect(existsSync(path.join(dir, "imported.ts"))).toBe(true);
+      expect(stdout).toContain(`pulumi import --file import.json --generate-code=false --cwd ${dir}\n`);
+    },
+  );
+
+  it("runs a token command in the program's folder", async () => {
+    const { dir, run, service } = await imported({ settings: { tokenCommand: "cat token" } });
+    writeFileSync(path.join(dir, "token"), "token-of-command");
+    expect(await run(["-C", dir], "/")).toMatchObject({ code: 0 });
+    expect(service.seen[0]?.headers.authorization).toBe("Bearer token-of-command");
+  });
+
+  it("sends no request if it can't write the files", async () => {
+    const { dir, run, service, text } = await imported({});
+    writeFileSync(path.join(dir, "imported.ts"), "mine");
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${path.join(dir, "imported.ts")} already exists`);
+    expect(stderr).toContain("--force");
+    expect(text()).toBe("mine");
+    expect(service.seen).toEqual([]);
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
+    expect(await run(["--force"])).toMatchObject({ code: 0 });
+    expect(text()).toContain("new Instance");
+  });
+
+  it("follows no link to a file that doesn't exist yet", async () => {
+    const { dir, run } = await imported({});
+    symlinkSync(path.join(dir, "elsewhere"), path.join(dir, "imported.ts"));
+    const { code, stderr } = await run([]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("already exists") });
+    expect(existsSync(path.join(dir, "elsewhere"))).toBe(false);
+  });
+
+  it("never prints the token, even if the service repeats it", async () => {
+    const token = "token-1-abcdefgh";
+    const { run } = await imported({
+      settings: { token },
+      answer: (path) =>
+        path.endsWith("/instances")
+          ? { status: 400, body: { detail: `the token ${token} is wrong` } }
+          : undefined,
+    });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("importing the instances of project 101");
+    expect(stderr).not.toContain(token);
+  });
+
+  it("never prints a part of a reply that is not HTTP", async () => {
+    const leaked = "password-of-an-instance";
+    const server = createServer((socket) => {
+      socket.on("error", () => socket.destroy());
+      socket.once("data", () => socket.end(`HTTP/1.1 401 No\r\ntransfer-encoding: chunked\r\n\r\n${leaked}`));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    const { run } = await imported({
+      settings: { endpoint: `http://127.0.0.1:${address.port}`, token: "t", operationTimeout: "1s" },
+    });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).not.toContain(leaked);
+  });
+});
+
+describe.each([
+  ["import", ["--project", "101"]],
+  ["recover", []],
+])("`%s` names what is missing", (command, args) => {
+  it("the folder, and not `pulumi`", async () => {
+    const { dir } = machine();
+    const wrong = path.join(dir, "no-such-folder");
+    const { code, stderr } = await runCli("/", [command, ...args, "-C", wrong], { PATH: "/nowhere" });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`the folder ${wrong} doesn't exist`);
+  });
+
+  it("the project file", async () => {
+    const { code, stderr } = await runCli("/", [command, ...args], { PATH: "/nowhere" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("no Pulumi.yaml found in / or above");
+  });
+
+  it("`pulumi`", async () => {
+    const { code, stderr } = await runCli(machine().dir, [command, ...args], { PATH: "/nowhere" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("`pulumi` was not found on the PATH");
+  });
+
+  it("permission to run `pulumi`", async () => {
+    const { dir } = machine();
+    mkdirSync(path.join(dir, "bin"));
+    writeFileSync(path.join(dir, "bin/pulumi"), "");
+    const { code, stderr } = await runCli(dir, [command, ...args], { PATH: path.join(dir, "bin") });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/`pulumi .*` can't be run: .*EACCES/);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});

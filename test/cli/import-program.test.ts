@@ -1,0 +1,239 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ApiObject } from "../../src/api/client";
+import { declarations } from "../../src/cli/import/declaration";
+import { importDocument } from "../../src/cli/import/document";
+import { programText } from "../../src/cli/import/program-text";
+import { check } from "../../src/provider/check";
+import type { Properties } from "../../src/provider/host";
+import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
+import { instanceFields, labelsOf } from "../../src/provider/values/fields";
+import { compareWords } from "../../src/provider/values/words";
+import { complaints } from "../harness/compiler";
+import { callTo } from "../provider/fake-call";
+import { FakeService } from "../provider/fake-service";
+import { newcomersFolder } from "../readme/program-folder";
+
+interface Registered {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly args: Properties;
+}
+
+/** What a program declares when it runs. */
+function registered(program: string): Registered[] {
+  const all: Registered[] = [];
+  const classOf = (kind: Kind) =>
+    class {
+      readonly id = "prj-1";
+      constructor(name: string, args: Properties) {
+        all.push({ kind, name, args });
+      }
+    };
+  const body = program.replace(/^import .*\n/, "");
+  new Function("Project", "Instance", body)(classOf(projectKind), classOf(instanceKind));
+  return all;
+}
+
+/** What the command writes for instances with these fields. */
+function written(...instances: readonly Properties[]) {
+  const objects = instances.map(
+    (fields, index): ApiObject => ({ id: `ins-${index}`, fields: { id: `ins-${index}`, ...fields } }),
+  );
+  const { declared, untold } = declarations(callTo(new FakeService(), instanceKind), objects);
+  const text = programText(declared, untold);
+  const comments = text.split("\n").filter((line) => line.startsWith("//"));
+  return { objects, text, comments, declared, resources: registered(text) };
+}
+
+const usual = { project: "prj-1", name: "web", image: "debian-13", flavor: "small", network: "n1" };
+
+describe("an instance is declared as the service returns it", () => {
+  it.each([
+    ["without a public address", { public_ip: "" }, {}],
+    ["without keys and labels", { ssh_keys: [], labels: {}, public_ip: null }, {}],
+    ["with numbers for ids", { image: 7, flavor: 1.5 }, { image: "7", flavor: "1.5" }],
+    ["with a line break after a key", { ssh_keys: ["ssh-rsa AAAA a\n"] }, { sshKeys: ["ssh-rsa AAAA a"] }],
+    [
+      "with labels that are numbers or truth values",
+      { labels: { size: 5, on: true, text: "x" } },
+      { labels: { size: "5", on: "true", text: "x" } },
+    ],
+    [
+      "with labels that are named like properties of every object",
+      { labels: { constructor: "a", prototype: "b", toString: "c" } },
+      { labels: { constructor: "a", prototype: "b", toString: "c" } },
+    ],
+  ])("%s", (_, fields, args) => {
+    const { resources, comments } = written({ ...usual, ...fields });
+    expect(resources.map(({ args }) => args)).toEqual([{ ...usual, ...args }]);
+    expect(comments).toEqual([]);
+  });
+});
+
+describe("what a program can't express is left out, and a comment says why", () => {
+  it.each([
+    [
+      "a label with a space in its key",
+      { labels: { "a b": "x", c: "y" } },
+      { labels: { c: "y" } },
+      'labels["a b"]: ',
+    ],
+    [
+      "a label named constructor that is a map",
+      { labels: { constructor: {} } },
+      {},
+      'labels["constructor"]: ',
+    ],
+    ["a label that is a map", { labels: { a: {} } }, {}, 'labels["a"]: '],
+    ["a label named __proto__", { labels: JSON.parse('{"__proto__":"x"}') }, {}, 'labels["__proto__"]: '],
+    ["keys of another form", { ssh_keys: ["ssh-rsa AAAA", { id: 1 }] }, {}, "sshKeys[1]: "],
+    ["a public address of another form", { public_ip: { mode: "auto" } }, {}, "publicIp: "],
+  ])("%s", (_, fields, args, comment) => {
+    const { resources, comments } = written({ ...usual, ...fields });
+    expect(resources.map(({ args }) => args)).toEqual([{ ...usual, ...args }]);
+    expect(comments.join("\n")).toContain(comment);
+  });
+
+  it("an instance without a value that is required", () => {
+    const { resources, comments } = written(
+      usual,
+      { ...usual, flavor: "" },
+      { ...usual, image: { id: "i" } },
+    );
+    expect(resources).toHaveLength(1);
+    expect(comments.join("\n")).toContain("instance ins-1 is left out: the service returned no flavor");
+    expect(comments.join("\n")).toContain("instance ins-2 is left out: image: ");
+  });
+});
+
+it("instances that share a name are different resources, whatever the names and ids are", () => {
+  const names = ["web", "web-ins-2", "web", "web", "web-ins-3"];
+  const { resources } = written(...names.map((name) => ({ ...usual, name })));
+  expect(new Set(resources.map(({ name }) => name)).size).toBe(names.length);
+});
+
+const oddKey = fc.oneof(
+  fc.constantFrom(
+    "constructor",
+    "prototype",
+    "__proto__",
+    "toString",
+    "then",
+    "apply",
+    "a b",
+    "",
+    "a/b",
+    "x",
+    "\u2028",
+    "*/",
+  ),
+  fc.string({ unit: "binary", maxLength: 6 }),
+);
+const oddText = fc.oneof(
+  fc.constantFrom("", " ", "auto", "`$`", '"', "a\nb", "\u2028//", "*/ //", "\u202e", "</script>", "a::b"),
+  fc.string({ unit: "binary", maxLength: 8 }),
+);
+const oddValue = fc.oneof(
+  { weight: 4, arbitrary: oddText },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<unknown>(null, undefined, true, 0, 7, 1e300, [], {}, { id: "x" }, ["x"]),
+  },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+);
+const usually = <T>(value: T) =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant<unknown>(value) }, { weight: 1, arbitrary: oddValue });
+const labels = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .array(fc.tuple(oddKey, oddValue), { maxLength: 4 })
+      .map((entries): unknown => Object.fromEntries(entries)),
+  },
+  { weight: 1, arbitrary: oddValue },
+);
+const sshKey = fc.constantFrom<unknown>(
+  "ssh-rsa AAAA a",
+  "ssh-rsa AAAA a\n",
+  "",
+  "a\nb",
+  "-----BEGIN PRIVATE KEY-----",
+  7,
+  null,
+  {},
+);
+const anyFields = fc.record({
+  project: fc.constant("prj-1"),
+  name: usually("web"),
+  image: usually("debian-13"),
+  flavor: usually("small"),
+  network: usually("n1"),
+  public_ip: oddValue,
+  ssh_keys: fc.oneof(fc.array(sshKey, { maxLength: 3 }), oddValue),
+  labels,
+});
+
+const anyInstance = anyFields.map((fields): Properties => JSON.parse(JSON.stringify(fields)));
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === "object" ? Object.keys(value).length === 0 : String(value).trim() === "");
+
+describe("whatever the service returns", () => {
+  it("the program passes our own check, declares or mentions each value, and nothing has changed after the import", () => {
+    fc.assert(
+      fc.property(fc.array(anyInstance, { minLength: 1, maxLength: 4 }), (instances) => {
+        const { objects, text, comments, declared, resources } = written(...instances);
+        expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]/u);
+        for (const { kind, args } of resources) {
+          expect(
+            check(kind, {}, { __key: "00000000-0000-4000-8000-000000000000", ...args }).failures,
+          ).toEqual([]);
+        }
+        expect(declared.map(({ args }) => args)).toEqual(resources.map(({ args }) => args));
+        expect(new Set(resources.map(({ name }) => name)).size).toBe(resources.length);
+        for (const { id, fields } of objects) {
+          const one = declared.find((declaration) => declaration.id === id);
+          if (one === undefined) {
+            expect(comments.join("\n")).toContain(`instance ${id} is left out`);
+            continue;
+          }
+          const mentioned = (path: string): boolean => comments.some((line) => line.includes(path));
+          for (const { name, wire, type } of instanceFields) {
+            if (isEmpty(fields[wire]) || type === "labels") continue;
+            expect(one.args[name] !== undefined || mentioned(`${name}`), `${name} of ${id}`).toBe(true);
+          }
+          const own = labelsOf(one.args.labels);
+          const unmentioned = Object.entries(labelsOf(fields.labels)).filter(
+            ([key, label]) => label !== null && !Object.hasOwn(own, key),
+          );
+          expect(unmentioned.length === 0 || mentioned("labels"), `labels of ${id}`).toBe(true);
+          const known = { values: one.outputs, words: { ...labelsOf(one.outputs.__words) } };
+          expect(compareWords(instanceFields, known, fields).drifted).toEqual([]);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("the program compiles", async () => {
+    const samples = fc.sample(anyInstance, { numRuns: 300, seed: 1 });
+    const dir = newcomersFolder(written(...samples).text);
+    expect(await complaints(dir)).toBe("");
+  });
+});
+
+it("the project's instances refer to the project if it is imported too", () => {
+  const call = callTo(new FakeService(), projectKind);
+  const { declared } = declarations(call, [{ id: "101", fields: { id: 101, name: "shop", region: "eu-1" } }]);
+  const instances = declarations(callTo(new FakeService(), instanceKind), [
+    { id: "7", fields: { ...usual, project: 101 } },
+  ]);
+  const text = programText([...declared, ...instances.declared], []);
+  expect(text).toContain("project: project.id");
+  expect(JSON.parse(importDocument(declared)).resources).toMatchObject([
+    { id: "101", inputs: { name: "shop", region: "eu-1" } },
+  ]);
+});
