@@ -41,7 +41,7 @@ describe("a pending creation names the key of the resource that it replaces", ()
     ...more,
   });
   const replacedBy = (pending: Fields, ...resources: Fields[]): unknown =>
-    found({ resources, pending: [creating(pending)] }).cutOff.map(({ replaces }) => replaces);
+    found({ resources, pending: [creating(pending)] }).cutOff.map(({ begun }) => begun?.replaces);
 
   it.each([
     ["before the old one is deleted", replacing(), old()],
@@ -94,10 +94,10 @@ describe("a pending creation", () => {
       {
         what: 'instance "web"',
         urn: urnOf(INSTANCE, "web"),
-        replaces: undefined,
         begun: {
           urn: urnOf(INSTANCE, "web"),
           key: KEY,
+          resource: KEY,
           body: '{"project":"prj-1","name":"web-0b8e5a3","image":"ubuntu","flavor":"small","network":"default","labels":{"app":"shop","tier":"web"}}',
           at: KEY_MADE,
           recovered: true,

@@ -22,8 +22,6 @@ export interface CutOff {
   readonly provider: string | undefined;
   /** The profile that the resource names. */
   readonly profile: string | undefined;
-  /** The key of the resource that the creation replaces; undefined if it replaces none, or one that the state no longer holds. */
-  readonly replaces: string | undefined;
   /** The content of the journal entry; undefined if the state doesn't hold enough of the creation. */
   readonly begun: Begun | undefined;
 }
@@ -60,8 +58,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
     return {
       what: `${kind.name} "${resourceName({ __urn: resource.urn })}"`,
       ...{ urn, provider: resource.provider, profile: hidden.profile },
-      replaces: replaced && keysOf(replaced)[0],
-      begun: begun(kind, { ...hidden, __urn: urn }, inputs),
+      begun: begun(kind, { ...hidden, __urn: urn }, inputs, replaced && keysOf(replaced)[0]),
     };
   });
   return { cutOff, held: each.length - open.length };
@@ -87,15 +84,21 @@ function replacedBy(pending: Resource, { resources }: Deployment): Resource | un
 /** Older than any valid key: the next `up` then reports the creation and sends nothing. */
 const UNKNOWN_AGE = 0;
 
-/** Its time is that of its key, so it is never later than the request. The state only has the time of the last command. */
+/**
+ * Its time is that of its key, so it is never later than the request. The state only has the time of the last command.
+ *
+ * @param replaces the key of the resource that the creation replaces, if it replaces one that the state still holds
+ */
 function begun(
   kind: Kind,
   { __urn: urn, __key: key, __keyAt: at = UNKNOWN_AGE }: Hidden & { readonly __urn: string },
   inputs: Properties,
+  replaces: string | undefined,
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
-  return { urn, key, resource: key, body: creationBody(kind.fields, inputs), at, recovered: true };
+  const body = creationBody(kind.fields, inputs);
+  return { urn, key, resource: key, replaces, body, at, recovered: true };
 }
 
 /** The keys of the creations that the state holds, finished or not. */
