@@ -16,8 +16,7 @@ export async function findOrAbsent(call: Call, sought: Sought, first: Look): Pro
   if ("found" in first) return first.found;
   const second = await call.session.sightings.second(sought, first, call);
   if ("found" in second) return second.found;
-  const project = sought.kind === projectKind ? sought.id : sought.project;
-  if (project !== undefined) await requireAccountOf(call, sought, project);
+  await requireAccountOf(call, sought);
   return undefined;
 }
 
@@ -30,15 +29,16 @@ export async function findNow(call: Call, sought: Sought): Promise<ApiObject | u
   return findOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
 }
 
-/** The account must show the object's project, or, where that is gone too, at least another one. */
-async function requireAccountOf(call: Call, sought: Sought, project: string): Promise<void> {
+/** The account must show the object's project, or, if that is unknown or no longer exists either, at least another one. */
+async function requireAccountOf(call: Call, sought: Sought): Promise<void> {
   const { sightings, client } = call.session;
   const lists = { kind: projectKind, project: undefined };
-  if (sought.kind !== projectKind && (await sightings.all(lists, "recent", call)).has(project)) return;
+  const project = sought.kind === projectKind ? undefined : sought.project;
+  if (project !== undefined && (await sightings.all(lists, "recent", call)).has(project)) return;
   const projects = await sightings.all(lists, "fresh", call);
-  if (projects.has(project)) return;
+  if (projects.has(project ?? sought.id)) return;
   // An instance's project is gone only by two looks, too: one that this token may not see any more answers otherwise.
-  if (sought.kind !== projectKind) {
+  if (project !== undefined) {
     const parent = { kind: projectKind, id: project, project: undefined };
     if ("found" in (await sightings.second(parent, { missing: "sweep" }, call))) return;
   }
