@@ -41,7 +41,7 @@ export function hintFor(
   const hint = error.hint ?? found?.hint(properties, profile);
   // A changed setting reaches a refresh or a deletion only in this way.
   const isStored = occasion.verb === "read" || occasion.verb === "delete";
-  const namesSetting = hint !== undefined && hint.includes("cloudinfra:") && !hint.includes(STORED);
+  const namesSetting = hint?.includes("cloudinfra:") === true && !hint.includes(STORED);
   return isStored && namesSetting ? `${hint}. ${STORED}` : hint;
 }
 

@@ -80,8 +80,9 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
   ): string {
     const hidden = hiddenOf(properties);
     const name = resourceName(hidden) ?? id ?? "";
-    // The state's name may be one that the resource had before a rename.
-    const object = id === undefined || sessions.memory.knowsNow(hidden.__key) ? "" : ` (${id})`;
+    // Without a check in this run, the name is the state's, and the resource may have been renamed since.
+    const isStale = hidden.__key !== undefined && !sessions.memory.knowsNow(hidden.__key);
+    const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
     const circumstances = {
       doing: `${verb} ${kind.name} "${name}"${object}`,
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,

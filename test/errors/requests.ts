@@ -69,6 +69,7 @@ export const ofRequests: readonly Provocation[] = [
     when: "an object that is looked up",
     provoke: async () => {
       const service = await startService();
+      service.emulator.addProject();
       const { __provider, __urn } = instanceNews();
       return (await failureOf(service.instances.read("ins-none", { __provider, __urn }))).message;
     },

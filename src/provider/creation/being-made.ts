@@ -24,7 +24,7 @@ export async function lookAt(call: Call, operation: Known): Promise<Operation | 
  * The creation or update that is still at work on a state's object. What is being created need not show before it is made: what
  * is not seen yet is not gone.
  */
-export async function workUnderWay(call: Call, state: Properties): Promise<Operation | undefined> {
+async function workUnderWay(call: Call, state: Properties): Promise<Operation | undefined> {
   const { operation, failed } = pendingOf(state) ?? {};
   if (operation === undefined || failed) return undefined;
   const seen = await lookAt(call, operation);

@@ -36,7 +36,8 @@ export function unfinished(
   const hint = failed
     ? `${call.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
     : `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
-      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}`;
+      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}` +
+      (REJECTED_NOW.has(error.code) ? NOTHING_THERE : "");
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
@@ -64,6 +65,12 @@ function whatIsThere(
   if (operation !== undefined) return `operation ${operation.id} was accepted`;
   return id === undefined ? "the request may have been carried out" : `${kind.name} ${id} is there`;
 }
+
+/** The service rejects the request now, which says nothing about an earlier attempt (E1). */
+const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
+const NOTHING_THERE =
+  ". If the service keeps rejecting it and shows no such object, remove the record of the creation with " +
+  "`npx pulumi-cloudinfra recover --forget <urn>`, or with `pulumi state delete <urn>` if the state holds the resource";
 
 /** With these nobody knows what has become of the operation. */
 const LOST: ReadonlySet<ErrorCode> = new Set(["operation_unknown", "no_result"]);

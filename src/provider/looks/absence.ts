@@ -16,8 +16,7 @@ export async function findOrAbsent(call: Call, sought: Sought, first: Look): Pro
   if ("found" in first) return first.found;
   const second = await call.session.sightings.second(sought, first, call);
   if ("found" in second) return second.found;
-  const project = sought.kind === projectKind ? sought.id : sought.project;
-  if (project !== undefined) await requireAccountOf(call, sought, project);
+  await requireAccountOf(call, sought);
   return undefined;
 }
 
@@ -31,26 +30,26 @@ export async function findNow(call: Call, sought: Sought): Promise<ApiObject | u
 }
 
 /**
- * Requires the parent project to be visible, because the service may hide what a token may not see. A project has no parent: at least
- * another project must be visible.
+ * Requires the object's project to be visible, because the service may hide what a token may not see. If there is no parent, or it is
+ * not known, at least one other project must be visible.
  */
-async function requireAccountOf(call: Call, sought: Sought, project: string): Promise<void> {
+async function requireAccountOf(call: Call, sought: Sought): Promise<void> {
   const { sightings, client, memory } = call.session;
   const lists = { kind: projectKind, project: undefined };
-  const isProject = sought.kind === projectKind;
-  if (!isProject && (await sightings.all(lists, "recent", call)).has(project)) return;
+  const project = sought.kind === projectKind ? undefined : sought.project;
+  if (project !== undefined && (await sightings.all(lists, "recent", call)).has(project)) return;
   const projects = await sightings.all(lists, "fresh", call);
-  if (projects.has(project)) return;
-  if (isProject && projects.size > 0) return;
-  if (!isProject) {
+  if (projects.has(project ?? sought.id)) return;
+  if (project === undefined && projects.size > 0) return;
+  if (project !== undefined) {
     if (memory.isGone({ endpoint: client.endpoint, kind: "project", id: project })) return;
     const parent = { kind: projectKind, id: project, project: undefined };
     if ("found" in (await sightings.second(parent, { missing: "sweep" }, call))) return;
   }
-  const others = isProject ? "any project" : `its project ${project}`;
+  const parent = project === undefined ? "any project" : `its project ${project}`;
   throw new CloudInfraError(
     "forbidden",
-    `the service shows neither ${sought.kind.name} ${sought.id} nor ${others}, which does not prove that it was deleted: ` +
+    `the service shows neither ${sought.kind.name} ${sought.id} nor ${parent}, which does not prove that it was deleted: ` +
       "this token may belong to another account, or may not see it",
     {
       hint:

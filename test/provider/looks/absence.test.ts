@@ -61,6 +61,12 @@ describe("an instance", () => {
     await expect(readOf(serviceWith("prj-2"), instance)).rejects.toMatchObject({ code: "forbidden" });
   });
 
+  test("of an unknown project is not gone either if the account shows no project at all", async () => {
+    const unknown = { ...instance, project: undefined };
+    expect(await readOf(serviceWith("prj-2"), unknown)).toBeUndefined();
+    await expect(readOf(serviceWith(), unknown)).rejects.toMatchObject({ code: "forbidden" });
+  });
+
   test("is not gone where the account shows no project at all", async () => {
     await expect(readOf(serviceWith(), instance)).rejects.toMatchObject({ code: "forbidden" });
   });

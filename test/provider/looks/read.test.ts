@@ -102,7 +102,7 @@ describe("an object that is not there", () => {
     const saved = await madeProject(service);
     service.emulator.remove(saved.id);
     const { message } = await failureOf(refreshed(service.projects, saved));
-    expect(message).toMatch(/^reading project "shop" failed: .* this token may belong to another account/);
+    expect(message).toMatch(/^reading project "shop" \(prj-\w+\) failed: .* this token may belong to another account/);
     expect(message).toContain("pulumi state delete <urn>");
   });
 });
