@@ -9,9 +9,11 @@ export function checkAccess(state: State, request: EmulatorRequest): Refusal | u
   const isForbidden =
     (readOnlyToken && method !== "GET") ||
     (hiddenProjects.length > 0 && projectsOf(state, request).some((project) => isHidden(state, project))) ||
-    (forbiddenStatus === 403 && query.has("project") && isHidden(state, query.get("project")));
+    (forbiddenStatus !== 404 && query.has("project") && isHidden(state, query.get("project")));
   if (!isForbidden) return undefined;
   if (forbiddenStatus === 404) return notFound(path);
+  if (forbiddenStatus === 401)
+    return { status: 401, code: "unauthenticated", detail: "the token is not valid for this request" };
   return { status: 403, code: "forbidden", detail: "the token has no permission for this request" };
 }
 

@@ -98,7 +98,7 @@ export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelli
   problemDetail: oneOf("text", "list", "missing", "long"),
   hiddenProjects: { allowed: "<names or ids, as shop,blog; *: all>", schema: list },
   readOnlyToken: yesOrNo,
-  forbiddenStatus: oneCode(403, 404),
+  forbiddenStatus: oneCode(403, 404, 401),
 };
 
 const names = new Map<string, Setting>(Object.entries(behaviourSettings));

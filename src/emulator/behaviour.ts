@@ -169,7 +169,7 @@ export interface Behaviour {
   /** Whether the token can only read. @default false */
   readOnlyToken: boolean;
   /** Status if a permission is missing. Lists omit hidden objects. @default 403 */
-  forbiddenStatus: 403 | 404;
+  forbiddenStatus: 403 | 404 | 401;
 }
 
 /** The switches that {@link Behaviour} has unless you change them. */

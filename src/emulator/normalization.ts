@@ -1,10 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A way in which a service rewrites values. */
-export type Normalization = (typeof normalizations)[number];
-
-type Fields = Readonly<Record<string, unknown>>;
-
+/** All ways in which the service can rewrite values. */
 export const normalizations = [
   "ids",
   "upper-case",
@@ -13,6 +9,11 @@ export const normalizations = [
   "bare-keys",
   "numeric-labels",
 ] as const;
+
+/** A way in which the service rewrites values. */
+export type Normalization = (typeof normalizations)[number];
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** How each way rewrites fields. Rewriting twice is the same as rewriting once, so a request may use either form. */
 const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
