@@ -33,7 +33,10 @@ test("a token without access to a project doesn't see it, nor its instances and 
       for (const [method, path, sent] of requests.slice(0, requests.length - allowed))
         expect((await call(method, path, sent, key)).status, `${method} ${path}`).toBe(forbiddenStatus);
       const filtered = await call("GET", `/v1/instances?project=${shop.id}`);
-      expect([filtered.status, names(filtered)]).toEqual([forbiddenStatus === 404 ? 200 : forbiddenStatus, []]);
+      expect([filtered.status, names(filtered)]).toEqual([
+        forbiddenStatus === 404 ? 200 : forbiddenStatus,
+        [],
+      ]);
       expect((await call("GET", `/v1/operations/${own.body.id}`)).status).toBe(200);
     }
     emulator.behaviour.hiddenProjects = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeOnEngines } from "../harness/describe-on-engines";
 import { expectOk } from "../harness/assertions";
+import { describeOnEngines } from "../harness/describe-on-engines";
 import { type Scenario, withStack } from "../harness/scenario";
 import { statesOf } from "../harness/state";
 import { cutOff, errorsOf, expectOneEach, postsOf, programOf, urnOf } from "./cut-off";
@@ -124,27 +124,31 @@ describeOnEngines("an interrupted creation that another provider process resumes
   });
 });
 
-describe.each([true, false])("a tainted resource with the `import` option (delete first: %s)", (deleteFirst) => {
-  describeOnEngines("is never reported as replaced when it was not", (engine) => {
-    it("and a further `up` works", async () => {
-      await withStack(engine, { program: 'new Project("p", { region: "eu-1" });' }, async (scenario) => {
-        const { stack, emulator, write } = scenario;
-        expectOk(await stack.run("up"));
-        const [project = ""] = emulator.projects.keys();
-        const fields = { project, name: "web", image: "ubuntu", flavor: "small", network: "n" };
-        const { id } = emulator.addInstance(fields);
-        const options = `import: "${id}", deleteBeforeReplace: ${deleteFirst}`;
-        write(programOf({ web: ['name: "web"', options] }));
-        expectOk(await stack.run("up"));
-        await stack.taint(urnOf("web"));
-        const result = await stack.run("up");
-        if (deleteFirst) expectOk(result);
-        else expect(errorsOf(result)).toContain("was not replaced: its `import` option has adopted it again");
-        expectOk(await stack.run("up"));
-        const kept = await idOf(scenario, "web");
-        expect([...emulator.instances.keys()]).toEqual([kept]);
-        expect(kept === id).toBe(!deleteFirst);
+describe.each([true, false])(
+  "a tainted resource with the `import` option (delete first: %s)",
+  (deleteFirst) => {
+    describeOnEngines("is never reported as replaced when it was not", (engine) => {
+      it("and a further `up` works", async () => {
+        await withStack(engine, { program: 'new Project("p", { region: "eu-1" });' }, async (scenario) => {
+          const { stack, emulator, write } = scenario;
+          expectOk(await stack.run("up"));
+          const [project = ""] = emulator.projects.keys();
+          const fields = { project, name: "web", image: "ubuntu", flavor: "small", network: "n" };
+          const { id } = emulator.addInstance(fields);
+          const options = `import: "${id}", deleteBeforeReplace: ${deleteFirst}`;
+          write(programOf({ web: ['name: "web"', options] }));
+          expectOk(await stack.run("up"));
+          await stack.taint(urnOf("web"));
+          const result = await stack.run("up");
+          if (deleteFirst) expectOk(result);
+          else
+            expect(errorsOf(result)).toContain("was not replaced: its `import` option has adopted it again");
+          expectOk(await stack.run("up"));
+          const kept = await idOf(scenario, "web");
+          expect([...emulator.instances.keys()]).toEqual([kept]);
+          expect(kept === id).toBe(!deleteFirst);
+        });
       });
     });
-  });
-});
+  },
+);

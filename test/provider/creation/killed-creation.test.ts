@@ -124,15 +124,6 @@ describe("what the next `up` finds of a killed creation may be no good: the same
     await web.expectOne();
   });
 
-  test("a refusal of the request as it was sent", async () => {
-    const { service, web } = await oneInstance();
-    const entry = await web.killedBeforeTheAnswer();
-    for (const id of [...service.emulator.instances.keys()]) service.emulator.remove(id);
-    await web.note({ ...entry, key: randomUUID(), body: entry.body.replace("m1.small", "nope") });
-    expect(await web.up()).toBeUndefined();
-    await web.expectOne();
-  });
-
   test("and every machine comes to the same other key, so that nothing is made twice", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create" });

@@ -72,14 +72,19 @@ describe("a request that may have arrived, and was never answered,", () => {
     },
   );
 
-  test("is settled by a definite refusal of the very request: the same `up` sends another", async () => {
+  test("is not settled by a later rejection of the same request: the error says how to remove its record", async () => {
     const { web, fail } = await start();
     const reset = fail({ kind: "reset" });
     await web.up({ flavor: "nope" });
     reset.off();
     expect(web.there().id).toMatch(/^operation\/key-/);
+    const said = await web.up();
+    expect(said).toContain("(422)");
+    expect(said).toContain("`pulumi state delete <urn>` if the state holds the resource");
+    expect(web.keys()).toBe(1);
+    web.saved = undefined; // taken out of the state by hand
+    await web.forgetNoted();
     expect(await web.up()).toBeUndefined();
-    expect(web.keys()).toBe(2);
     await web.expectOne();
   });
 

@@ -86,14 +86,16 @@ describe("an object that is not there", () => {
     expect(await refreshed(service.instances, saved)).toEqual({});
   });
 
-  test("is gone with its project, while the account shows another one", async () => {
+  test("is not deleted because its project is hidden: a project is, while the account shows another one", async () => {
     const service = await startService();
     const project = await madeProject(service);
     const instance = await madeInstance(service, { project: project.id, __key: OTHER_KEY });
     service.emulator.addProject();
     service.emulator.remove(instance.id);
     service.emulator.remove(project.id);
-    expect(await refreshed(service.instances, instance)).toEqual({});
+    const { message } = await failureOf(refreshed(service.instances, instance));
+    expect(message).toContain(`shows neither instance ${instance.id} nor its project ${project.id}`);
+    expect(message).toContain("pulumi state delete <urn>");
     expect(await refreshed(service.projects, project)).toEqual({});
   });
 
@@ -102,7 +104,9 @@ describe("an object that is not there", () => {
     const saved = await madeProject(service);
     service.emulator.remove(saved.id);
     const { message } = await failureOf(refreshed(service.projects, saved));
-    expect(message).toMatch(/^reading project "shop" \(prj-\w+\) failed: .* this token may belong to another account/);
+    expect(message).toMatch(
+      /^reading project "shop" \(prj-\w+\) failed: .* this token may belong to another account/,
+    );
     expect(message).toContain("pulumi state delete <urn>");
   });
 });

@@ -77,9 +77,13 @@ export function createFetch(
     if (content.kind === "too large")
       throw failed("bad_reply", `the reply of ${at} is too large`, { hint: REPORT });
     if (content.kind === "undecodable")
-      throw failed("bad_reply", `the reply of ${at} has the content coding ${content.coding}, which can't be decoded`, {
-        hint: REPORT,
-      });
+      throw failed(
+        "bad_reply",
+        `the reply of ${at} has the content coding ${content.coding}, which can't be decoded`,
+        {
+          hint: REPORT,
+        },
+      );
     const { text } = content;
     if (status === 200) return new Response(text, { headers: headersOf(reply) });
     if (status < 300)
