@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";

@@ -108,7 +108,6 @@ export function createFetch(
   };
 }
 
-const NOT_HTTP = { words: "the reply is not valid HTTP", final: false, hint: undefined };
 
 const problem = v.pipe(
   v.string(),
