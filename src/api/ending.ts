@@ -1,7 +1,7 @@
 import { duration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import type { Deadline } from "../operations/deadline";
-import { mayBeDone, type History } from "./failure";
+import { type History, mayBeDone } from "./failure";
 
 /** A request that was ended from outside: by its deadline, or by whoever made it. */
 export function interruption(
