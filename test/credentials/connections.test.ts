@@ -97,7 +97,7 @@ describe("a proxy", () => {
     expect(await look(open({ caFile: caFile() }, { HTTPS_PROXY: url }))).toHaveLength(1);
     const words = await wordsOf(open({ caFile: caFile() }, { HTTPS_PROXY: proxy.url }));
     expect(words).toContain("the service can't be reached: the proxy answered 407");
-    expect(words).toContain("hint: the proxy wants a user name and a password");
+    expect(words).toContain("hint: Give the proxy's user name and password");
     expect(proxy.asked).toHaveLength(2); // asking again brings nothing
   });
 

@@ -32,18 +32,19 @@ describe("a request that may have arrived, and was never answered,", () => {
     await web.expectOne();
   });
 
-  test.each([401, 403, 429])(
-    "is not settled by %d: that this try was not let in says nothing of the first",
+  test.each([400, 401, 403, 404, 409, 410, 422, 429])(
+    "is not settled if a later process is rejected with %d: the first attempt may have been carried out",
     async (status) => {
-      const { web, fail } = await start();
+      const { service, web, fail } = await start();
       const lost = fail({ kind: "lost-reply" });
       await web.up();
       lost.off();
       const { id } = web.there();
-      const refused = fail({ kind: "status", status });
+      const rejected = fail({ kind: "status", status });
       expect(await web.up()).toContain(`(${status})`);
       expect(web.there().id).toBe(id);
-      refused.off();
+      expect(service.emulator.instances.size).toBe(1);
+      rejected.off();
       expect(await web.up()).toBeUndefined();
       expect(web.keys()).toBe(1);
       await web.expectOne();
@@ -88,18 +89,21 @@ describe("a request that may have arrived, and was never answered,", () => {
     await web.expectOne();
   });
 
-  test.each([401, 403, 429, 422])("is not settled by %d in the same `up` either", async (status) => {
-    const { service, web, fail } = await start();
-    fail({ kind: "lost-reply", times: 1 });
-    const refused = fail({ kind: "status", status, problem: { code: "no" } });
-    await web.up();
-    expect(service.emulator.instances.size).toBe(1);
-    expect(web.there().id).toMatch(/^operation\/key-/);
-    refused.off();
-    expect(await web.up()).toBeUndefined();
-    expect(web.keys()).toBe(1);
-    await web.expectOne();
-  });
+  test.each([400, 401, 403, 404, 409, 422, 429])(
+    "is not settled by %d in the same `up` either",
+    async (status) => {
+      const { service, web, fail } = await start();
+      fail({ kind: "lost-reply", times: 1 });
+      const refused = fail({ kind: "status", status, problem: { code: "no" } });
+      await web.up();
+      expect(service.emulator.instances.size).toBe(1);
+      expect(web.there().id).toMatch(/^operation\/key-/);
+      refused.off();
+      expect(await web.up()).toBeUndefined();
+      expect(web.keys()).toBe(1);
+      await web.expectOne();
+    },
+  );
 });
 
 test.each([401, 403, 409, 422, 429])(
@@ -123,6 +127,57 @@ test("a failure that passes is no stored one: the request is repeated with its k
   expect(web.posts()).toHaveLength(4);
   expect(web.keys()).toBe(1);
   expect(service.warnings).toEqual([]);
+});
+
+test.each([501, 507, 520, 598])(
+  "a first request that fails with %d may have been carried out: it is kept, and retried with its key",
+  async (status) => {
+    const { web, fail } = await start();
+    const failing = fail({ kind: "status", status });
+    expect(await web.up()).toContain(`(${status})`);
+    expect(web.there().id).toMatch(/^operation\/key-/);
+    failing.off();
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(1);
+    await web.expectOne();
+  },
+);
+
+describe("a failure is not taken for one that the service has stored", () => {
+  test("if an earlier reply was lost, even if its trace id stays the same: the lost request may have been carried out", async () => {
+    const { service, web, fail } = await start();
+    fail({ kind: "lost-reply", times: 1 });
+    const outage = fail({ kind: "status", status: 503, problem: { trace_id: "tr-outage-1" } });
+    expect(await web.up()).toContain("(503)");
+    expect(service.emulator.instances.size).toBe(1);
+    outage.off();
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(1);
+    await web.expectOne();
+  });
+
+  test("if an earlier process may have sent the request", async () => {
+    const { service, web, fail } = await start();
+    const reset = fail({ kind: "reset" });
+    await web.up();
+    reset.off();
+    const { id } = web.there();
+    fail({ kind: "status", status: 500, times: 1, cached: true });
+    expect(await web.up()).toContain("(500)");
+    expect(web.there().id).toBe(id);
+    expect(web.keys()).toBe(1);
+    expect(service.warnings).toEqual([]);
+  });
+
+  test.each(["", "0".repeat(32)])("if its trace id %j identifies nothing", async (traceId) => {
+    const { web, fail } = await start();
+    const outage = fail({ kind: "status", status: 503, problem: { trace_id: traceId } });
+    expect(await web.up()).toContain("(503)");
+    outage.off();
+    expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(1);
+    await web.expectOne();
+  });
 });
 
 describe("a stored failure, which the service repeats for its key", () => {
