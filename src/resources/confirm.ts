@@ -1,16 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirm } from "../journal/confirm";
-import { isManaged } from "./hidden-inputs";
 
 /**
  * Removes what a resource's creation left in the journal once its `id` resolves: the engine has saved it by then. Never
  * keeps the program waiting, and never fails it.
  */
-export function confirmOnceSaved(
-  resource: pulumi.CustomResource,
-  options: pulumi.CustomResourceOptions,
-): void {
-  if (!isManaged(options) || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
+export function confirmOnceSaved(resource: pulumi.CustomResource): void {
+  if (savesOnlyAtTheEnd()) return;
   const dir = journalDir();
   const confirmed = pulumi.all([resource.urn, resource.id]).apply(([urn, id]) => {
     if (id) void confirm(urn, id, { dir });
@@ -24,7 +20,7 @@ function savesOnlyAtTheEnd(): boolean {
 }
 
 /** The setting as the provider's process reads it: the stack's wins. */
-function journalDir(): string | undefined {
+export function journalDir(): string | undefined {
   const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
   return texts.map((text) => text?.trim()).find(Boolean);
 }
