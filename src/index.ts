@@ -1,3 +1,5 @@
+import { watchForUnsettled } from "./resources/unsettled";
+
 export type { GetOptions } from "./resources/dynamic-resource";
 export {
   type FoundInstance,
@@ -13,3 +15,5 @@ export {
 } from "./resources/functions";
 export { Instance, type InstanceArgs } from "./resources/instance";
 export { Project, type ProjectArgs } from "./resources/project";
+
+watchForUnsettled(); // a program that no longer declares any resource of ours calls nothing else

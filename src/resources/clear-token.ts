@@ -1,14 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
+import { currentRun } from "./run";
 
-let warned = false;
-
-/** A token that stands in clear in the stack's file earns one warning a program. */
+/** Warns once in each run of a program if a token stands in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
-  if (warned) return;
+  const run = currentRun();
+  if (run.hasWarnedOfToken) return;
   const settings = new pulumi.Config("cloudinfra");
   const profiles = settings.get("profiles");
   if (settings.get("token") === undefined && profiles === undefined) return;
-  warned = true;
+  run.hasWarnedOfToken = true;
   if (settings.get("token") !== undefined && !isSecretSetting("cloudinfra:token")) warn("cloudinfra:token");
   const inProfile = /"(token|oidcClientSecret)"\s*:/.exec(profiles ?? "")?.[1];
   if (inProfile !== undefined && !isSecretSetting("cloudinfra:profiles"))

@@ -1,16 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { confirm } from "../journal/confirm";
-import { isManaged } from "./hidden-inputs";
 
 /**
  * Removes what a resource's creation left in the journal once its `id` resolves: the engine has saved it by then. Never
  * keeps the program waiting, and never fails it.
  */
-export function confirmOnceSaved(
-  resource: pulumi.CustomResource,
-  options: pulumi.CustomResourceOptions,
-): void {
-  if (!isManaged(options) || pulumi.runtime.isDryRun() || savesOnlyAtTheEnd()) return;
+export function confirmOnceSaved(resource: pulumi.CustomResource): void {
+  if (savesOnlyAtTheEnd()) return;
   const dir = journalDir();
   const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
   const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
@@ -25,7 +21,7 @@ function savesOnlyAtTheEnd(): boolean {
 }
 
 /** The setting as the provider's process reads it: the stack's wins. */
-function journalDir(): string | undefined {
+export function journalDir(): string | undefined {
   const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
   return texts.map((text) => text?.trim()).find(Boolean);
 }

@@ -1,9 +1,11 @@
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import { warnOfTokenInClear } from "./clear-token";
+import { confirmOnceSaved } from "./confirm";
 import { hiddenInputs, isManaged } from "./hidden-inputs";
 import { requireProviderFromProgram } from "./resolvable";
 import { type Given, lastTransformation } from "./sdk";
 import { type ShortTraces, shortTraces } from "./short-traces";
+import { recordRegistration, watchForUnsettled } from "./unsettled";
 
 /** What a resource class declares. */
 export interface DynamicResource {
@@ -55,6 +57,7 @@ export function beginConstruction(
 ): Construction {
   requireProviderFromProgram(name);
   warnOfTokenInClear();
+  watchForUnsettled();
   let traces: ShortTraces | undefined;
   let final: pulumi.CustomResourceOptions | undefined;
   const finish = ({ props, opts }: Given): Given => {
@@ -76,6 +79,19 @@ export function beginConstruction(
     failed: (error, type) => traces?.failed(error, type) ?? error,
     end: () => traces?.end(),
   };
+}
+
+/** Follows a resource after the SDK's constructor: until the engine has registered it, and then until the engine has saved it. */
+export function afterConstruction(
+  resource: pulumi.CustomResource,
+  { type }: DynamicResource,
+  construction: Construction,
+): void {
+  const options = construction.finalOptions();
+  if (pulumi.runtime.isDryRun() || !isManaged(options)) return;
+  const { parent, aliases } = options;
+  void recordRegistration(resource, { name: pulumi.resourceName(resource), type, parent, aliases });
+  confirmOnceSaved(resource);
 }
 
 /** The properties and options with which the SDK registers the resource. */

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type DependsOn, known } from "./depends-on";
+import { currentRun } from "./run";
 import { resolved } from "./sdk";
 
 /** Whom a function asks. */
@@ -94,8 +95,8 @@ export interface LookupOptions {
  */
 export function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
   return found(async () => {
-    const { findInstances } = await import("../provider/looks/lookups.js");
-    return findInstances(stackSetting, args);
+    const { findInstances, sessionsOf } = await import("../provider/looks/lookups.js");
+    return findInstances(stackSetting, args, sessionsOf(currentRun()));
   });
 }
 
@@ -123,8 +124,8 @@ export function getInstancesOutput(
  */
 export function getProjects(args: ProfileArgs = {}): Promise<FoundProject[]> {
   return found(async () => {
-    const { findProjects } = await import("../provider/looks/lookups.js");
-    return findProjects(stackSetting, args);
+    const { findProjects, sessionsOf } = await import("../provider/looks/lookups.js");
+    return findProjects(stackSetting, args, sessionsOf(currentRun()));
   });
 }
 

@@ -1,6 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
-import { confirmOnceSaved } from "./confirm";
-import { beginConstruction, type DynamicResource, type GetOptions, lookedUp } from "./dynamic-resource";
+import {
+  afterConstruction,
+  beginConstruction,
+  type DynamicResource,
+  type GetOptions,
+  lookedUp,
+} from "./dynamic-resource";
 
 /** Arguments of an {@link Instance} (§2.2). */
 export interface InstanceArgs {
@@ -95,7 +100,7 @@ export class Instance extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    confirmOnceSaved(this, construction.finalOptions());
+    afterConstruction(this, resource, construction);
   }
 
   /**

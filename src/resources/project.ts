@@ -1,6 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
-import { confirmOnceSaved } from "./confirm";
-import { beginConstruction, type DynamicResource, type GetOptions, lookedUp } from "./dynamic-resource";
+import {
+  afterConstruction,
+  beginConstruction,
+  type DynamicResource,
+  type GetOptions,
+  lookedUp,
+} from "./dynamic-resource";
 
 /** Arguments of a {@link Project} (§4.2). */
 export interface ProjectArgs {
@@ -56,7 +61,7 @@ export class Project extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    confirmOnceSaved(this, construction.finalOptions());
+    afterConstruction(this, resource, construction);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 
 // This is the only file that uses parts of the SDK that its types leave out. They are the same in all versions that this package supports.
@@ -61,4 +62,42 @@ export function lastTransformation(finish: (given: Given) => Given): pulumi.Reso
     });
     return undefined;
   };
+}
+
+const AFTER_RUN = Symbol.for("pulumi-cloudinfra.afterRun");
+const LONGEST_WORK_MS = 10_000;
+
+/**
+ * Does some work after the engine has done everything that the program asked for, deletions included, and before the program ends. The
+ * work is left out if the program or the engine fails. Only the first call for a run counts, even if there are several copies of this package.
+ *
+ * At that point, programs of the CLI and inline programs send the same last request, so it is sent from here.
+ */
+export function afterRun(work: () => Promise<void>): void {
+  const monitor: object | undefined = pulumi.runtime.getMonitor();
+  if (monitor === undefined || AFTER_RUN in monitor) return;
+  const signal: unknown = Reflect.get(monitor, "signalAndWaitForShutdown");
+  if (typeof signal !== "function") return;
+  const signalAndWaitForShutdown = (request: unknown, callback: (error: unknown, reply: unknown) => void) => {
+    const answered = async (error: unknown, reply: unknown): Promise<void> => {
+      if (!error) await atMost(LONGEST_WORK_MS, work());
+      callback(error, reply);
+    };
+    Reflect.apply(signal, monitor, [request, AsyncLocalStorage.bind(answered)]);
+  };
+  Object.assign(monitor, { [AFTER_RUN]: true, signalAndWaitForShutdown });
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    await Promise.race([work, late]);
+  } catch (error) {
+    void pulumi.log.debug(`cloudinfra: ${error instanceof Error ? error.message : error}`); // the program has succeeded
+  } finally {
+    clearTimeout(timer);
+  }
 }

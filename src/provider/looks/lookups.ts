@@ -13,15 +13,21 @@ import { foundInstance, foundProject } from "./found";
 /** The program's settings: `cloudinfra:…` of the stack. */
 type StackSetting = (key: string) => string | undefined;
 
-/** One a program: all functions share one client. */
-const shared = new Sessions(process.env);
+const byRun = new WeakMap<object, Sessions>();
+
+/** Returns the sessions of one run of a program: all functions of the run share one client, and no other run uses its settings. */
+export function sessionsOf(run: object): Sessions {
+  const known = byRun.get(run) ?? new Sessions(process.env);
+  byRun.set(run, known);
+  return known;
+}
 
 /**
  * Lists every instance that matches, from all pages, with the property names of programs.
  *
  * @param given the program's arguments, not checked yet
  */
-export async function findInstances(setting: StackSetting, given: unknown, sessions = shared) {
+export async function findInstances(setting: StackSetting, given: unknown, sessions: Sessions) {
   const objects = await find(instanceKind, { setting, sessions }, () => {
     const { profile, ...filter } = instanceFilter(given);
     return { profile, list: (client, options) => client.instances.list(filter, options) };
@@ -34,7 +40,7 @@ export async function findInstances(setting: StackSetting, given: unknown, sessi
  *
  * @param given the program's arguments, not checked yet
  */
-export async function findProjects(setting: StackSetting, given: unknown, sessions = shared) {
+export async function findProjects(setting: StackSetting, given: unknown, sessions: Sessions) {
   const objects = await find(projectKind, { setting, sessions }, () => {
     const { profile } = projectFilter(given);
     return { profile, list: (client, options) => client.projects.list(options) };

@@ -1,0 +1,37 @@
+import path from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { namesIn, readText, systemDisk } from "../journal/disk";
+import { type Entry, parseEntry } from "../journal/entry";
+import { journalFolder } from "../journal/place";
+import { journalDir } from "./confirm";
+
+/** A creation that was interrupted, and that no command has brought to its end since. */
+export interface UnsettledEntry {
+  /** The URN of the resource when the creation began. */
+  readonly urn: string;
+  readonly kind: "project" | "instance";
+  /** When the creation began, in milliseconds since 1970. */
+  readonly at: number;
+  /** The id of the object, if it is known. */
+  readonly id?: string | undefined;
+  /** The id of the operation, if the service is known to have accepted the request. */
+  readonly operation?: string | undefined;
+}
+
+/** Reads the entries of this stack from the journal on this machine, for any endpoint. */
+export async function unsettledEntries(): Promise<UnsettledEntry[]> {
+  const folder = journalFolder({ dir: journalDir() });
+  const names = (await namesIn(systemDisk, folder)).filter((name) => name.endsWith(".jsonl"));
+  const texts = await Promise.all(names.map((name) => readText(systemDisk, path.join(folder, name))));
+  const own = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}::`;
+  return texts
+    .flatMap((text) => (text && parseEntry(text)) || [])
+    .filter(({ urn, dir }) => urn.startsWith(own) && dir === process.cwd())
+    .sort((one, other) => one.at - other.at)
+    .map(unsettled);
+}
+
+function unsettled({ urn, at, id, operation }: Entry): UnsettledEntry {
+  const kind = urn.split("::")[2]?.endsWith(":Project") ? "project" : "instance";
+  return { urn, kind, at, id, operation: operation?.id };
+}

@@ -1,0 +1,35 @@
+import * as pulumi from "@pulumi/pulumi";
+
+/**
+ * What this package remembers during one run of one program. With the Automation API, a process runs several programs, also at the same
+ * time. If a library brings a copy of this package, both copies share what they remember.
+ */
+export interface Run {
+  hasWarnedOfToken: boolean;
+  /** The URNs of the resources that the engine has registered, and those that these resources may have had before. */
+  readonly registered: Set<string>;
+}
+
+const KEY = Symbol.for("pulumi-cloudinfra.run");
+
+const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
+
+/** The run of a program that is executed without an engine. */
+const alone = newRun();
+
+/** Returns what is remembered of the run that the caller belongs to. */
+export function currentRun(): Run {
+  const owner: object | undefined = pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
+  if (owner === undefined) return alone;
+  const known: unknown = Reflect.get(owner, KEY);
+  if (isRun(known)) return known;
+  const run = newRun();
+  Reflect.set(owner, KEY, run);
+  return run;
+}
+
+function isRun(value: unknown): value is Run {
+  return (
+    typeof value === "object" && value !== null && "registered" in value && value.registered instanceof Set
+  );
+}

@@ -1,0 +1,57 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type UnsettledEntry, unsettledEntries } from "./entries";
+import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
+import { currentRun } from "./run";
+import { afterRun, resolved } from "./sdk";
+
+/**
+ * Looks for unsettled creations when the program has ended, except in previews. The provider settles those of declared resources. Nothing
+ * else would find those of resources that were removed from the program.
+ */
+export function watchForUnsettled(): void {
+  if (!pulumi.runtime.isDryRun()) afterRun(() => warnOfUnsettled(unsettledEntries));
+}
+
+/** Remembers the URNs of a resource once the engine has registered it. */
+export async function recordRegistration(
+  { urn }: Pick<pulumi.Resource, "urn">,
+  identity: Identity,
+): Promise<void> {
+  const { registered } = currentRun();
+  try {
+    const former = hasFormerUrns(identity) ? formerUrns(identity) : [];
+    for (const known of (await Promise.all([resolved(urn), former])).flat()) {
+      if (known !== undefined) registered.add(known);
+    }
+  } catch {
+    // Pulumi reports that the resource could not be registered.
+  }
+}
+
+/** Warns of the unsettled creations of resources that the program has not registered in this run. */
+export async function warnOfUnsettled(read: () => Promise<readonly UnsettledEntry[]>): Promise<void> {
+  const { registered } = currentRun();
+  const entries = (await read()).filter(({ urn }) => !registered.has(urn));
+  if (entries.length > 0) await pulumi.log.warn(warning(entries));
+}
+
+function warning(entries: readonly UnsettledEntry[]): string {
+  const headline =
+    entries.length === 1
+      ? "an interrupted creation of this stack is unfinished, and the program no longer declares its resource"
+      : `${entries.length} interrupted creations of this stack are unfinished, and the program no longer declares their resources`;
+  return [
+    `cloudinfra: ${headline}:`,
+    ...entries.flatMap((entry) => [`  ${described(entry)}`, `    ${entry.urn}`]),
+    "To keep an object, declare its resource again and run `pulumi up`. Otherwise, delete the object at the service, then run " +
+      "`npx pulumi-cloudinfra recover --forget <urn>`.",
+  ].join("\n");
+}
+
+function described({ urn, kind, at, id, operation }: UnsettledEntry): string {
+  const name = urn.split("::").slice(3).join("::");
+  const known =
+    id !== undefined ? `id ${id}` : operation !== undefined ? `operation ${operation}` : undefined;
+  const started = `started ${new Date(at).toISOString().replace(/\.\d+/, "")}`;
+  return `${kind} "${name}"${known === undefined ? ", which may not exist" : ` with the ${known}`}, ${started}`;
+}

@@ -1,0 +1,131 @@
+import * as pulumi from "@pulumi/pulumi";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { Instance, type InstanceArgs, Project } from "../../src";
+import type { UnsettledEntry } from "../../src/resources/entries";
+import { afterRun } from "../../src/resources/sdk";
+import { recordRegistration, warnOfUnsettled } from "../../src/resources/unsettled";
+import { type Run, registered } from "./registered";
+
+const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
+const urnOf = (type: string, name: string): string =>
+  `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
+const at = Date.UTC(2026, 10, 22, 11, 30, 5);
+const web: UnsettledEntry = { urn: urnOf("Instance", "web"), kind: "instance", at, id: "ins-1" };
+const api: UnsettledEntry = { urn: urnOf("Instance", "api"), kind: "instance", at, operation: "op-7" };
+const shop: UnsettledEntry = { urn: urnOf("Project", "shop"), kind: "project", at };
+
+beforeEach(() => {
+  vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** What a program that registers these resources is warned of. */
+async function warnings(
+  program: () => unknown,
+  entries: readonly UnsettledEntry[],
+  run?: Run,
+): Promise<string[]> {
+  await registered(program, run);
+  await warnOfUnsettled(async () => entries);
+  return vi.mocked(pulumi.log.warn).mock.calls.map(([message]) => message);
+}
+
+describe("a creation that was interrupted, and whose resource the program no longer declares", () => {
+  test("is named in a warning, with what is known of it and how to resolve it", async () => {
+    const [warning, ...more] = await warnings(() => {}, [web, api, shop]);
+    expect(more).toEqual([]);
+    expect(warning).toBe(
+      [
+        "cloudinfra: 3 interrupted creations of this stack are unfinished, and the program no longer declares their resources:",
+        `  instance "web" with the id ins-1, started 2026-11-22T11:30:05Z`,
+        `    ${web.urn}`,
+        `  instance "api" with the operation op-7, started 2026-11-22T11:30:05Z`,
+        `    ${api.urn}`,
+        `  project "shop", which may not exist, started 2026-11-22T11:30:05Z`,
+        `    ${shop.urn}`,
+        "To keep an object, declare its resource again and run `pulumi up`. Otherwise, delete the object at the service, then run " +
+          "`npx pulumi-cloudinfra recover --forget <urn>`.",
+      ].join("\n"),
+    );
+  });
+
+  test("is not mistaken for one whose resource is declared, also under another URN", async () => {
+    const program = () => [
+      new Instance("web", args),
+      new Project("store", { region: "eu-1" }, { aliases: [{ name: "shop" }] }),
+    ];
+    expect(await warnings(program, [web, shop])).toEqual([]);
+    const [warning = ""] = await warnings(program, [web, api, shop]);
+    expect(warning).toContain('instance "api"');
+    expect(warning).not.toMatch(/"web"|"shop"/);
+  });
+
+  test("is not mistaken for one of another run in the same process", async () => {
+    await warnings(() => new Instance("web", args), [web]);
+    const [warning] = await warnings(() => {}, [web]);
+    expect(warning).toContain('instance "web"');
+  });
+});
+
+test("a resource that the engine could not register counts as not declared", async () => {
+  await pulumi.runtime.setMocks({ call: () => ({}), newResource: () => ({ id: "", state: {} }) });
+  const urn = pulumi.output(Promise.reject<string>(new Error("not registered")));
+  pulumi.recover(urn, () => ""); // or the run would end with an unhandled rejection
+  await recordRegistration({ urn }, { name: "web", type: "t" });
+  await warnOfUnsettled(async () => [web]);
+  expect(pulumi.log.warn).toHaveBeenCalledOnce();
+});
+
+describe("work after a run", () => {
+  /** Ends a program whose engine answers the end of the registrations in this way. Returns what happened, in order. */
+  async function ended(error: Error | null, ...works: (() => Promise<void>)[]): Promise<string[]> {
+    const happened: string[] = [];
+    await pulumi.runtime.setMocks({ call: () => ({}), newResource: () => ({ id: "", state: {} }) });
+    Object.assign(Object(pulumi.runtime.getMonitor()), {
+      signalAndWaitForShutdown: (_: unknown, callback: (error: Error | null) => void) => {
+        happened.push("the engine has ended its work");
+        callback(error);
+      },
+    });
+    for (const work of works) {
+      afterRun(() => {
+        happened.push("work");
+        return work();
+      });
+    }
+    await pulumi.runtime.disconnect(true).catch((failure: Error) => happened.push(failure.message));
+    happened.push("the program ends");
+    return happened;
+  }
+  const nothing = async (): Promise<void> => {};
+
+  test("begins when the engine has done everything, and the program ends after it", async () => {
+    const expected = ["the engine has ended its work", "work", "the program ends"];
+    expect(await ended(null, nothing)).toEqual(expected);
+  });
+
+  test("is done once, however many resources ask for it", async () => {
+    expect(await ended(null, nothing, nothing)).toHaveLength(3);
+  });
+
+  test("is left out if the engine fails", async () => {
+    expect(await ended(new Error("unavailable"), nothing)).not.toContain("work");
+  });
+
+  test("does not keep the program from ending, or make it fail, if it fails", async () => {
+    const failing = () => Promise.reject(new Error("no disk"));
+    expect(await ended(null, failing)).toEqual(["the engine has ended its work", "work", "the program ends"]);
+  });
+
+  test("does not keep the program from ending if it never ends", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const happened = ended(null, () => {
+      queueMicrotask(() => vi.advanceTimersByTime(10_000));
+      return new Promise(() => {});
+    });
+    expect(await happened).toEqual(["the engine has ended its work", "work", "the program ends"]);
+  });
+});

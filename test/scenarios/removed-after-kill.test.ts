@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { expectConverged, expectOk } from "../harness/assertions";
+import { describeLongOnEngines } from "../harness/describe-on-engines";
+import type { RunResult } from "../harness/engine";
+import { withStack } from "../harness/scenario";
+import { inClear, stateOf } from "../harness/state";
+import { expectOneEach, programOf, urnOf } from "./cut-off";
+import { journalOf, killedCreation } from "./killed";
+
+/** The warnings about interrupted creations of resources that the program no longer declares. */
+const warningsOf = ({ diagnostics }: RunResult): string[] =>
+  diagnostics
+    .filter(({ severity, message }) => severity === "warning" && message.includes("no longer declares"))
+    .map(({ message }) => message);
+
+describeLongOnEngines(
+  "a creation that was killed, and whose resource is then removed from the program",
+  (engine) => {
+    it("is named in a warning by each `up` until the resource is declared again, and by no preview", async () => {
+      await withStack(engine, { program: programOf({}) }, async (scenario) => {
+        const { stack, emulator, write } = scenario;
+        expectOk(await stack.run("up"));
+        const project = stateOf(await stack.deployment(), "p").id ?? "";
+        const id = await killedCreation(scenario, "web", { project });
+        const [operation] = [...emulator.operations.keys()].slice(-1);
+
+        expect(warningsOf(expectOk(await stack.run("preview")))).toEqual([]);
+        for (const _ of ["once", "again"]) {
+          const [warning, ...more] = warningsOf(expectOk(await stack.run("up")));
+          expect(more).toEqual([]);
+          expect(warning).toContain(`instance "web" with the operation ${operation}, started 20`);
+          expect(warning).toContain(urnOf("web"));
+          expect(warning).toContain("npx pulumi-cloudinfra recover --forget <urn>");
+        }
+
+        write(`${programOf({})}\nthrow new Error("broken");`);
+        const failed = await stack.run("up");
+        expect(failed.ok).toBe(false);
+        expect(warningsOf(failed)).toEqual([]);
+
+        write(programOf({ web: [] }));
+        expect(warningsOf(expectOk(await stack.run("up")))).toEqual([]);
+        expect([...emulator.instances.keys()]).toEqual([id]);
+        await expectOneEach(scenario, ["web"]);
+      });
+    });
+
+    it("is named also if the program no longer declares any resource of this package", async () => {
+      await withStack(engine, { program: "exports.nothing = 1;" }, async (scenario) => {
+        const urn = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Project::shop";
+        await journalOf(scenario).begin({ urn, key: randomUUID(), body: "{}", at: Date.now() });
+        const [warning] = warningsOf(expectOk(await scenario.stack.run("up")));
+        expect(warning).toContain('project "shop", which may not exist, started');
+        expect(scenario.emulator.requests).toEqual([]);
+      });
+    });
+
+    it("is not mistaken for one that was saved before the kill: the removal deletes its object", async () => {
+      await withStack(engine, { program: programOf({ web: [] }) }, async (scenario) => {
+        const { stack, emulator, write } = scenario;
+        expectOk(await stack.run("up"));
+        const { id, inputs } = stateOf(await stack.deployment(), "web");
+        const { __key: key } = Object(inClear(inputs));
+        const journal = journalOf(scenario);
+        await journal.begin({ urn: urnOf("web"), key, body: "{}", at: Date.now() });
+        await journal.note(urnOf("web"), key, { id: id ?? "" });
+        write(programOf({}));
+        expect(warningsOf(expectOk(await stack.run("up")))).toEqual([]);
+        expect(emulator.instances.size).toBe(0);
+        expect(await journal.list()).toEqual([]);
+        await expectConverged(scenario);
+      });
+    });
+  },
+);
