@@ -1,9 +1,11 @@
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { backendOf } from "../journal/backend";
 import { namesIn, readText, systemDisk } from "../journal/disk";
 import { type Entry, parseEntry } from "../journal/entry";
-import { journalFolder } from "../journal/place";
+import { journalFolder, stackOf } from "../journal/place";
 import { journalDir } from "./confirm";
+import { organizationOfStack } from "./organization";
 
 /** A creation that was interrupted, and that no command has brought to its end since. */
 export interface UnsettledEntry {
@@ -23,10 +25,16 @@ export async function unsettledEntries(): Promise<UnsettledEntry[]> {
   const folder = journalFolder({ dir: journalDir() });
   const names = (await namesIn(systemDisk, folder)).filter((name) => name.endsWith(".jsonl"));
   const texts = await Promise.all(names.map((name) => readText(systemDisk, path.join(folder, name))));
-  const own = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}::`;
+  const own = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}`;
+  const backend = backendOf(process.cwd(), process.env);
+  const organization = organizationOfStack();
+  const isOwn = (entry: Entry): boolean =>
+    stackOf(entry.urn) === own &&
+    entry.backend === backend &&
+    (entry.recovered === true || entry.organization === organization);
   return texts
     .flatMap((text) => (text && parseEntry(text)) || [])
-    .filter(({ urn, dir }) => urn.startsWith(own) && dir === process.cwd())
+    .filter(isOwn)
     .sort((one, other) => one.at - other.at)
     .map(unsettled);
 }

@@ -49,7 +49,7 @@ describeLongOnEngines(
     it("is named also if the program no longer declares any resource of this package", async () => {
       await withStack(engine, { program: "exports.nothing = 1;" }, async (scenario) => {
         const urn = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Project::shop";
-        await journalOf(scenario).begin({ urn, key: randomUUID(), body: "{}", at: Date.now() });
+        await journalOf(scenario).begin({ urn, key: randomUUID(), resource: "other", body: "{}", at: Date.now() });
         const [warning] = warningsOf(expectOk(await scenario.stack.run("up")));
         expect(warning).toContain('project "shop", which may not exist, started');
         expect(scenario.emulator.requests).toEqual([]);
@@ -63,8 +63,8 @@ describeLongOnEngines(
         const { id, inputs } = stateOf(await stack.deployment(), "web");
         const { __key: key } = Object(inClear(inputs));
         const journal = journalOf(scenario);
-        await journal.begin({ urn: urnOf("web"), key, body: "{}", at: Date.now() });
-        await journal.note(urnOf("web"), key, { id: id ?? "" });
+        await journal.begin({ urn: urnOf("web"), key, resource: key, body: "{}", at: Date.now() });
+        await journal.note(key, { id: id ?? "" });
         write(programOf({}));
         expect(warningsOf(expectOk(await stack.run("up")))).toEqual([]);
         expect(emulator.instances.size).toBe(0);
