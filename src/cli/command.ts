@@ -7,6 +7,11 @@ export interface Command {
   run(args: readonly string[]): Promise<number>;
 }
 
+/** Quotes a word for a shell if necessary. */
+export function shellWord(word: string): string {
+  return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
 /** Prints why a command failed, and returns its exit code. Rethrows errors that are not a {@link CloudInfraError}: those are bugs. */
 export function reportFailure(error: unknown, wording: Wording): number {
   if (!isCloudInfraError(error)) throw error;

@@ -3,7 +3,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { lookup } from "../provider/call";
 import { instanceKind, projectKind } from "../provider/kind";
 import { type Session, Sessions } from "../provider/session";
-import { type Command, reportFailure, reportUsageError } from "./command";
+import { type Command, reportFailure, reportUsageError, shellWord } from "./command";
 import { help, type ImportArgs, parseImportArgs } from "./import/args";
 import { type Declaration, declarations } from "./import/declaration";
 import { importDocument } from "./import/document";
@@ -74,9 +74,6 @@ function nextSteps(args: ImportArgs, all: readonly Declaration[]): string {
     "3. Run `pulumi preview`. It shows no changes.",
   ].join("\n");
 }
-
-const shellWord = (word: string): string =>
-  /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /** @throws CloudInfraError `not_found` if the account has no such project */
 async function inventory(

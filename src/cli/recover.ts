@@ -56,7 +56,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   }
   if (pending.cutOff.length + strays.length === 0) console.log(NOTHING);
   for (const stray of strays) console.log(stray);
-  if (pending.cutOff.length + pending.held > 0) console.log(howToClear(deployment));
+  if (pending.cutOff.length + pending.held > 0) console.log(howToClear(deployment, args));
   return allNoted;
 }
 

@@ -10,16 +10,22 @@ import { type Ended, runCli } from "./run-cli";
 
 const pulumi = pulumiOnPath();
 
-/** A project with three instances: two of the same name, one with everything, one with odd characters. */
+/** A project with three instances: two of the same name, one with everything, one with unusual values. */
 function inhabited(emulator: Emulator): { project: string; instances: string[] } {
-  const project = emulator.addProject({ name: "shop", region: "eu-1" }).id;
+  const project = emulator.addProject({ name: "web", region: "eu-1" }).id;
   const common = { project, image: "debian-13", flavor: "small", network: "n1" };
   const others = {
     public_ip: "auto",
     ssh_keys: ["ssh-rsa AAAA a", "ssh-rsa BBBB"],
-    labels: { "a/b": 'q"u', team: "x" },
+    labels: { "a/b": 'q"u', team: "x", constructor: "c", prototype: "p" },
   };
-  const all = [{ name: "web" }, { name: "web", ...others }, { name: "ｗｅｂ `$` ::2" }];
+  const unusual = {
+    name: "ｗｅｂ `$` ::2\n",
+    network: 5,
+    ssh_keys: ["ssh-rsa AAAA a\n"],
+    labels: { size: 5, "a b": "not in the program" },
+  };
+  const all = [{ name: "web" }, { name: "web", ...others }, unusual];
   return { project, instances: all.map((fields) => emulator.addInstance({ ...common, ...fields }).id) };
 }
 
@@ -63,6 +69,10 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
       "large",
       "large",
     ]);
+    const labels = [...stack.emulator.instances.values()].map(({ fields }) => fields.labels);
+    expect(labels, "what the program doesn't declare is kept").toContainEqual(
+      expect.objectContaining({ "a b": "not in the program" }),
+    );
     await stack.run(env, "destroy", "--yes", "--skip-preview");
     expect(stack.emulator.instances.size).toBe(0);
     expect(stack.emulator.projects.size).toBe(more.length > 0 ? 0 : 1);

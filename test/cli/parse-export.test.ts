@@ -20,17 +20,17 @@ it("a byte order mark, which some shells write, is not part of the export", () =
 });
 
 it.each([
-  ["an old version", '{"version":2,"latest":{}}', "version 2; this package reads versions 3 and 4"],
+  ["an old version", '{"version":2,"latest":{}}', "version 2, but this package reads versions 3 and 4"],
   ["a version to come", '{"version":5,"deployment":{}}', "version 5"],
-  ["damaged JSON", text.slice(0, -20), "damaged or cut off"],
-  ["nothing", "", "damaged or cut off"],
-  ["something else", "[]", "no stack's export"],
+  ["damaged JSON", text.slice(0, -20), "not valid JSON"],
+  ["nothing", "", "not valid JSON"],
+  ["something else", "[]", "not the export of a stack"],
   ["a resource without URN", '{"version":3,"deployment":{"resources":[{}]}}', "deployment.resources.0.urn"],
-])("%s is refused in words", (_, wrong, words) => {
+])("%s is an error that says so", (_, wrong, words) => {
   expect(() => parseExport(wrong)).toThrow(words);
 });
 
-it("no refusal says what stands in the export", () => {
+it("no error contains a part of the export", () => {
   const wrongs = [`${TOKEN}{`, `{"version":3,"deployment":"${TOKEN}"}`, `"${TOKEN}"`];
   for (const wrong of wrongs) {
     expect(() => parseExport(wrong)).toThrow();

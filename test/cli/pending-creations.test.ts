@@ -122,7 +122,7 @@ describe("a pending creation", () => {
 
   it("is refused where the export hides a secret of it", () => {
     const pending = [creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: hiddenSecret })))];
-    expect(() => found({ pending })).toThrow("hides its secrets");
+    expect(() => found({ pending })).toThrow("are encrypted");
   });
 
   it.each([

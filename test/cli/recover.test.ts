@@ -30,8 +30,8 @@ describe("recover", () => {
     const { dir, journal, write, recover, files } = machine();
     const { code, stdout, stderr } = await recover(["--file", write(killed)]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain('the creation of instance "web" was cut off: it is now noted here');
-    expect(stdout).toContain('the creation of project "p" was cut off: it is now noted here');
+    expect(stdout).toContain('interrupted creation of instance "web": wrote a journal entry');
+    expect(stdout).toContain('interrupted creation of project "p": wrote a journal entry');
     expect(stdout).toContain(CLEAR);
     expect(await journal.read({ urn: WEB })).toMatchObject({
       key: KEY,
@@ -61,7 +61,7 @@ describe("recover", () => {
     await journal.note(KEY, { operation });
     const before = await journal.list();
     const again = await recover(["--file", file]);
-    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("it was noted here before") });
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already has a journal entry") });
     expect(await journal.list()).toEqual(before);
     expect(before.find(({ urn }) => urn === WEB)).toMatchObject({ operation });
   });
@@ -71,7 +71,7 @@ describe("recover", () => {
     await journal.begin({ urn: WEB, key: OTHER_KEY, resource: OTHER_KEY, body: "{}", at: 1 });
     const { code, stdout } = await recover(["--file", write(killed)]);
     expect(code).toBe(0);
-    expect(stdout).toContain("another creation of it is noted here and comes first");
+    expect(stdout).toContain("another creation has a journal entry and comes first");
     expect(await journal.read({ urn: WEB })).toMatchObject({ key: OTHER_KEY, at: 1 });
   });
 
@@ -79,7 +79,7 @@ describe("recover", () => {
     const { write, recover, files } = machine();
     const { code, stdout } = await recover(["--dry-run", "--file", write(killed)]);
     expect(code).toBe(0);
-    expect(stdout).toContain('instance "web" was cut off: it would be noted here');
+    expect(stdout).toContain('instance "web": would write a journal entry');
     expect(files()).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe("recover", () => {
     const keyless = creating(resource(INSTANCE, "old", instanceInputs({ __key: undefined })));
     const { code, stdout } = await recover(["--file", write(exported({ pending: [keyless, web] }))]);
     expect(code).toBe(1);
-    expect(stdout).toContain('instance "old" was cut off: the stack does not hold its key');
+    expect(stdout).toContain("instance \"old\": can't be resumed, because the state doesn't hold its key");
     expect(await journal.list()).toMatchObject([{ urn: WEB }]);
   });
 
@@ -119,7 +119,7 @@ describe("recover", () => {
       env: { CLOUDINFRA_JOURNAL_DIR: "Pulumi.yaml/journal" },
     });
     expect(code).toBe(1);
-    expect(stdout).toContain("it could not be noted");
+    expect(stdout).toContain("the journal entry can't be written");
     expect(stderr).toContain("can't be used");
   });
 
@@ -229,7 +229,7 @@ describe("recover", () => {
       await journal.begin({ urn, key: KEY, resource: KEY, body: "{}", at: 1 });
     const { code, stdout } = await recover(["--file", write(exported())]);
     expect(code).toBe(0);
-    expect(stdout).toContain(`recover --forget '${gone}'`);
+    expect(stdout).toContain(`recover --forget ${gone}`);
     expect(stdout).not.toContain(ofOtherStack);
     expect(await journal.list()).toHaveLength(2);
   });
@@ -243,11 +243,14 @@ describe("recover --forget", () => {
     const told = await recover(["--file", file, "--forget", WEB, "--dry-run"]);
     expect(told).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`this would be forgotten: ${WEB}`),
+      stdout: expect.stringContaining(`would remove the journal entry for ${WEB}`),
     });
     expect(await journal.list()).toHaveLength(2);
     const done = await recover(["--file", file, "--forget", WEB]);
-    expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining(`this is forgotten: ${WEB}`) });
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`removed the journal entry for ${WEB}`),
+    });
     expect(done.stdout).toContain(CLEAR);
     expect((await journal.list()).map(({ urn }) => urn)).toEqual([urnOf(PROJECT, "p")]);
   });
@@ -255,7 +258,7 @@ describe("recover --forget", () => {
   it("fails where there is no such note", async () => {
     const { write, recover } = machine();
     const { code, stderr } = await recover(["--file", write(killed), "--forget", "urn:x"]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "no creation of urn:x is noted here\n" });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "no journal entry for urn:x\n" });
   });
 });
 
@@ -272,7 +275,11 @@ describe("the stack's export", () => {
       const [asked, wanted] = [process.argv.slice(2).join(" "), "stack export --non-interactive --color never --show-secrets"];
       if (!asked.startsWith(wanted) || !asked.endsWith("--stack prod")) throw new Error(asked);
       process.stdout.write(require("node:fs").readFileSync(${JSON.stringify(write(killed))}));`;
-    expect(await recover(["--stack", "prod", "-C", dir], { pulumi })).toMatchObject({ code: 0, stderr: "" });
+    const { code, stdout, stderr } = await recover(["--stack", "prod", "-C", dir], { pulumi });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout, "the command to run later is for the same stack").toContain(
+      `${CLEAR} --stack prod --cwd ${dir}\n`,
+    );
     expect(await journal.list()).toHaveLength(2);
   });
 
@@ -303,7 +310,7 @@ describe("the stack's export", () => {
     };
     expect(await failing()).toContain("`pulumi` was not found on the PATH");
     expect(await failing("--file", "nowhere.json")).toContain("nowhere.json");
-    expect(await failing("--file", "Pulumi.yaml")).toContain("damaged or cut off");
+    expect(await failing("--file", "Pulumi.yaml")).toContain("not valid JSON");
     const hidden = creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: hiddenSecret })));
     expect(await failing("--file", write(exported({ pending: [hidden] })))).toContain("--show-secrets");
   });
@@ -318,7 +325,7 @@ describe("recover's command line", () => {
   it.each([
     [["--colour"], "--colour"],
     [["prod"], "prod"],
-    [["--stack="], "--stack must not be empty"],
+    [["--stack="], "--stack must not be empty."],
     [["--stack", "dev", "--file", "x"], "can't be used together"],
   ])("refuses %j with 2", async (args, words) => {
     const { code, stderr } = await machine().recover(args);

@@ -1,16 +1,24 @@
+import { shellWord } from "../command";
+import type { RecoverArgs } from "./args";
 import type { Deployment } from "./deployment";
 
 /**
- * How Pulumi is told that the creations it has as pending are settled: it keeps them, also after an `up` that went on
- * with them, and they would be found again once the state no longer has their resources. With the stack itself for a
- * target, nothing is refreshed.
+ * Explains how to clear Pulumi's list of pending operations. Pulumi keeps creations in the list even after an `up` has resumed them, so
+ * they would be found again once the state no longer holds their resources. With the stack itself as the target, nothing is refreshed.
  */
-export function howToClear({ resources }: Deployment): string {
-  const stack = resources.find(({ type }) => type === "pulumi:pulumi:Stack")?.urn;
-  const target = stack === undefined ? "" : ` --target '${stack}'`;
-  return (
-    "Pulumi keeps these creations in its list of pending ones, for ever. After a `pulumi up` that succeeded, clear the list " +
-    `(those of other clouds are in it too: settle them first), or they may be found again:\n` +
-    `  pulumi refresh --yes --skip-preview --clear-pending-creates${target}`
-  );
+export function howToClear(
+  { resources }: Deployment,
+  { cwd, stack }: Pick<RecoverArgs, "cwd" | "stack">,
+): string {
+  const urn = resources.find(({ type }) => type === "pulumi:pulumi:Stack")?.urn;
+  const options = [
+    ...(urn === undefined ? [] : [`--target '${urn}'`]),
+    ...(stack === undefined ? [] : [`--stack ${shellWord(stack)}`]),
+    ...(cwd === "." ? [] : [`--cwd ${shellWord(cwd)}`]),
+  ];
+  return [
+    "Pulumi keeps these creations in its list of pending operations. After the next successful `pulumi up`, clear the list, or they",
+    "may be found again. If the list has creations of other packages too, settle those first.",
+    `  ${["pulumi refresh --yes --skip-preview --clear-pending-creates", ...options].join(" ")}`,
+  ].join("\n");
 }

@@ -32,15 +32,15 @@ const exported = v.object({
 export type Deployment = v.InferOutput<typeof exported>["deployment"];
 export type Resource = v.InferOutput<typeof resource>;
 
-/** 4 is written where a newer feature is used, such as a tainted resource; what is read here is the same in both. */
+/** Pulumi writes 4 if the stack uses a newer feature, such as a tainted resource. What is read here is the same in both. */
 const VERSIONS: readonly unknown[] = [3, 4];
 
-const HINT = "it must be what `pulumi stack export --show-secrets` writes, whole";
+const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
 
 /**
- * Reads a stack's export. No message says what stands in it, for it holds secrets.
+ * Parses a stack's export.
  *
- * @throws CloudInfraError `input_invalid`
+ * @throws CloudInfraError `input_invalid`, without any content of the export, which holds secrets
  */
 export function parseExport(text: string): Deployment {
   const json = parseJson(text);
@@ -48,8 +48,8 @@ export function parseExport(text: string): Deployment {
   if (success && typeof output.version === "number" && !VERSIONS.includes(output.version)) {
     throw new CloudInfraError(
       "input_invalid",
-      `the stack's export has version ${output.version}; this package reads versions ${VERSIONS.join(" and ")}`,
-      { hint: "export it with another version of Pulumi, or look for a newer version of pulumi-cloudinfra" },
+      `the export has version ${output.version}, but this package reads versions ${VERSIONS.join(" and ")}`,
+      { hint: "Export the stack with another version of Pulumi, or update pulumi-cloudinfra." },
     );
   }
   const parsed = v.safeParse(exported, json);
@@ -57,7 +57,7 @@ export function parseExport(text: string): Deployment {
   const where = v.getDotPath(parsed.issues[0]);
   throw new CloudInfraError(
     "input_invalid",
-    `this is no stack's export${where === null ? "" : `: look at ${where}`}`,
+    `this is not the export of a stack${where === null ? "" : `: wrong value at ${where}`}`,
     { hint: HINT },
   );
 }
@@ -66,8 +66,8 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, "")); // some shells write a byte order mark
   } catch {
-    // The parser's own words quote the text.
-    throw new CloudInfraError("input_invalid", "the stack's export is damaged or cut off: it is no JSON", {
+    // The parser's message quotes the text.
+    throw new CloudInfraError("input_invalid", "the export is not valid JSON", {
       hint: HINT,
     });
   }
@@ -77,9 +77,9 @@ const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const secret = v.object({ [SIGNATURE]: v.literal("1b47061264138c4ac30d75fd1eb44270") });
 
 /**
- * A value of the state with its secrets in clear.
+ * Unwraps the secrets in a value of the state.
  *
- * @throws CloudInfraError `input_invalid` where the export has them encrypted
+ * @throws CloudInfraError `input_invalid` if they are encrypted
  */
 export function inClear(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inClear);
@@ -88,7 +88,7 @@ export function inClear(value: unknown): unknown {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inClear(inner)]));
   }
   if ("plaintext" in value && typeof value.plaintext === "string") return inClear(parseJson(value.plaintext));
-  throw new CloudInfraError("input_invalid", "the stack's export hides its secrets", {
-    hint: "a creation can only be repeated with the same values: `pulumi stack export --show-secrets`",
+  throw new CloudInfraError("input_invalid", "the secrets in the export are encrypted", {
+    hint: "Export the stack with `pulumi stack export --show-secrets`. A creation can be resumed only with the same values.",
   });
 }

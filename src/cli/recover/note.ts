@@ -1,17 +1,17 @@
-import type { Journal } from "../../journal/journal";
+import type { For, Journal } from "../../journal/journal";
 import type { CutOff } from "./creations";
 
 /**
- * Notes each creation in the journal, and says so. What is noted already is left as it is, for it may know more.
+ * Writes a journal entry for each creation, and prints what it does. Existing entries stay as they are: they may hold more.
  *
- * @returns whether each of them is noted now, or will be after the next `up`
+ * @returns whether each creation has an entry now, or will have one after the next `up`
  */
 export async function noteCreations(
   journal: Journal,
   cutOff: readonly CutOff[],
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<boolean> {
-  const keys = new Map((await journal.list()).map(({ urn, key }) => [urn, key]));
+  const keys = new Map((await journal.list()).map((entry) => [purposeOf(entry), entry.key]));
   let allNoted = true;
   for (const creation of cutOff) {
     const noted = await noteCreation(journal, keys, creation, dryRun);
@@ -20,32 +20,39 @@ export async function noteCreations(
   return allNoted;
 }
 
+/** A resource may have two entries: that of its creation, and that of its replacement. */
+function purposeOf({ urn, replaces }: For): string {
+  return JSON.stringify([urn, replaces]);
+}
+
 async function noteCreation(
   journal: Journal,
   keys: Map<string, string>,
   { what, urn, begun }: CutOff,
   dryRun: boolean,
 ): Promise<boolean> {
-  const say = (words: string): void => console.log(`the creation of ${what} was cut off: ${words}\n  ${urn}`);
+  const print = (text: string): void => console.log(`interrupted creation of ${what}: ${text}\n  ${urn}`);
   if (begun === undefined) {
-    say(
-      "the stack does not hold its key and arguments whole, so it can't be gone on with. Look for it at the service " +
-        "before the next `pulumi up`, which would make another",
+    print(
+      "can't be resumed, because the state doesn't hold its key and all arguments. Look for the object in the service " +
+        "before you run `pulumi up`, which creates another one",
     );
     return false;
   }
-  const known = keys.get(urn);
+  const known = keys.get(purposeOf(begun));
   if (known === undefined && !dryRun) {
     await journal.begin(begun);
     if ((await journal.read(begun))?.key !== begun.key) {
-      say("it could not be noted. Do not run `pulumi up` before it is, for that would make another");
+      print(
+        "the journal entry can't be written. Don't run `pulumi up` before it is, or a second object is created",
+      );
       return false;
     }
   }
-  keys.set(urn, known ?? begun.key);
+  keys.set(purposeOf(begun), known ?? begun.key);
   if (known === undefined)
-    say(`${dryRun ? "it would be" : "it is now"} noted here, for \`pulumi up\` to go on with`);
-  else if (known === begun.key) say("it was noted here before, and `pulumi up` goes on with it");
-  else say("another creation of it is noted here and comes first. Run `pulumi up`, then recover again");
+    print(`${dryRun ? "would write" : "wrote"} a journal entry, so that \`pulumi up\` resumes it`);
+  else if (known === begun.key) print("already has a journal entry. `pulumi up` resumes it");
+  else print("another creation has a journal entry and comes first. Run `pulumi up`, then `recover` again");
   return true;
 }

@@ -6,9 +6,9 @@ import { pulumiOutput } from "../pulumi";
 import type { RecoverArgs } from "./args";
 
 /**
- * The text of the stack's export, with its secrets in clear: from Pulumi, a file or standard input.
+ * Reads the stack's export, with decrypted secrets, from Pulumi, a file or standard input.
  *
- * @throws CloudInfraError in words for what Pulumi lacks; never with a part of the export
+ * @throws CloudInfraError, never with a part of the export
  */
 export function stackExport({ cwd, stack, file }: RecoverArgs): Promise<string> {
   if (file === "-") return text(process.stdin);
@@ -21,7 +21,9 @@ async function fromFile(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CloudInfraError("input_invalid", `the stack's export can't be read: ${why}`, { cause });
+    throw new CloudInfraError("input_invalid", `can't read the export ${file}`, {
+      hint: "Check the path given with --file. A relative path starts at the folder given with --cwd.",
+      cause,
+    });
   }
 }

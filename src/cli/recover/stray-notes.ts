@@ -1,9 +1,10 @@
 import type { Journal } from "../../journal/journal";
+import { shellWord } from "../command";
 import type { Deployment } from "./deployment";
 
 /**
- * What is noted here of this stack, but of no resource that the stack knows: whether the program still declares it can't
- * be known from here. In words, each with what to do.
+ * Describes the journal entries of this stack whose resources the state doesn't have, and what to do about each. Only the program can
+ * tell whether it still declares them.
  */
 export async function strayNotes(journal: Journal, deployment: Deployment): Promise<string[]> {
   const pending = deployment.pending_operations.map(({ resource }) => resource);
@@ -14,9 +15,9 @@ export async function strayNotes(journal: Journal, deployment: Deployment): Prom
   );
   return strays.map(
     ({ urn, id }) =>
-      `a creation is noted here, but the stack knows nothing of it${id === undefined ? "" : ` (its id is ${id})`}: ` +
-      "if your program still declares it, `pulumi up` goes on with it. If not, delete the object at the service, if it is " +
-      `there, and drop the note:\n  npx pulumi-cloudinfra recover --forget '${urn}'`,
+      `journal entry for a resource that the state doesn't have${id === undefined ? "" : ` (object ${id})`}\n` +
+      "If your program still declares the resource, `pulumi up` resumes the creation. Otherwise, delete the object in the service " +
+      `if it exists, and remove the entry:\n  npx pulumi-cloudinfra recover --forget ${shellWord(urn)}`,
   );
 }
 
