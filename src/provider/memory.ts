@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Pending } from "./creation/pending";
 import type { Properties } from "./host";
 import { type ObjectIdentity, textOf } from "./identity";
+import type { Ignored } from "./inputs/ignored";
 import { plain } from "./values/plain";
 import { type Hidden, hiddenOf, type Now, nowOf } from "./values/state";
 
@@ -48,6 +49,8 @@ export class Memory {
   private readonly replacing = new Set<string>();
   /** By key, what the program says of a resource beside its arguments. */
   private readonly said = new Map<string, Now>();
+  /** By key, what the option `ignoreChanges` lists. */
+  private readonly ignored = new Map<string, Ignored>();
   private readonly gone = new Set<string>();
 
   of(urn: string | undefined): Seen {
@@ -126,8 +129,14 @@ export class Memory {
   }
 
   /** Records what the program says of a resource with this key beside its arguments; the state may hold older values (I4). */
-  says(key: string, now: Now): void {
+  says(key: string, now: Now, ignored: Ignored = []): void {
     this.said.set(key, now);
+    this.ignored.set(key, ignored);
+  }
+
+  /** What the program's option `ignoreChanges` lists for the resource with this key. */
+  ignoredBy(key: string | undefined): Ignored {
+    return (key === undefined ? undefined : this.ignored.get(key)) ?? [];
   }
 
   /** Returns properties with what the program says now, if it was said in this run. */

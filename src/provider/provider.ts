@@ -100,7 +100,9 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const { inputs, failures } = check(kind, olds, news, noticed);
       const { __key: key } = hiddenOf(inputs);
       const __autonamed = news.name === undefined || undefined;
-      if (key !== undefined && !isUnknown(key)) sessions.memory.says(key, { ...nowOf(news), __autonamed });
+      const { __ignoreChanges: ignored } = hiddenOf(news);
+      if (key !== undefined && !isUnknown(key))
+        sessions.memory.says(key, { ...nowOf(news), __autonamed }, ignored);
       return { inputs: plain(inputs), failures };
     },
     diff: async (id, olds, given) => {

@@ -3,13 +3,15 @@ import { CloudInfraError } from "../../diagnostics/error";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
+import { type Ignored, isIgnored, isIgnoredLabel } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
+import { type Field, labelsOf } from "../values/fields";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
-import { asValue, wordOf } from "../values/words";
+import { asValue, wordOf, wordsAfter } from "../values/words";
 import { leftOverOf, settle, type Unfinished } from "./left-over";
 import { isKeyKept } from "./pending";
 
@@ -39,19 +41,20 @@ export async function adopt(
   const object = await toTakeOver(call, inputs, id);
   const { kind, session } = call;
   requireUnmanaged(call, inputs, id);
-  const differences = sidesOf(kind.fields, { olds: {}, words: {}, news: inputs }, object.fields).filter(
-    differing,
-  );
+  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  const ignored = session.memory.ignoredBy(key);
+  const differences = sidesOf(kind.fields, { olds: {}, words: {}, news: inputs }, object.fields)
+    .filter(differing)
+    .filter(({ field, property }) => !isIgnored(ignored, field, property));
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
-  const { __urn: urn, __key: key } = hiddenOf(inputs);
   session.memory.made(urn, identityOf(call, id), key, true);
   await session.journal.run.add({ live: textOf(identityOf(call, id)) });
   if (left !== undefined) await putAside(call, inputs, left);
   const values = valuesOf(call, inputs);
   if (differences.length === 0) return { id, outs: outputsOfNew(call, object, inputs, values) };
-  const { outs } = await update(call, id, asItStands(call, object, inputs), inputs);
+  const { outs } = await update(call, id, asItStands(call, object, inputs, ignored), inputs);
   return { id, outs };
 }
 
@@ -78,17 +81,26 @@ async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<A
   );
 }
 
-/** The state as it would be had the program so far asked for what is there. */
-function asItStands(call: Call, object: ApiObject, inputs: Properties): Properties {
+/** The state as it would be if the program had declared what the object has, except for what `ignoreChanges` lists. */
+function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: Ignored): Properties {
   const values = Object.fromEntries(
     call.kind.fields.flatMap((field) => {
       const value = inputs[field.name];
       if (value === undefined) return [];
       const word = wordOf(field, object.fields, value);
-      return [[field.name, word === undefined ? value : asValue(field, word)]];
+      const isLeft = word === undefined || isIgnored(ignored, field, field.name);
+      return [[field.name, isLeft ? value : withIgnoredLabels(field, asValue(field, word), value, ignored)]];
     }),
   );
-  return outputsOf(call, object, { hidden: inputs, values, words: {}, before: {} });
+  const words = wordsAfter(call.kind.fields, values, object.fields);
+  return outputsOf(call, object, { hidden: inputs, values, words, before: {} });
+}
+
+/** Of labels, those that `ignoreChanges` lists have the program's values, so that they are no difference. */
+function withIgnoredLabels(field: Field, there: unknown, declared: unknown, ignored: Ignored): unknown {
+  if (field.type !== "labels") return there;
+  const left = Object.entries(labelsOf(declared)).filter(([key]) => isIgnoredLabel(ignored, field, key));
+  return { ...labelsOf(there), ...Object.fromEntries(left) };
 }
 
 /** Deals with an interrupted creation of the resource, which now gets another object. */

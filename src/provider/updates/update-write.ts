@@ -74,7 +74,8 @@ async function put(
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
   const { client, sightings } = call.session;
-  const body = updateBody(call.kind.fields, olds, news, before.fields);
+  const ignored = call.session.memory.ignoredBy(hiddenOf(news).__key);
+  const body = updateBody(call.kind.fields, olds, news, before.fields, ignored);
   try {
     return await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Properties } from "../host";
+import { type Ignored, isIgnored, isIgnoredLabel } from "../inputs/ignored";
 import { type Field, labelsOf } from "./fields";
 import type { WireFields } from "./words";
 
@@ -26,24 +27,33 @@ export function updateBody(
   olds: Properties,
   news: Properties,
   current: WireFields,
+  ignored: Ignored = [],
 ): string {
   const body: Properties = {};
   for (const field of fields) {
-    const desired = field.type === "labels" ? mergedLabels(field, olds, news, current) : news[field.name];
-    const value = desired ?? whenUnset(field, olds, current);
+    const asItIs = isIgnored(ignored, field, field.name) ? current[field.wire] : undefined;
+    const desired =
+      field.type === "labels" ? mergedLabels(field, olds, news, current, ignored) : news[field.name];
+    const value = asItIs ?? desired ?? whenUnset(field, olds, current);
     if (value !== undefined && value !== null) body[field.wire] = value;
   }
   return JSON.stringify(body);
 }
 
-function mergedLabels(field: Field, olds: Properties, news: Properties, current: WireFields): unknown {
+function mergedLabels(
+  field: Field,
+  olds: Properties,
+  news: Properties,
+  current: WireFields,
+  ignored: Ignored,
+): unknown {
   const managedBefore = labelsOf(olds[field.name]);
   const managed = news[field.name];
   if (managed === undefined && olds[field.name] === undefined) return undefined;
-  const others = Object.entries(labelsOf(current[field.wire])).filter(
-    ([key]) => !Object.hasOwn(managedBefore, key),
-  );
-  return sorted({ ...Object.fromEntries(others), ...labelsOf(managed) });
+  const now = Object.entries(labelsOf(current[field.wire]));
+  const others = now.filter(([key]) => !Object.hasOwn(managedBefore, key));
+  const left = now.filter(([key]) => isIgnoredLabel(ignored, field, key));
+  return sorted({ ...Object.fromEntries(others), ...labelsOf(managed), ...Object.fromEntries(left) });
 }
 
 /** An argument that was set and is no more is emptied or left out; one that never was stays as the service has it. */

@@ -248,3 +248,35 @@ describe("the `import` option of a resource that exists", () => {
     expect(message).toContain(`instance ${id} is already managed by ${news.__urn}`);
   });
 });
+
+describe("an adopted instance whose resource ignores changes", () => {
+  const declared = { flavor: "m1.small", labels: { env: "dev", team: "web" } };
+
+  test.each([
+    ["a property", ["flavor", "labels"], { flavor: "m1.large", labels: { env: "prod", team: "ops" } }],
+    ["a label", ["flavor", 'labels["env"]'], { flavor: "m1.large", labels: { env: "prod", team: "web" } }],
+  ])("keeps what differs in %s that is ignored", async (_what, __ignoreChanges, fields) => {
+    const service = await startService();
+    const { id, news } = foreign(service, fields);
+    const { outs } = await taken(service, { ...news, ...declared, __ignoreChanges });
+    expect(written(service.emulator)).toEqual([]);
+    expect(outs).toMatchObject(declared);
+    expect(outs).not.toHaveProperty("__ignoreChanges");
+    expect(service.emulator.instances.get(id)?.fields).toMatchObject(fields);
+  });
+
+  test("keeps it also if something else is changed, then and later, and a refresh shows no drift", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service, { flavor: "m1.large", network: "old", labels: { env: "prod" } });
+    const ignoring = { ...news, ...declared, __ignoreChanges: ["flavor", "labels.env"] };
+    const { inputs, outs } = await taken(service, ignoring);
+    const kept = { flavor: "m1.large", network: "default", labels: { env: "prod", team: "web" } };
+    expect(service.emulator.instances.get(id)?.fields).toMatchObject(kept);
+    const { instances } = await service.anew();
+    const seen = await instances.read(id, outs);
+    expect(seen.inputs).toMatchObject(declared);
+    const next = (await instances.check(inputs, { ...ignoring, network: "new" })).inputs;
+    await instances.update(id, { ...seen.props }, next);
+    expect(service.emulator.instances.get(id)?.fields).toMatchObject({ ...kept, network: "new" });
+  });
+});
