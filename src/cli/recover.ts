@@ -35,12 +35,15 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const deployment = parseExport(await stackExport(args));
   const settings = storedSettings(deployment, process.env, args.endpoint);
   const pending = pendingCreations(deployment);
-  const journalAt = ({ endpoint, journalDir }: JournalPlace): Journal =>
-    openJournal({ endpoint, dir: journalDir, cwd: dir, env: process.env, warn: console.error });
+  const journalAt = ({ endpoint, journalDir }: JournalPlace, backend?: string): Journal =>
+    openJournal({ endpoint, dir: journalDir, cwd: dir, env: process.env, backend, warn: console.error });
   if (args.forget !== undefined) {
     if (settings.places.length === 0) throw noEndpoint();
-    return forgetNote(settings.places.map(journalAt), args.forget, deployment, pending, args);
+    const journals = settings.places.flatMap((place) => [journalAt(place), journalAt(place, dir)]);
+    return forgetNote(journals, args.forget, deployment, pending, args);
   }
+  // The backend of a file is not known: the program's folder stands for it.
+  const backend = args.file === undefined ? undefined : dir;
   const byPlace = Map.groupBy(pending.cutOff, (creation) => {
     const place = settings.placeOf(creation);
     if (place === undefined) throw noEndpoint();
@@ -49,7 +52,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   let allNoted = true;
   let strays: string[] = [];
   for (const place of settings.places) {
-    const journal = journalAt(place);
+    const journal = journalAt(place, backend);
     const noted = await noteCreations(journal, byPlace.get(JSON.stringify(place)) ?? [], args);
     allNoted &&= noted;
     strays = [...strays, ...(await strayNotes(journal, deployment))];

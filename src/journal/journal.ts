@@ -44,6 +44,8 @@ export interface JournalOptions extends Place {
   readonly endpoint: string;
   /** Organization of the stack, if it is known by now. */
   readonly organization?: (() => string | undefined) | undefined;
+  /** Backend of the stack. @default found as the CLI finds it */
+  readonly backend?: string | undefined;
   /** Awaited, so that a warning is out before the call ends that it is about. */
   readonly warn: (message: string) => void | Promise<void>;
   /** Identifies this run of the engine. @default none: there is only this process */
@@ -94,10 +96,13 @@ class FileJournal implements Journal {
   async read(wanted: For): Promise<Entry | undefined> {
     const purpose = this.purposeOf(wanted);
     const own = await this.readFor(purpose);
-    if (own !== undefined || purpose.organization === undefined) return own;
-    // `recover` can't always know the organization.
-    const recovered = await this.readFor({ ...purpose, organization: undefined });
-    return recovered?.recovered ? recovered : undefined;
+    if (own !== undefined) return own;
+    // `recover` can't always know the organization, nor the backend that an exported state comes from.
+    for (const backend of new Set([purpose.backend, this.cwd])) {
+      const entry = await this.readFor({ ...purpose, organization: undefined, backend });
+      if (entry?.recovered) return entry;
+    }
+    return undefined;
   }
 
   private readFor(purpose: Purpose): Promise<Entry | undefined> {
@@ -161,7 +166,7 @@ class FileJournal implements Journal {
   }
 
   private purposeOf({ urn, replaces }: For): Purpose {
-    this.backend ??= backendOf(this.cwd, this.options.env ?? process.env);
+    this.backend ??= this.options.backend ?? backendOf(this.cwd, this.options.env ?? process.env);
     const { endpoint } = this.options;
     return { urn, replaces, organization: this.options.organization?.(), backend: this.backend, endpoint };
   }

@@ -30,7 +30,7 @@ async function edit(
 }
 
 describeOnEngines(
-  "a creation that was cut off more than 23 hours ago, and of which only the key is known,",
+  "a creation that was interrupted more than 23 hours ago, and of which only the key is known,",
   (engine) => {
     it("is neither repeated nor taken over; the error lists what has its name, and what it says to do ends with one instance", async () => {
       await withStack(engine, { program: programOf({ saved: [] }) }, async (scenario) => {
@@ -48,7 +48,7 @@ describeOnEngines(
         const errors = errorsOf(await stack.run("up", { continueOnError: true }));
         for (const [name, id] of Object.entries({ saved, noted })) {
           expect(errors).toContain(
-            `creating instance "${name}" failed: a creation was cut off more than 23 hours ago, and the service may have ` +
+            `creating instance "${name}" failed: a creation was interrupted more than 23 hours ago, and the service may have ` +
               `carried it out; its list shows under that name: ${id}`,
           );
         }

@@ -51,7 +51,7 @@ async function upWithALook(
 }
 
 const aboutNotes = ({ diagnostics }: RunResult) =>
-  diagnostics.filter(({ message }) => message.includes("note of a creation"));
+  diagnostics.filter(({ message }) => message.includes("journal entry"));
 
 describeOnEngines("the entry of a creation", (engine) => {
   it("is on disk while the service works, for its owner only and without the token, and is gone after `up`", async () => {
@@ -73,8 +73,9 @@ describeOnEngines("the entry of a creation", (engine) => {
         {
           urn: stateOf(await stack.deployment(), "web0").urn,
           endpoint: emulator.endpoint,
-          dir,
+          backend: stack.backendUrl,
           key: post?.headers["idempotency-key"],
+          resource: post?.headers["idempotency-key"],
           body: post?.body,
           at: expect.any(Number),
           operation: { id: operation, url: expect.stringContaining(`/operations/${operation}`) },
@@ -192,7 +193,7 @@ describeOnEngines("program and provider find the same journal with", (engine) =>
         seen = entriesIn(notes);
       });
       expectOk(result);
-      expect(seen).toMatchObject([{ dir: cwd }]);
+      expect(seen).toMatchObject([{ backend: stack.backendUrl }]);
       expect(readdirSync(notes)).toEqual([]);
     },
   );

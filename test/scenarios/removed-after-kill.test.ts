@@ -49,7 +49,13 @@ describeLongOnEngines(
     it("is named also if the program no longer declares any resource of this package", async () => {
       await withStack(engine, { program: "exports.nothing = 1;" }, async (scenario) => {
         const urn = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Project::shop";
-        await journalOf(scenario).begin({ urn, key: randomUUID(), resource: "other", body: "{}", at: Date.now() });
+        await journalOf(scenario).begin({
+          urn,
+          key: randomUUID(),
+          resource: "other",
+          body: "{}",
+          at: Date.now(),
+        });
         const [warning] = warningsOf(expectOk(await scenario.stack.run("up")));
         expect(warning).toContain('project "shop", which may not exist, started');
         expect(scenario.emulator.requests).toEqual([]);

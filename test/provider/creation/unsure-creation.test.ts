@@ -84,6 +84,7 @@ describe("a request that may have arrived, and was never answered,", () => {
     expect(said).toContain("`pulumi state delete <urn>` if the state holds the resource");
     expect(web.keys()).toBe(1);
     web.saved = undefined; // taken out of the state by hand
+    web.replaced = [];
     await web.forgetNoted();
     expect(await web.up()).toBeUndefined();
     await web.expectOne();

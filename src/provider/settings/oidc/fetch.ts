@@ -108,7 +108,6 @@ export function createFetch(
   };
 }
 
-
 const problem = v.pipe(
   v.string(),
   v.parseJson(),
