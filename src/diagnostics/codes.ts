@@ -15,7 +15,8 @@ export const MEANINGS = {
   revision_conflict: "Somebody else changed it since the state was written (412). Nothing was overwritten.",
   rate_limited: "The service was asked too often (429), and went on saying so.",
   unavailable: "The service fails (5xx), and went on failing.",
-  unreachable: "No HTTP answer at all: the name, the network, TLS, a proxy, or a connection that broke.",
+  unreachable:
+    "No HTTP reply that can be read: the name, the network, TLS, a proxy, or a connection that broke.",
   timeout: "The time allowed has passed.",
   not_this_service:
     "Something answers at the endpoint, but it is not this service: a page, a redirect, another API.",

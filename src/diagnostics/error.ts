@@ -29,9 +29,9 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** What is shown below the headline, line by line, such as a table. */
   lines?: readonly string[] | undefined;
-  /** The request may have been carried out: some attempt left and got no definite answer. */
+  /** The outcome of some attempt is unknown, so the request may have been carried out. */
   sent?: boolean | undefined;
-  /** Two attempts with one idempotency key got the same stored failure: only a new key can change it (§4.7). */
+  /** All attempts with the idempotency key got the same failure, which the service has stored (§4.7): only a new key can change it. */
   replayed?: boolean | undefined;
   operation?: OperationSeen | undefined;
   /** Id of the object that the failed request or operation is known to have left behind. */

@@ -169,7 +169,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       when: "a connection that broke",
       applies: ({ sent }) => sent,
       hint: () =>
-        "the connection broke before the answer came: run it again; if it keeps happening, look at the network and at proxies",
+        "Run the command again. If this keeps happening, check the network and the proxies between this machine and the service",
     },
     {
       when: "no connection",

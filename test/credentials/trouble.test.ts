@@ -1,5 +1,7 @@
 import { createServer } from "node:net";
+import { inspect } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { startRaw } from "../api/raw";
 import { type Answer, inTurn, startService } from "../api/service";
 import { FakeClock } from "../operations/fake-clock";
 import { expectSilentOn, failureOf, sourceOf, wordsOf } from "./sources";
@@ -135,6 +137,19 @@ describe("what can't pass is an error at once, without the tokens", () => {
     const { message } = await failureOf(source.get());
     expect(message).toContain("invalid_grant");
     expect(message.length).toBeLessThan(1_000);
+  });
+
+  test("a malformed reply of the token service, without its rest, which may hold a token", async () => {
+    const { port } = await startRaw({
+      onRequest: (socket) =>
+        socket.write('HTTP/1.1 200 OK\r\nx y: 1\r\ncontent-length: 24\r\n\r\n{"access_token":"t-0815"}'),
+    });
+    const endpoint = `http://127.0.0.1:${port}/token`;
+    const settings = { oidcTokenEndpoint: endpoint, oidcSubject: "env:ID_TOKEN" };
+    const clock = new FakeClock({ auto: true });
+    const error = await failureOf(sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock }).get());
+    expect(error).toMatchObject({ code: "unreachable" });
+    expect(inspect(error, { depth: null, showHidden: true })).not.toContain("t-0815");
   });
 
   test("a token service that is not there, by its address", async () => {

@@ -121,6 +121,23 @@ test.each([401, 403, 409, 422, 429])(
   },
 );
 
+test("a conflict whose texts speak of requests in progress is a rejection: the key may have nothing to do with it", async () => {
+  const { web, fail } = await start();
+  const detail =
+    'the name "batch-in-progress" is taken: an outstanding idempotency request is still being processed';
+  const rejected = fail({
+    kind: "status",
+    status: 409,
+    problem: { code: "name_taken", title: detail, detail },
+  });
+  expect(await web.up()).toContain("name_taken (409)");
+  expect(web.posts()).toHaveLength(1);
+  expect(web.saved).toBeUndefined();
+  rejected.off();
+  expect(await web.up()).toBeUndefined();
+  await web.expectOne();
+});
+
 test("a failure that passes is no stored one: the request is repeated with its key until it is answered", async () => {
   const { service, web, fail } = await start();
   fail({ kind: "status", status: 500, times: 3 });
