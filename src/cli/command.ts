@@ -19,6 +19,12 @@ export function reportFailure(error: unknown, wording: Wording): number {
   return 1;
 }
 
+/** Describes an error of `parseArgs`, without its advice on positional arguments, which no command has. */
+export function usageError(error: unknown): { error: string } {
+  const message = error instanceof Error ? error.message : String(error);
+  return { error: message.replace(/\.?( To specify a positional argument.*)?$/s, ".") };
+}
+
 /** Prints a usage error, and returns the exit code. */
 export function reportUsageError(command: string, message: string): number {
   console.error(`${message}\nRun \`npx pulumi-cloudinfra ${command} --help\` for the options.`);

@@ -92,14 +92,13 @@ async function inventory(
     });
   }
   const listed = await session.client.instances.list({ project: id }, call);
-  const instances = listed
-    .filter(({ fields }) => mayBeIn(id, fields.project))
-    .map((one) => ({ ...one, fields: { ...one.fields, project: id } }));
-  return { project, instances };
+  return { project, instances: listed.flatMap((instance) => inProject(id, instance)) };
 }
 
-/** List items may lack fields (§4.4), and a service may ignore the filter. */
-function mayBeIn(id: string, project: unknown): boolean {
+/** An instance with the id of its project, or nothing if it is in another project: list items may lack fields (§4.4). */
+function inProject(id: string, instance: ApiObject): ApiObject[] {
+  const { project } = instance.fields;
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
-  return !isId || String(project) === id;
+  if (isId) return String(project) === id ? [instance] : [];
+  return [{ ...instance, fields: { ...instance.fields, project: id } }];
 }

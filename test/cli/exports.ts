@@ -25,9 +25,6 @@ export const hiddenSecret: Fields = {
   ciphertext: "v1:bm9uY2U=:c2VjcmV0",
 };
 
-/** Refers to the default provider that {@link exported} puts into the state. */
-export const DEFAULT_PROVIDER = `${urnOf("pulumi:providers:pulumi-nodejs", "default")}::c0ffee`;
-
 /** A resource of the state, or the one of a pending operation. */
 export const resource = (type: string, name: string, inputs: Fields, more: Fields = {}): Fields => ({
   urn: urnOf(type, name),

@@ -164,7 +164,7 @@ const sshKey = fc.constantFrom<unknown>(
   {},
 );
 const anyFields = fc.record({
-  project: fc.constant("prj-1"),
+  project: fc.constantFrom<unknown>("prj-1", 101),
   name: usually("web"),
   image: usually("debian-13"),
   flavor: usually("small"),

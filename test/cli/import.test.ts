@@ -136,7 +136,7 @@ describe("the command line of `import`", () => {
     [[], "Give the id of the project with --project."],
     [["--project", "p", "--program", ""], "--program must not be empty"],
     [["--project", "p", "--program", "x", "--document", "./x"], "must be different files"],
-    [["--projekt", "p"], "Unknown option '--projekt'"],
+    [["--projekt", "p"], "Unknown option '--projekt'."],
   ])("%j is a usage error", (args, words) => {
     expect(parseImportArgs(args)).toEqual({ error: expect.stringContaining(words) });
   });

@@ -78,6 +78,7 @@ describe("docs/credentials.md", () => {
       "oidc/fetch",
       "oidc/exchange",
       "token-command",
+      "one-token",
     ];
     const code = [
       ...sources.map((name) => `src/provider/settings/${name}.ts`),

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { usageError } from "../command";
 
 /** The parsed command line. */
 export interface ImportArgs {
@@ -40,7 +41,7 @@ export function parseImportArgs(args: readonly string[]): ImportArgs | { error: 
   try {
     values = read(args);
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return usageError(error);
   }
   const { "with-project": withProject, ...others } = values;
   if (!values.help && values.project === "") return { error: "Give the id of the project with --project." };
@@ -70,7 +71,7 @@ Options:
                          unless it is protected.
       --profile <name>   Use this profile (cloudinfra:profiles). The resources name it.
   -s, --stack <name>     Use this stack. Default: the selected stack.
-  -C, --cwd <folder>     Run in this folder.
+  -C, --cwd <folder>     Run in this folder. The other paths start there.
       --program <path>   Write the program text to this file. Default: imported.ts.
       --document <path>  Write the import document to this file. Default: import.json.
       --force            Overwrite existing files.

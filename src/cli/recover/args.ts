@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { usageError } from "../command";
 
 /** The parsed command line. */
 export interface RecoverArgs {
@@ -31,7 +32,7 @@ export function parseRecoverArgs(args: readonly string[]): RecoverArgs | { error
   try {
     values = read(args);
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return usageError(error);
   }
   for (const name of ["stack", "file", "cwd", "endpoint", "forget"] as const) {
     if (values[name] === "") return { error: `--${name} must not be empty.` };
@@ -60,7 +61,7 @@ Options:
   -s, --stack <name>     Use this stack. Default: the selected stack.
       --file <path>      Read the output of \`pulumi stack export --show-secrets\` from
                          this file, or from standard input (-).
-  -C, --cwd <folder>     Run in this folder.
+  -C, --cwd <folder>     Run in this folder. The other paths start there.
       --endpoint <url>   The address of the service. Default: the address that the stack
                          was last used with, or CLOUDINFRA_ENDPOINT. Explicit providers
                          and profiles with an address of their own keep it.

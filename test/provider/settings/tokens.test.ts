@@ -1,10 +1,9 @@
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { finished } from "node:stream/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { TokenSource } from "../../../src/api/client";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
 import { inWords } from "../../../src/diagnostics/words";
@@ -152,17 +151,21 @@ describe("a token command", () => {
   });
 
   test("that ignores SIGTERM is killed after a minute, with all that it has started", async () => {
-    const fifo = inFolder("fifo");
-    execFileSync("mkfifo", [fifo]);
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    const child = `require("node:net").connect(${address.port}, "127.0.0.1").on("end", () => {})`;
+    const value = `trap "" TERM; '${process.execPath}' -e '${child}'; echo t-1`;
     const clock = new FakeClock();
-    const value = `trap "" TERM; exec 3>'${fifo}'; echo started >&3; sleep 600; echo t-1`;
     const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, { ...NOTHING, clock });
     const failed = failureOf(source);
-    const held = createReadStream(fifo, "utf8");
-    await once(held, "data");
+    const [connection] = await once(server, "connection");
+    const isClosed = once(connection.resume(), "close");
     await clock.advance(60_000);
     expect(await failed).toContain("timed out after 60 s");
-    await finished(held); // only once no process has it open
+    await isClosed; // the process that the command has started holds the connection until it is killed
   });
 
   test("is run once for all who ask at the same time, and not again while its token is good", async () => {
