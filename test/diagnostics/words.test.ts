@@ -195,12 +195,7 @@ describe("what is told", () => {
 
   it("takes no longer than the text is, whatever it is made of", () => {
     const blank = " ".repeat(500_000);
-    for (const detail of [
-      `a${blank}b`,
-      `a\n${blank}\n`,
-      "\t ".repeat(250_000),
-      "\u001b[".repeat(250_000),
-    ]) {
+    for (const detail of [`a${blank}b`, `a\n${blank}\n`, "\t ".repeat(250_000), "\u001b[".repeat(250_000)]) {
       const text = told({ status: 422, problem: parseProblem({ code: "x", detail }) });
       expect(text).toContain("was refused: x (422)");
     }

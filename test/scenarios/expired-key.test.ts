@@ -53,7 +53,7 @@ describeOnEngines(
           );
         }
         expect(errors).toMatch(
-          /hint: nothing was made or taken.*recover --forget <urn>.*pulumi state delete <urn>/,
+          /hint: Nothing was created or adopted.*recover --forget <urn>.*pulumi state delete <urn>/,
         );
         expect(postsOf(emulator)).toHaveLength(asked);
         expect([...emulator.instances.keys()]).toEqual([saved, noted]);
@@ -63,7 +63,10 @@ describeOnEngines(
         const stdin = JSON.stringify({ version: 3, deployment: await stack.deployment() });
         const forget = await runRecover(dir, ["--file", "-", "--forget", urnOf("noted")], {
           stdin,
-          env: { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal") },
+          env: {
+            CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"),
+            PULUMI_BACKEND_URL: stack.backendUrl,
+          },
         });
         expect(forget, forget.stderr).toMatchObject({ code: 0 });
         expectOk(await stack.run("up"));

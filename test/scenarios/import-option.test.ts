@@ -34,7 +34,7 @@ describeLongOnEngines("the import option", (engine) => {
       write(programOf({ ids }));
       const preview = expectOk(await stack.run("preview"));
       expect(preview.diagnostics.map(({ message }) => message).join("\n")).toContain(
-        `takes over instance ${ids.web}; nothing is made`,
+        `adopts instance ${ids.web}; nothing is created`,
       );
       expect(emulator.requests).toEqual([]);
 
@@ -50,7 +50,10 @@ describeLongOnEngines("the import option", (engine) => {
       await expectConverged({ stack, emulator });
 
       const web = stateOf(await stack.deployment(), "web").urn;
-      expectOk(await stack.run("up", { targetReplace: [web] }));
+      const again = await stack.run("up", { targetReplace: [web] });
+      expect(again.ok).toBe(false);
+      expect(again.output).toContain("was not replaced: its `import` option has adopted it again");
+      expectOk(await stack.run("up"));
       expect(emulator.instances.has(ids.web)).toBe(true);
       expect(stateOf(await stack.deployment(), "web").id).toBe(ids.web);
 

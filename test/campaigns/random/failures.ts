@@ -3,9 +3,11 @@ import { HostError, InitialisationError } from "../../../src/provider/host";
 import type { Scene } from "./scene";
 import { countOne, type Verb } from "./tally";
 
-/** Only errors of ours come out, in words for people, and none at all of check and diff. */
+/** Only errors of ours come out, in words for people. Check has none, and diff only one: an `import` option that names another object. */
 export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
-  if (!(error instanceof HostError) || verb === "check" || verb === "diff") {
+  const isOtherImport =
+    error instanceof HostError && isCloudInfraError(error.cause) && error.cause.code === "import_differs";
+  if (!(error instanceof HostError) || verb === "check" || (verb === "diff" && !isOtherImport)) {
     scene.broke(`${verb} threw ${error instanceof Error ? error.stack : String(error)}`);
     return;
   }
