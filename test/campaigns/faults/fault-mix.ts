@@ -43,9 +43,6 @@ function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
   ];
 }
 
-/** First replies of creations that come again with every repetition (§4.7). */
-const STORED = [500, 503].map((status): Spoiling => ({ kind: "status", status, cached: true }));
-
 /**
  * How many tries of a request in a row are hit: mostly one, but sometimes more than a client makes. (By single hits alone, no
  * request of 8 tries would ever fail.)
@@ -80,7 +77,7 @@ export class FaultMix {
 
   start(emulator: Emulator): void {
     const times = Number.POSITIVE_INFINITY;
-    this.active = [...this.all, ...STORED].map((spoiling) =>
+    this.active = this.all.map((spoiling) =>
       emulator.fail({ ...spoiling, times, when: (request) => this.draw(request) === spoiling }),
     );
   }
@@ -94,7 +91,7 @@ export class FaultMix {
   /** Every rule asks; one answer holds for all of them. */
   private draw(request: LoggedRequest): Spoiling | undefined {
     if (this.drawn?.request !== request)
-      this.drawn = { request, spoiling: this.isHit(request) ? this.pick(request) : undefined };
+      this.drawn = { request, spoiling: this.isHit(request) ? this.pick() : undefined };
     return this.drawn.spoiling;
   }
 
@@ -116,8 +113,8 @@ export class FaultMix {
     return this.random.chance(behind > 0 ? 2 * chance : chance / 2) ? streak(this.random) : 0;
   }
 
-  private pick({ method }: LoggedRequest): Spoiling | undefined {
-    const all = method === "POST" && this.random.chance(0.2) ? STORED : this.all;
-    return all[this.random.integer(0, all.length - 1)];
+  // No failure is stored for a key (§4.7): after an unanswered attempt, only a person can tell it from an outage.
+  private pick(): Spoiling | undefined {
+    return this.all[this.random.integer(0, this.all.length - 1)];
   }
 }

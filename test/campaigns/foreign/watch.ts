@@ -67,6 +67,8 @@ export class Watch {
     if (emulator.behaviour.uniqueNames && this.somebody.twins.length > 0 && /name_taken \(409\)/.test(words))
       return { outcome: "name taken" };
     const { method, olds, news } = this.call;
+    // The emulator rejects the deletion of an instance that is busy; the fault `empty` may take away the reason.
+    if (method === "delete" && /\(409\)/.test(words)) return { outcome: "being deleted" };
     const { done } = this.somebody;
     const { saved } = this.resource;
     const known: Circumstances = {
