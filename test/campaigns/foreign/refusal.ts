@@ -26,6 +26,7 @@ export type Refusal = "conflict" | "not there" | "restless" | "unfinished" | "un
  * @returns what is wrong, where nothing explains the refusal or its words don't tell all that they have to
  */
 export function judged(words: string, known: Circumstances): Refusal | { readonly wrong: string } {
+  if (/ended as "[^"]*": instance_deleted/.test(words)) return "not there"; // during the update
   if (/run `pulumi up` again, on any machine/.test(words)) return "unfinished";
   if (/no longer exists/.test(words)) {
     if (!words.includes("`pulumi refresh`")) return { wrong: "does not name `pulumi refresh`" };
