@@ -51,7 +51,8 @@ describeLongOnEngines("creations that were cut off, on a machine without their j
       expect(postsOf(emulator), "only what was to be replaced is made a second time").toHaveLength(
         names.length + 1,
       );
-      expect(readdirSync(path.join(dir, "machine-of-replaced"))).toEqual([]);
+      const left = readdirSync(path.join(dir, "machine-of-replaced"));
+      expect(left.filter((file) => !file.endsWith(".facts"))).toEqual([]);
       await expectOneEach(scenario, kept);
     });
   });

@@ -47,7 +47,9 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       const project = stateOf(before, "p").id ?? "";
       for (const name of Object.keys(old)) {
         const image = name === "targeted" ? "old" : "new";
-        await killedCreation(scenario, name, { project, fields: { image }, noted: name !== "removed" });
+        const replaces = stateOf(before, name).inputs?.__key;
+        const noted = name !== "removed";
+        await killedCreation(scenario, name, { project, fields: { image }, noted, replaces });
       }
       emulator.finishOperations();
       expect(emulator.instances.size).toBe(10);
@@ -64,7 +66,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       expect(await journalOf(scenario).list()).toEqual([]);
 
       write(program({ reverted: "newer", wanted: "newer", targeted: "newer" }));
-      expect(errorsOf(await cutOff(scenario))).toMatch(/goes on at the service/);
+      expect(errorsOf(await cutOff(scenario))).toMatch(/kept in the state/);
       expect(statesOf(await stack.deployment(), "wanted")).toHaveLength(2);
       expect(emulator.instances.size).toBe(6);
       emulator.finishOperations();

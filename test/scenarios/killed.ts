@@ -27,6 +27,8 @@ interface Killed {
   readonly at?: number;
   /** Whether the service's answer was noted. @default true */
   readonly noted?: boolean;
+  /** Key of the resource that the instance was to replace. */
+  readonly replaces?: unknown;
 }
 
 /**
@@ -38,7 +40,7 @@ interface Killed {
 export async function killedCreation(
   scenario: Pick<Scenario, "emulator" | "dir" | "stack">,
   name: string,
-  { project, fields = {}, at = Date.now(), noted = true }: Killed,
+  { project, fields = {}, at = Date.now(), noted = true, replaces }: Killed,
 ): Promise<string> {
   const { emulator } = scenario;
   const key = randomUUID();
@@ -63,7 +65,8 @@ export async function killedCreation(
   if (reply.status !== 202) throw new Error(`the service answered ${reply.status}: ${await reply.text()}`);
   const journal = journalOf(scenario);
   const urn = urnOf(name);
-  await journal.begin({ urn, key, resource: key, body, at });
+  const lineage = typeof replaces === "string" ? { replaces } : {};
+  await journal.begin({ urn, key, resource: key, body, at, ...lineage });
   const url = reply.headers.get("location") ?? "";
   if (noted) await journal.note(key, { operation: { id: url.split("/").at(-1) ?? "", url } });
   const [made = ""] = [...emulator.instances.keys()].filter((id) => !before.has(id));
