@@ -16,4 +16,5 @@ export {
 export { Instance, type InstanceArgs } from "./resources/instance";
 export { Project, type ProjectArgs } from "./resources/project";
 
-watchForUnsettled(); // a program that no longer declares any resource of ours calls nothing else
+// Here, because a program that no longer declares any resource may call nothing else.
+watchForUnsettled();

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import * as pulumi from "@pulumi/pulumi";
-import { NO_ORGANIZATION, organizationOfStack } from "./organization";
+import { NO_ORGANIZATION, organizationOfStack } from "./sdk";
 
 /**
  * How to generate the names of a type's resources: a pattern, or `false` if the program must give them. The pattern still contains

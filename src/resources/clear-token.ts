@@ -17,12 +17,12 @@ export function warnOfTokenInClear(): void {
 
 function warn(setting: string, flags = ""): void {
   void pulumi.log.warn(
-    `${setting} stands in clear in the stack's settings file. ` +
-      `Set it as a secret (pulumi config set --secret${flags} ${setting}), and renew it if the file was shared.`,
+    `cloudinfra: ${setting} is stored in plaintext in the stack's settings file. ` +
+      `Set it as a secret with \`pulumi config set --secret${flags} ${setting}\`. If the file was shared, renew the token.`,
   );
 }
 
-/** The SDK knows which settings are secret, but does not publish it: where it doesn't say, nobody is warned for nothing. */
+/** Reports whether a setting is secret. If a version of the SDK doesn't tell, nobody is warned without reason. */
 function isSecretSetting(key: string): boolean {
   const isConfigSecret: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
   return typeof isConfigSecret === "function" ? isConfigSecret(key) === true : true;

@@ -1,26 +1,26 @@
 import * as pulumi from "@pulumi/pulumi";
-import { confirm } from "../journal/confirm";
 
 /**
- * Removes what a resource's creation left in the journal once its `id` resolves: the engine has saved it by then. Never
- * keeps the program waiting, and never fails it.
+ * Removes the journal entry of a resource's creation once its `id` resolves, because the engine has saved the resource by then. The program
+ * neither waits for this nor fails because of it.
  */
 export function confirmOnceSaved(resource: pulumi.CustomResource): void {
   if (savesOnlyAtTheEnd()) return;
   const dir = journalDir();
   const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
   const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
-    if (id && typeof saved === "string") void confirm(saved, id, { dir });
+    if (id && typeof saved === "string")
+      void import("../journal/confirm.js").then(({ confirm }) => confirm(saved, id, { dir }));
   });
-  pulumi.recover(confirmed, () => undefined); // a creation that failed is the program's to report or to recover from
+  pulumi.recover(confirmed, () => undefined); // Pulumi reports a creation that failed
 }
 
-/** With this variable, an `id` resolves long before the engine has saved it. */
+/** Reports whether the engine saves resources only at the end, long after their `id` resolves. */
 function savesOnlyAtTheEnd(): boolean {
   return /^(1|true)$/i.test(process.env.PULUMI_SKIP_CHECKPOINTS ?? "");
 }
 
-/** The setting as the provider's process reads it: the stack's wins. */
+/** Returns the setting as the provider reads it: the stack's setting, or else the environment's. */
 export function journalDir(): string | undefined {
   const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
   return texts.map((text) => text?.trim()).find(Boolean);

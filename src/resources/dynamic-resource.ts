@@ -20,7 +20,7 @@ export interface DynamicResource {
 
 /** Options of `Instance.get` and `Project.get`, which read an object that the program does not manage. */
 export interface GetOptions extends pulumi.CustomResourceOptions {
-  /** Profile of settings (`cloudinfra:profiles`) that leads to the object. @default the settings without a profile */
+  /** Profile of settings (`cloudinfra:profiles`) with which to read the object. @default the settings without a profile */
   readonly profile?: string;
 }
 

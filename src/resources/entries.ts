@@ -5,7 +5,7 @@ import { namesIn, readText, systemDisk } from "../journal/disk";
 import { type Entry, parseEntry } from "../journal/entry";
 import { journalFolder, stackOf } from "../journal/place";
 import { journalDir } from "./confirm";
-import { organizationOfStack } from "./organization";
+import { organizationOfStack } from "./sdk";
 
 /** A creation that was interrupted, and that no command has brought to its end since. */
 export interface UnsettledEntry {

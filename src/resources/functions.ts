@@ -3,17 +3,17 @@ import { type DependsOn, known } from "./depends-on";
 import { currentRun } from "./run";
 import { resolved } from "./sdk";
 
-/** Whom a function asks. */
+/** Which settings a function uses. */
 export interface ProfileArgs {
   /** Profile of settings (`cloudinfra:profiles`). @default the settings without a profile */
   profile?: string | undefined;
 }
 
-/** Which instances {@link getInstances} looks for; all that are given must hold (§4.4). */
+/** The filters of {@link getInstances}. An instance must match all of them. */
 export interface GetInstancesArgs extends ProfileArgs {
   /** Id of the project. @default every project that the token may see */
   project?: string | undefined;
-  /** Status, for instance `"running"`. @default any */
+  /** Status, for example `"running"`. @default any */
   status?: string | undefined;
   /** Labels that an instance must have, with these values. @default any */
   labels?: Readonly<Record<string, string>> | undefined;
@@ -23,37 +23,37 @@ export interface GetInstancesArgs extends ProfileArgs {
 export interface GetInstancesOutputArgs extends ProfileArgs {
   /** Id of the project: `project.id`. @default every project that the token may see */
   project?: pulumi.Input<string | undefined>;
-  /** Status, for instance `"running"`. @default any */
+  /** Status, for example `"running"`. @default any */
   status?: pulumi.Input<string | undefined>;
   /** Labels that an instance must have, with these values. @default any */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
-/** An instance in the service's own words (§2.2); what the service does not tell is left out. */
+/** An instance as the service returns it. Fields that the service doesn't return are left out. */
 export interface FoundInstance {
-  /** The service's id: what `Instance.get` and the `import` option take. */
+  /** Its id, as `Instance.get` and the `import` option take it. */
   readonly id: string;
-  /** Id of the project that holds it. */
+  /** Id of the project that contains it. */
   readonly project?: string | undefined;
   /** Its name. */
   readonly name?: string | undefined;
-  /** Its image, in the service's spelling. */
+  /** Its image, as normalized by the service. */
   readonly image?: string | undefined;
-  /** Its flavor (size), in the service's spelling. */
+  /** Its flavor (size), as normalized by the service. */
   readonly flavor?: string | undefined;
-  /** Its network, in the service's spelling. */
+  /** Its network, as normalized by the service. */
   readonly network?: string | undefined;
-  /** How it has its public address: `"auto"`, or the address, where the service tells that in its place. */
+  /** Mode of its public address, for example `"auto"`, or the address if the service returns that instead. */
   readonly publicIp?: string | undefined;
   /** Its SSH public keys, one line each. */
   readonly sshKeys?: readonly string[] | undefined;
-  /** All its labels, also those that no program manages. */
+  /** All its labels, including those that no program manages. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Its status, for instance `"running"` (§3). */
+  /** Its status, for example `"running"`. */
   readonly status?: string | undefined;
   /** When the service created it (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
-  /** Its revision (§4.5). */
+  /** Its revision. */
   readonly revision?: string | undefined;
   /** Its address at the service. */
   readonly url?: string | undefined;
@@ -61,15 +61,15 @@ export interface FoundInstance {
   readonly ipAddress?: string | undefined;
 }
 
-/** A project in the service's own words (§2.1); what the service does not tell is left out. */
+/** A project as the service returns it. Fields that the service doesn't return are left out. */
 export interface FoundProject {
-  /** The service's id: what `Project.get` and the `import` option take. */
+  /** Its id, as `Project.get` and the `import` option take it. */
   readonly id: string;
   /** Its name. */
   readonly name?: string | undefined;
-  /** Its region, as the service names it. */
+  /** Its region, as normalized by the service. */
   readonly region?: string | undefined;
-  /** The service's description. */
+  /** Its description. */
   readonly description?: string | undefined;
   /** When the service created it (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
@@ -86,7 +86,7 @@ export interface LookupOptions {
 }
 
 /**
- * Lists every instance that matches, from all pages (§4.3, §4.4). The request is sent at once, in previews too, so the endpoint and
+ * Lists every instance that matches, from all pages. The request is sent at once, in previews too, so the endpoint and
  * the token must be set.
  *
  * @param args the filters, which are combined @default every instance that the token may see
@@ -116,7 +116,7 @@ export function getInstancesOutput(
 }
 
 /**
- * Lists every project that the token may see, from all pages (§4.3). The request is sent at once, in previews too, so the endpoint
+ * Lists every project that the token may see, from all pages. The request is sent at once, in previews too, so the endpoint
  * and the token must be set.
  *
  * @param args which settings to use @default the settings without a profile

@@ -2,8 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { v4 as uuidV4 } from "uuid";
 import { autonaming } from "./autonaming";
 import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
-import { organizationOfStack } from "./organization";
-import { type Given, resolved } from "./sdk";
+import { type Given, organizationOfStack, resolved } from "./sdk";
 
 /** The code that the engine stores with a resource. It never changes, so that old states work with new versions of this package. */
 const providerText = (name: "project" | "instance"): string =>

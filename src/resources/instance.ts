@@ -7,13 +7,13 @@ import {
   lookedUp,
 } from "./dynamic-resource";
 
-/** Arguments of an {@link Instance} (§2.2). */
+/** Arguments of an {@link Instance}. */
 export interface InstanceArgs {
-  /** Id of the project that holds the instance: `project.id`. A change replaces the instance. */
+  /** Id of the project that contains the instance: `project.id`. A change replaces the instance. */
   project: pulumi.Input<string>;
   /**
-   * Name of the instance. Updated in place; where it is given, a replacement deletes the old instance first.
-   * @default the resource's name and seven characters, made up once and kept
+   * Name of the instance. Updated in place. If it is given, a replacement deletes the old instance first.
+   * @default a generated name, which is kept: the resource's name and seven characters, or what `pulumi:autonaming` says
    */
   name?: pulumi.Input<string>;
   /** Image to create the instance from. A change replaces the instance. */
@@ -23,18 +23,17 @@ export interface InstanceArgs {
   /** Network of the instance. Updated in place. */
   network: pulumi.Input<string>;
   /**
-   * How the instance gets a public address, for instance `"auto"`; the address is {@link Instance.ipAddress}.
-   * Updated in place.
-   * @default left to the service
+   * Mode of the public address, for example `"auto"`. The address itself is {@link Instance.ipAddress}. Updated in place.
+   * @default the service's default
    */
   publicIp?: pulumi.Input<string>;
-  /** SSH public keys, one line each. Order and comments make no difference. Updated in place. */
+  /** SSH public keys, one line each. Their order and comments don't matter. Updated in place. */
   sshKeys?: pulumi.Input<pulumi.Input<string>[]>;
-  /** Labels. Only those set here are managed: what others add is kept. Updated in place. */
+  /** Labels. Only those set here are managed, and others are kept. Updated in place. */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>>>;
   /**
-   * Profile of settings (`cloudinfra:profiles`) that leads to the account or region of the instance. The same as that of its project. A plain text, known at once.
-   * Another name for the same place changes nothing at the service; another place is an error.
+   * Profile of settings (`cloudinfra:profiles`) for the account or region of the instance, the same as that of its project. It must be a
+   * plain string. A profile with another name and the same endpoint changes nothing at the service. One with another endpoint is an error.
    * @default the settings without a profile
    */
   profile?: string;
@@ -50,11 +49,11 @@ const resource: DynamicResource = {
   secretOutputs: ["additionalProperties", "__pending", "__words"],
 };
 
-/** A virtual machine instance in a project (§2.2). Its `id` is the service's. */
+/** A virtual machine instance in a project. Its `id` is the id that the service assigns. */
 export class Instance extends pulumi.CustomResource {
-  /** Id of the project that holds the instance. */
+  /** Id of the project that contains the instance. */
   declare readonly project: pulumi.Output<string>;
-  /** Name of the instance, as given or made up. */
+  /** Name of the instance, as given or generated. */
   declare readonly name: pulumi.Output<string>;
   /** Image, as given. */
   declare readonly image: pulumi.Output<string>;
@@ -68,17 +67,17 @@ export class Instance extends pulumi.CustomResource {
   declare readonly sshKeys: pulumi.Output<string[] | undefined>;
   /** The labels that this program manages. */
   declare readonly labels: pulumi.Output<Record<string, string> | undefined>;
-  /** Status at the service, for instance `"running"` (§3). */
+  /** Status at the service, for example `"running"`. */
   declare readonly status: pulumi.Output<string | undefined>;
   /** When the service created the instance (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
-  /** Revision of the instance; every update is made on condition that it has not moved (§4.5). */
+  /** Revision of the instance. Every update requires that the service still has this revision. */
   declare readonly revision: pulumi.Output<string | undefined>;
   /** Address of the instance at the service. */
   declare readonly url: pulumi.Output<string>;
-  /** The instance's public IP address, if it has one: what `publicIp: "auto"` became. */
+  /** Public IP address of the instance, if it has one: the address that `publicIp: "auto"` resulted in. */
   declare readonly ipAddress: pulumi.Output<string | undefined>;
-  /** What else the service returned, under its own names. A secret, for it may hold a first password. */
+  /** All other fields that the service returned, with the service's names. Secret, because they may contain an initial password. */
   declare readonly additionalProperties: pulumi.Output<Record<string, unknown> | undefined>;
 
   /** Profile of settings, as given. */
@@ -86,10 +85,10 @@ export class Instance extends pulumi.CustomResource {
 
   /**
    * @param name the resource's name in the program, unique among its siblings
-   * @param args the instance's arguments; a wrong one is refused before anything is made
-   * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` takes over the object of that
-   * id after comparing it with `args`: what can be changed in place is, other differences are an error
-   * @throws Error in words, where the program's folder can't resolve this package, or `import` is no id
+   * @param args the instance's arguments; a wrong one is rejected before any request
+   * @param opts Pulumi's options. `customTimeouts` limits the waits. `import` adopts the object with that id after comparing it with
+   * `args`: it updates what can be changed in place, and other differences are an error
+   * @throws Error if the program's folder doesn't resolve this package, or if `import` is not an id
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
     const construction = beginConstruction(resource, name, opts);
@@ -104,12 +103,12 @@ export class Instance extends pulumi.CustomResource {
   }
 
   /**
-   * Looks at an instance that this program does not manage: it is read anew by each `up` and preview, and never changed or deleted. An
-   * error where the service does not show it.
+   * Reads an instance that this program does not manage. Each `up` and preview reads it again, and nothing changes or deletes it. It is an
+   * error if the service doesn't return the instance.
    *
    * @param name the resource's name in the program, unique among its siblings
    * @param id the service's id
-   * @param opts Pulumi's options, and the profile that leads to the instance
+   * @param opts Pulumi's options, and the profile with which to read the instance
    */
   static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Instance {
     return new Instance(name, ...lookedUp<InstanceArgs>(id, opts));

@@ -7,18 +7,18 @@ import {
   lookedUp,
 } from "./dynamic-resource";
 
-/** Arguments of a {@link Project} (§4.2). */
+/** Arguments of a {@link Project}. */
 export interface ProjectArgs {
   /**
    * Name of the project. A change replaces the project.
-   * @default the resource's name and seven characters, made up once and kept
+   * @default a generated name, which is kept: the resource's name and seven characters, or what `pulumi:autonaming` says
    */
   name?: pulumi.Input<string>;
   /** Region of the project, as the service names it. A change replaces the project. */
   region: pulumi.Input<string>;
   /**
-   * Profile of settings (`cloudinfra:profiles`) that leads to the account or region of the project. A plain text, known at once.
-   * Another name for the same place changes nothing at the service; another place is an error.
+   * Profile of settings (`cloudinfra:profiles`) for the account or region of the project. It must be a plain string. A profile with another
+   * name and the same endpoint changes nothing at the service. One with another endpoint is an error.
    * @default the settings without a profile
    */
   profile?: string;
@@ -31,13 +31,13 @@ const resource: DynamicResource = {
   secretOutputs: ["__pending", "__words"],
 };
 
-/** A project of the Cloud Infrastructure Service (§2.1). Its `id` is the service's. */
+/** A project of the Cloud Infrastructure Service. Its `id` is the id that the service assigns. */
 export class Project extends pulumi.CustomResource {
-  /** Name of the project, as given or made up. */
+  /** Name of the project, as given or generated. */
   declare readonly name: pulumi.Output<string>;
   /** Region of the project, as given. */
   declare readonly region: pulumi.Output<string>;
-  /** The service's description; `undefined` where it gave none. */
+  /** Description that the service returned, or `undefined` if it returned none. */
   declare readonly description: pulumi.Output<string | undefined>;
   /** When the service created the project (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
@@ -47,10 +47,10 @@ export class Project extends pulumi.CustomResource {
 
   /**
    * @param name the resource's name in the program, unique among its siblings
-   * @param args the project's arguments; a wrong one is refused before anything is made
-   * @param opts Pulumi's options; `customTimeouts` bound the waits, `import` takes over the object of that
-   * id after comparing it with `args`: what can be changed in place is, other differences are an error
-   * @throws Error in words, where the program's folder can't resolve this package, or `import` is no id
+   * @param args the project's arguments; a wrong one is rejected before any request
+   * @param opts Pulumi's options. `customTimeouts` limits the waits. `import` adopts the object with that id after comparing it with
+   * `args`: it updates what can be changed in place, and other differences are an error
+   * @throws Error if the program's folder doesn't resolve this package, or if `import` is not an id
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
     const construction = beginConstruction(resource, name, opts);
@@ -65,12 +65,12 @@ export class Project extends pulumi.CustomResource {
   }
 
   /**
-   * Looks at a project that this program does not manage: it is read anew by each `up` and preview, and never changed or deleted. An
-   * error where the service does not show it.
+   * Reads a project that this program does not manage. Each `up` and preview reads it again, and nothing changes or deletes it. It is an
+   * error if the service doesn't return the project.
    *
    * @param name the resource's name in the program, unique among its siblings
    * @param id the service's id
-   * @param opts Pulumi's options, and the profile that leads to the project
+   * @param opts Pulumi's options, and the profile with which to read the project
    */
   static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Project {
     return new Project(name, ...lookedUp<ProjectArgs>(id, opts));

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 
-// This is the only file that uses parts of the SDK that its types leave out. They are the same in all versions that this package supports.
+// How to get at what the SDK knows. This is the only file that uses parts of the SDK that its types leave out. They are the same in all
+// versions that this package supports.
 
 /** Waits until a component's constructor, and its `initialize` method, have ended. */
 export async function constructed(component: pulumi.ComponentResource): Promise<void> {
@@ -34,6 +35,19 @@ export function aliasesOf(resource: pulumi.Resource): pulumi.Input<pulumi.URN>[]
 export async function resolved<T>(input: pulumi.Input<T>): Promise<pulumi.Unwrap<T> | undefined> {
   const output: object = pulumi.Output.isInstance(input) ? input : pulumi.output(input);
   return Reflect.apply(Reflect.get(output, "promise"), output, []);
+}
+
+/** The name that backends without organizations, such as those in files, use for all stacks. */
+export const NO_ORGANIZATION = "organization";
+
+/** Returns the organization of the stack, or `undefined` if it has none. */
+export function organizationOfStack(): string | undefined {
+  try {
+    const name = pulumi.getOrganization();
+    return name === NO_ORGANIZATION ? undefined : name;
+  } catch {
+    return undefined; // the SDK throws if it doesn't know the organization, for example in unit tests
+  }
 }
 
 /** A resource's arguments and options. */

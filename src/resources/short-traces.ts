@@ -1,12 +1,13 @@
 /**
- * Lets the SDK take empty stack traces until it is ended. For each property of a resource it takes four, to tell of promises that leak: in
- * a program with many resources nothing else takes as long. (Where a resource stands in the program it finds out with a limit of its own.)
+ * Makes stack traces empty until it is ended. The SDK takes four stack traces for each property of a resource, to report promises that never
+ * resolve. In a program with many resources, nothing else takes as long. The SDK determines a resource's position in the program with a
+ * limit of its own.
  *
- * @param isLookedUp the SDK makes beforehand the error that tells of what is not found: that one needs its trace
+ * @param isLookedUp whether the resource is only read: the SDK then creates the error for a missing object in advance, and it needs its trace
  */
 export function shortTraces(isLookedUp: boolean): ShortTraces {
   const before = Error.stackTraceLimit;
-  // Not by assignment, which throws where intrinsics are frozen.
+  // An assignment would throw if a program has frozen the intrinsics.
   const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
   if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
   return {
@@ -20,8 +21,8 @@ export function shortTraces(isLookedUp: boolean): ShortTraces {
 }
 
 export interface ShortTraces {
-  /** Back to what the limit was before. */
+  /** Restores the former limit. */
   end(): void;
-  /** Ends it, and gives the error the trace that leads to who called the constructor: a person needs its line. */
+  /** Restores the former limit, and gives the error the stack trace of the constructor's caller. */
   failed(error: unknown, resource: new (...args: never[]) => unknown): unknown;
 }

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type UnsettledEntry, unsettledEntries } from "./entries";
+import type { UnsettledEntry } from "./entries";
 import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
 import { currentRun } from "./run";
 import { afterRun, resolved } from "./sdk";
@@ -9,7 +9,11 @@ import { afterRun, resolved } from "./sdk";
  * else would find those of resources that were removed from the program.
  */
 export function watchForUnsettled(): void {
-  if (!pulumi.runtime.isDryRun()) afterRun(() => warnOfUnsettled(unsettledEntries));
+  if (pulumi.runtime.isDryRun()) return;
+  afterRun(async () => {
+    const { unsettledEntries } = await import("./entries.js"); // at the end: each file makes the start of a program longer
+    await warnOfUnsettled(unsettledEntries);
+  });
 }
 
 /** Remembers the URNs of a resource once the engine has registered it. */
@@ -43,8 +47,8 @@ function warning(entries: readonly UnsettledEntry[]): string {
   return [
     `cloudinfra: ${headline}:`,
     ...entries.flatMap((entry) => [`  ${described(entry)}`, `    ${entry.urn}`]),
-    "To keep an object, declare its resource again and run `pulumi up`. Otherwise, delete the object at the service, then run " +
-      "`npx pulumi-cloudinfra recover --forget <urn>`.",
+    "To keep an object, declare its resource again and run `pulumi up`.",
+    "Otherwise, delete the object at the service, then run `npx pulumi-cloudinfra recover --forget <urn>`.",
   ].join("\n");
 }
 

@@ -55,4 +55,28 @@ describe("a token in the stack's settings", () => {
   test("that is not there earns none", async () => {
     expect(await warnings({ "cloudinfra:tokenFile": "token.txt" }, [])).toEqual([]);
   });
+
+  test("causes a warning in each run of an inline program in the same process, once", async () => {
+    const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+    pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, []);
+    const { warnOfTokenInClear } = await freshProgram();
+    for (const stack of ["one", "two"]) {
+      await pulumi.runtime.setMocks(
+        { call: () => ({}), newResource: () => ({ id: "", state: {} }) },
+        "app",
+        stack,
+      );
+      warnOfTokenInClear();
+      warnOfTokenInClear();
+    }
+    expect(warn).toHaveBeenCalledTimes(2);
+  });
+
+  test("causes one warning if a library of the program brings a copy of this package", async () => {
+    const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
+    pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, []);
+    await pulumi.runtime.setMocks({ call: () => ({}), newResource: () => ({ id: "", state: {} }) });
+    for (const copy of [await freshProgram(), await freshProgram()]) copy.warnOfTokenInClear();
+    expect(warn).toHaveBeenCalledOnce();
+  });
 });

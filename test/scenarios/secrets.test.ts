@@ -125,11 +125,11 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
-  it("of the settings stand only in the default provider's own configuration; a token in clear earns a warning", async () => {
+  it("of the settings stand only in the default provider's own configuration; a token in plaintext causes a warning", async () => {
     const source = 'new Project("p", { region: "eu-1" });';
     await withStack(engine, { program: source }, async ({ stack, emulator }) => {
       const quiet = expectOk(await stack.run("up"));
-      expect(quiet.output).not.toMatch(/stands in clear/);
+      expect(quiet.output).not.toMatch(/in plaintext/);
       const own = (await stack.deployment()).resources?.filter(
         ({ type }) => !type.startsWith("pulumi:providers:"),
       );
@@ -139,7 +139,9 @@ describeOnEngines("secrets", (engine) => {
       await stack.setConfig("cloudinfra:token", inTheClear);
       const warned = expectOk(await stack.run("up"));
       const warnings = warned.diagnostics.filter(({ severity }) => severity === "warning");
-      expect(warnings.map(({ message }) => message).join("\n")).toMatch(/cloudinfra:token stands in clear/);
+      expect(warnings.map(({ message }) => message).join("\n")).toMatch(
+        /cloudinfra:token is stored in plaintext/,
+      );
       expect(warned.output).not.toContain(inTheClear);
     });
   });
