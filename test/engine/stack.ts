@@ -12,22 +12,12 @@ import type {
   StackOptions,
   Deployment as State,
 } from "../harness/engine";
+import { type Place, runCommand } from "./command";
 import { StackConfig } from "./config";
-import { Deployment } from "./deployment";
-import { Executor } from "./executor";
-import { readProject } from "./processes/project";
-import { Providers } from "./providers";
-import { Reporter } from "./reporter";
-import type { Run } from "./run";
 import { type Editable, edit, forget, mark, rename, renameStack } from "./state/edit";
 import { manifest, StateFile } from "./state/file";
-import { move, type Place } from "./state/move";
-import { fromState, type Resource } from "./state/resource";
-import { Snapshot } from "./state/snapshot";
-import { stackType } from "./state/urn";
-import { encodeMap, forProvider, type Values } from "./values/values";
-import { addEngineService } from "./wire/engine-service";
-import { serve } from "./wire/serve";
+import { type Destination, move } from "./state/move";
+import { fromState } from "./state/resource";
 
 export interface FakeStackOptions extends StackOptions {
   /** The checkpoint. @default where the CLI has it in the folder of `backendUrl` */
@@ -64,7 +54,7 @@ export class FakeStack implements Stack {
   async run(command: Command, options: RunOptions = {}): Promise<RunResult> {
     this.#requireUnlocked();
     const aborted = new AbortController();
-    const end = this.#run(command, options, aborted.signal);
+    const end = runCommand(this.#place(), command, options, aborted.signal);
     this.#running = { end, interrupt: () => aborted.abort() };
     try {
       return await end;
@@ -114,7 +104,7 @@ export class FakeStack implements Stack {
     this.#edit((state) => rename(state, urn, name));
   }
 
-  async moveState(urns: readonly string[], destination: Place): Promise<void> {
+  async moveState(urns: readonly string[], destination: Destination): Promise<void> {
     this.#requireUnlocked();
     edit([this.#state, this.#stateOf(destination)], (source, there) =>
       move(source, there, urns, destination),
@@ -151,7 +141,7 @@ export class FakeStack implements Stack {
     edit([this.#state], change);
   }
 
-  #stateOf({ project, stack }: Place): StateFile {
+  #stateOf({ project, stack }: Destination): StateFile {
     const { organization = "organization", stateFile } = this.options;
     const file =
       stateFile ?? path.join(fileURLToPath(this.backendUrl), ".pulumi/stacks", project, `${stack}.json`);
@@ -162,93 +152,9 @@ export class FakeStack implements Stack {
     return new StackConfig(this.options.configFile ?? `${file}.config`, this.options.project);
   }
 
-  /** What the CLI hands on to program and provider, as far as it is about the backend. */
-  #environment(): Record<string, string> {
+  #place(): Place {
     const home = path.join(fileURLToPath(this.backendUrl), "home");
-    return { PULUMI_BACKEND_URL: this.backendUrl, PULUMI_HOME: home };
+    const env = { PULUMI_BACKEND_URL: this.backendUrl, PULUMI_HOME: home };
+    return { options: this.options, stack: this.#name, state: this.#state, config: this.#config, env };
   }
-
-  async #run(command: Command, options: RunOptions, disposed: AbortSignal): Promise<RunResult> {
-    const {
-      dir,
-      project: projectName,
-      organization = "organization",
-      childrenSurvive = false,
-    } = this.options;
-    const stack = this.#name;
-    const dryRun = command === "preview" || options.previewOnly === true;
-    const parallel = options.parallel ?? os.availableParallelism() * 4;
-    const project = readProject(dir);
-    const env = { ...this.#environment(), ...this.options.env, ...options.env };
-    const snapshot = new Snapshot(this.#state, dryRun, isTruthy(env.PULUMI_SKIP_CHECKPOINTS));
-    const before = outputsOf(snapshot.base);
-    const reporter = new Reporter({
-      ...{ command, dryRun, stack, project: projectName, showSecrets: options.showSecrets ?? false },
-      onEvent: (event) => options.onEvent?.(event),
-      onLine: (line) => this.options.onLine?.(line),
-      overhear: this.options.overhear,
-    });
-    const engine = await serve((server) =>
-      addEngineService(server, (diagnostic) => reporter.diagnose(diagnostic)),
-    );
-    const shared = {
-      ...{ project, projectName, engineAddress: engine.address, survivesEngine: childrenSurvive },
-      onLine: (stream: "stdout" | "stderr", message: string) =>
-        reporter.diagnose({ severity: stream === "stdout" ? "info" : "info#err", message }),
-    };
-    const providers = new Providers({ ...shared, env }, snapshot, dryRun);
-    const executor = new Executor(parallel, options.continueOnError ?? false);
-    const continueOnError = options.continueOnError ?? false;
-    const run: Run = {
-      project: projectName,
-      stack,
-      dryRun,
-      continueOnError,
-      snapshot,
-      providers,
-      reporter,
-      executor,
-      deletions: new Set(),
-    };
-    const program = {
-      ...shared,
-      organization,
-      stack,
-      dryRun,
-      parallel,
-      env: { ...this.#config.environment(), ...env },
-    };
-    const deployment = new Deployment(run, {
-      command,
-      options,
-      config: this.#config,
-      parallel,
-      program,
-    });
-    const interrupt = () => deployment.interrupt();
-    const signals = [disposed, ...(options.signal ? [options.signal] : [])];
-    for (const signal of signals) {
-      if (signal.aborted) interrupt();
-      else signal.addEventListener("abort", interrupt, { once: true });
-    }
-    try {
-      const ok = await deployment.execute();
-      const after = outputsOf(snapshot.resources());
-      const forgotten = snapshot.resources().length === 0;
-      const outputs = encodeMap(dryRun ? before : after, forProvider);
-      return { ok, ...reporter.finish({ ok, oldOutputs: before, newOutputs: after, forgotten }), outputs };
-    } finally {
-      for (const signal of signals) signal.removeEventListener("abort", interrupt);
-      await providers.close();
-      engine.close();
-    }
-  }
-}
-
-function isTruthy(setting: string | undefined): boolean {
-  return setting === "1" || setting?.toLowerCase() === "true";
-}
-
-function outputsOf(resources: readonly Resource[]): Values {
-  return resources.find((resource) => resource.type === stackType)?.outputs ?? {};
 }

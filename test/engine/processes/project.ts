@@ -12,6 +12,8 @@ export interface Project {
   /** What the runner loads, seen from `cwd`. */
   readonly entry: string;
   readonly typescript: boolean;
+  /** Options of the runtime, as variables that the CLI gives to provider processes. */
+  readonly runtimeOptions: Readonly<Record<string, string>>;
   /** The folder of the @pulumi/pulumi that the program resolves. */
   readonly sdk: string;
 }
@@ -22,13 +24,20 @@ export function readProject(dir: string): Project {
   if (!fs.existsSync(file)) throw new Error(`no Pulumi.yaml in ${root}`);
   const yaml: unknown = parse(fs.readFileSync(file, "utf8"));
   const main = property(yaml, "main");
+  const runtime = property(property(yaml, "runtime"), "options");
   const { cwd, entry } = entryPoint(root, typeof main === "string" ? main : "");
   return {
     name: String(property(yaml, "name")),
     root,
     cwd,
     entry,
-    typescript: property(property(property(yaml, "runtime"), "options"), "typescript") !== false,
+    typescript: property(runtime, "typescript") !== false,
+    runtimeOptions: Object.fromEntries(
+      Object.entries(runtime ?? {}).map(([key, value]) => [
+        `PULUMI_RUNTIME_${key.toUpperCase()}`,
+        String(value),
+      ]),
+    ),
     sdk: sdkFolder(cwd),
   };
 }

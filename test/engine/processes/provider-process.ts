@@ -41,7 +41,7 @@ export class ProviderProcess {
         PULUMI_CONFIG: "{}",
         PULUMI_PROJECT: options.projectName,
         PULUMI_NODEJS_PROJECT: options.projectName,
-        PULUMI_RUNTIME_TYPESCRIPT: String(options.project.typescript),
+        ...options.project.runtimeOptions,
         ...options.env,
       },
       survivesEngine: options.survivesEngine,

@@ -4,7 +4,7 @@ import { withReferences } from "./renamed";
 import { newResource, type Resource } from "./resource";
 import { isProviderType, makeUrn, parseUrn, stackType } from "./urn";
 
-export interface Place {
+export interface Destination {
   readonly project: string;
   readonly stack: string;
 }
@@ -13,7 +13,12 @@ export interface Place {
  * Moves resources and their children to another stack, as `pulumi state move` does: their providers are copied, and
  * dependencies between those that move and those that stay are dropped. Both stacks lose their pending operations.
  */
-export function move(source: Editable, destination: Editable, urns: readonly string[], to: Place): void {
+export function move(
+  source: Editable,
+  destination: Editable,
+  urns: readonly string[],
+  to: Destination,
+): void {
   const moving = withChildren(source.resources, urns);
   const staying = source.resources.filter((resource) => !moving.includes(resource));
   const arrivals = new Arrivals(destination, to);
@@ -36,7 +41,7 @@ class Arrivals {
 
   constructor(
     private readonly destination: Editable,
-    private readonly to: Place,
+    private readonly to: Destination,
   ) {
     this.#stackUrn = makeUrn(to, "", stackType, `${to.project}-${to.stack}`);
     if (this.#find(this.#stackUrn)) return;
