@@ -20,7 +20,7 @@ const halfDone = (file: string): string => `${file}.${randomUUID()}${HALF_DONE}`
 /** Whether an error says that the file, or its folder, is not there. */
 const isAbsent = (error: unknown): boolean => codeOf(error) === "ENOENT";
 
-const codeOf = (error: unknown): unknown =>
+export const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
 /** What comes of some work on a file or folder; undefined where that is not there. */

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import path from "node:path";
-import { appendOrCreate, type Disk, readText } from "./disk";
+import { isDeepStrictEqual } from "node:util";
+import { appendOrCreate, codeOf, type Disk, readText } from "./disk";
 import { inTime } from "./in-time";
 
 /** How the names of these files end. */
@@ -18,6 +19,13 @@ export type Fact =
   /** The resource with this key is being replaced: the create that follows deals with its unfinished creations. */
   | { readonly replacing: string };
 
+/** A line of the file. Facts of a process that no longer runs are about an earlier run, whose engine had the same address. */
+interface Line {
+  readonly fact: Fact;
+  /** Id of the process that added the fact. */
+  readonly by: number;
+}
+
 /** The facts of one run. If the disk can't be used, only this process knows them. */
 export class RunFacts {
   private readonly own: Fact[] = [];
@@ -31,7 +39,8 @@ export class RunFacts {
 
   async add(fact: Fact): Promise<void> {
     this.own.push(fact);
-    await this.onDisk((file) => appendOrCreate(this.disk, file, `${JSON.stringify(fact)}\n`));
+    const line: Line = { fact, by: process.pid };
+    await this.onDisk((file) => appendOrCreate(this.disk, file, `${JSON.stringify(line)}\n`));
   }
 
   async has(fact: Fact): Promise<boolean> {
@@ -42,11 +51,12 @@ export class RunFacts {
   async hasOther(fact: Fact): Promise<boolean> {
     if (this.isOwn(fact)) return false;
     const text = await this.onDisk((file) => readText(this.disk, file));
-    return text?.split("\n").includes(JSON.stringify(fact)) ?? false;
+    const lines = text?.split("\n").flatMap(parseLine) ?? [];
+    return lines.some((line) => isDeepStrictEqual(line.fact, fact) && isRunning(line.by));
   }
 
   private isOwn(fact: Fact): boolean {
-    return this.own.some((known) => JSON.stringify(known) === JSON.stringify(fact));
+    return this.own.some((known) => isDeepStrictEqual(known, fact));
   }
 
   private async onDisk<T>(work: (file: string) => Promise<T>): Promise<T | undefined> {
@@ -57,5 +67,24 @@ export class RunFacts {
     } catch {
       return undefined; // the journal has warned that its folder can't be used
     }
+  }
+}
+
+/** A line that was cut off is as if it had never been written. */
+function parseLine(text: string): { readonly fact: unknown; readonly by: number } | [] {
+  try {
+    const line: unknown = JSON.parse(text);
+    const { fact, by } = Object(line) as Partial<Line>;
+    return typeof by === "number" ? { fact, by } : [];
+  } catch {
+    return [];
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === "EPERM"; // another user's process
   }
 }

@@ -5,6 +5,7 @@ import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
 import { type Ignored, isIgnored, isIgnoredLabel } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
+import { findNow } from "../looks/absence";
 import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
@@ -68,8 +69,8 @@ function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
 }
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {
-  const look = await call.session.sightings.twice(soughtOf(call.kind, id, inputs), call);
-  if ("found" in look) return look.found;
+  const found = await findNow(call, soughtOf(call.kind, id, inputs));
+  if (found !== undefined) return found;
   throw new CloudInfraError(
     "not_found",
     `the ${call.kind.name} ${id}, which \`import\` names, is not there`,

@@ -35,7 +35,7 @@ async function workUnderWay(call: Call, state: Properties): Promise<Operation | 
 export async function waitUntilShown(call: Call, id: string, state: Properties): Promise<void> {
   const operation = pendingOf(state)?.key === undefined ? undefined : await workUnderWay(call, state);
   if (operation === undefined) return;
-  const look = await call.session.sightings.twice(soughtOf(call.kind, id, state), call);
+  const look = await call.session.sightings.fresh(soughtOf(call.kind, id, state), call);
   if ("found" in look) return;
   await call.progress.during("waiting until it is made", () => waitForEnd(call, operation));
 }

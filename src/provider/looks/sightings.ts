@@ -114,12 +114,6 @@ export class Sightings {
     return this.gets.get(sought.kind.name) === "works" ? look : this.swept(sought, options);
   }
 
-  /** A look that begins now, and a second one where it finds nothing. */
-  async twice(sought: Sought, options: LookOptions): Promise<Look> {
-    const first = await this.fresh(sought, options);
-    return "found" in first ? first : this.second(sought, first, options);
-  }
-
   /** An object that a list has just shown, by itself. @returns `undefined` where GET is not offered, or does not find it */
   async byItself(sought: Sought, options: LookOptions): Promise<ApiObject | undefined> {
     const look = await this.get(sought, options);

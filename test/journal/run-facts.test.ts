@@ -1,0 +1,33 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { systemDisk } from "../../src/journal/disk";
+import { RunFacts } from "../../src/journal/run-facts";
+import { emptyFolder } from "./folder";
+
+const ENGINE = "127.0.0.1:4711";
+const LIVE = { live: "instance ins-1" };
+
+describe("what the provider processes of a run tell each other", () => {
+  test("is known to all of them, and to no process of another run", async () => {
+    const folder = emptyFolder();
+    const [one, other, elsewhere] = [ENGINE, ENGINE, "127.0.0.1:4712"].map(
+      (engine) => new RunFacts(systemDisk, () => folder, engine),
+    );
+    await one?.add(LIVE);
+    expect(await other?.hasOther(LIVE)).toBe(true);
+    expect(await one?.hasOther(LIVE)).toBe(false);
+    expect(await one?.has(LIVE)).toBe(true);
+    expect(await elsewhere?.has(LIVE)).toBe(false);
+  });
+
+  test("means nothing to a later run whose engine has the same address", async () => {
+    const folder = emptyFolder();
+    await new RunFacts(systemDisk, () => folder, ENGINE).add(LIVE);
+    const file = path.join(folder, readdirSync(folder)[0] ?? "");
+    const { pid } = spawnSync(process.execPath, ["-e", ""]); // a process that has ended
+    writeFileSync(file, readFileSync(file, "utf8").replace(String(process.pid), String(pid)));
+    expect(await new RunFacts(systemDisk, () => folder, ENGINE).has(LIVE)).toBe(false);
+  });
+});
