@@ -65,8 +65,10 @@ class FileJournal implements Journal {
   private readonly disk: Disk;
   private readonly entries: EntryFiles;
   private readonly warned = new Set<string>();
-  /** The key of the entry that was last read or written here, by file. */
+  /** The key of the entry that was last read or written here for the purpose of the file: the next one may take its place. */
   private readonly known = new Map<string, string>();
+  /** The file of each entry that was seen here, by its key. */
+  private readonly files = new Map<string, string>();
   private backend: string | undefined;
 
   constructor(private readonly options: JournalOptions) {
@@ -84,7 +86,7 @@ class FileJournal implements Journal {
       const known = this.known.get(file);
       const mayGo = (there: string): boolean => [undefined, known].includes(entryFor(purpose, there)?.key);
       const other = entryFor(purpose, await putFile(this.disk, file, text, mayGo));
-      this.known.set(file, other?.key ?? begun.key);
+      this.learn(file, other ?? begun);
       return other;
     });
   }
@@ -112,7 +114,7 @@ class FileJournal implements Journal {
       if (text === undefined) return undefined;
       const entry = entryFor(purpose, text);
       if (entry !== undefined) {
-        this.known.set(file, entry.key);
+        this.learn(file, entry);
         return entry;
       }
       if (parseEntry(text) === undefined) return this.setAside(file);
@@ -131,7 +133,7 @@ class FileJournal implements Journal {
       for (const file of await this.entries.of(folder, resource)) {
         const entry = parseEntry((await readText(this.disk, file)) ?? "");
         if (entry?.resource !== resource) continue;
-        this.known.set(file, entry.key);
+        this.files.set(entry.key, file);
         return entry;
       }
       return undefined;
@@ -141,7 +143,8 @@ class FileJournal implements Journal {
   async remove(key: string): Promise<void> {
     await this.withFileOf(key, async (file) => {
       await removeFile(this.disk, file, hasKey(key));
-      this.known.delete(file);
+      if (this.known.get(file) === key) this.known.delete(file);
+      this.files.delete(key);
     });
   }
 
@@ -154,7 +157,7 @@ class FileJournal implements Journal {
       const texts = await Promise.all(files.map((file) => readText(this.disk, file)));
       return texts.flatMap((text, index) => {
         const entry = parseEntry(text ?? "");
-        if (entry !== undefined) this.known.set(files[index] ?? "", entry.key);
+        if (entry !== undefined) this.files.set(entry.key, files[index] ?? "");
         return entry ?? []; // a damaged one may be another program's
       });
     });
@@ -176,9 +179,14 @@ class FileJournal implements Journal {
   }
 
   private async withFileOf(key: string, work: (file: string) => Promise<void>): Promise<void> {
-    if (![...this.known.values()].includes(key)) await this.list(); // learns the keys of all entries
-    const [file] = [...this.known].find(([, known]) => known === key) ?? [];
+    if (!this.files.has(key)) await this.list(); // learns the files of all entries
+    const file = this.files.get(key);
     if (file !== undefined) await this.safely(() => work(file));
+  }
+
+  private learn(file: string, { key }: Pick<Entry, "key">): void {
+    this.known.set(file, key);
+    this.files.set(key, file);
   }
 
   private async setAside(file: string): Promise<undefined> {

@@ -198,3 +198,14 @@ test("three processes that create the same resource at once never see one anothe
   for (const { key } of await journal.list()) await journal.remove(key);
   expect(files()).toEqual([]);
 });
+
+test("an entry that another process began since the last read is reported by begin, even if it was listed meanwhile", async () => {
+  const { journal: other, dir, files } = opened();
+  const { journal } = opened({ dir });
+  await journal.read({ urn: URN });
+  await other.begin(begun());
+  await journal.list();
+  await journal.find(begun().resource);
+  expect(await journal.begin(begun({ key: "key-2" }))).toMatchObject({ key: "key-1" });
+  expect(files()).toHaveLength(1);
+});
