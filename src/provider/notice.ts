@@ -4,6 +4,7 @@ import { isHeld } from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import { diff } from "./diff";
 import type { Difference, Properties } from "./host";
+import { textOf } from "./identity";
 import type { Kind } from "./kind";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
@@ -90,7 +91,7 @@ export async function noticeDiff(
   { id, olds, news }: { id: string; olds: Properties; news: Properties },
 ): Promise<Difference> {
   const { __urn: urn, profile } = hiddenOf(news);
-  const { __key: key, __import: importedBefore, __endpoint: endpoint } = hiddenOf(olds);
+  const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
   const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
   const { checkedWithOlds = false, imported } = memory.of(urn); // a refresh compares, too, in the other direction
@@ -98,7 +99,10 @@ export async function noticeDiff(
     throw otherImport(kind, id, imported);
   const answer = await judged();
   const object = { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
-  memory.diffed(urn, object, { pending, replaces: answer.replaces.length > 0, at: endpoint });
+  const replaces = answer.replaces.length > 0;
+  memory.diffed(urn, object, { pending, replaces, at: endpoint });
+  // Another process may be about to delete the placeholder of the creation, and the object with it.
+  if (isResumed && checkedWithOlds && !replaces) await journal?.run.add({ live: textOf(object) });
   return answer;
 
   async function judged(): Promise<Difference> {

@@ -139,7 +139,7 @@ export async function fitted(
     await discard(call, object, unfinished);
     return undefined;
   }
-  const state = outputsOfNew(call, object, inputs, made);
+  const state = { ...outputsOfNew(call, object, inputs, made), __resumed: true };
   if (changed.length === 0 && isDeepStrictEqual(valuesOf(call, inputs), valuesOf(call, made))) return state;
   try {
     return (await update(call, object.id, state, inputs)).outs;

@@ -31,6 +31,7 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     ...known.values,
     ...hiddenOutputs(known.hidden),
     __endpoint: call.session.client.endpoint,
+    __resumed: hiddenOf(known.before).__resumed,
     __words: Object.keys(known.words).length > 0 ? known.words : undefined,
     __unmanaged: unmanagedIn(
       call.kind.fields,

@@ -31,6 +31,8 @@ const hiddenProperties = v.object({
   /** Whether the name was made up. */
   __autonamed: flag,
   __endpoint: text,
+  /** Only among outputs: whether an interrupted creation was resumed. The state may still hold its placeholder. */
+  __resumed: flag,
   __words: record,
   /** Only among outputs: what the program says now, where that is not what the inputs keep. */
   __now: v.fallback(

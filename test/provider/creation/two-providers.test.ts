@@ -86,8 +86,7 @@ describe("two providers at once", () => {
     const second = { ...first, key: nextKey(first.key) };
     emulator.failNextOperation({ kind: "create" });
     const url = await sent(service, second);
-    await web.journal.begin(second);
-    await web.journal.note(second.key, { operation: { id: url.split("/").at(-1) ?? "", url } });
+    await web.note({ ...second, operation: { id: url.split("/").at(-1) ?? "", url } });
     emulator.finishOperations();
     emulator.behaviour.operationMs = 100;
     const { id } = await one.create(inputs);

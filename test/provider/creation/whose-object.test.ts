@@ -184,9 +184,12 @@ describe("provider processes of one run", () => {
     await web.up({ __timeouts: { create: "5s" } });
     const placeholder = web.there();
     service.emulator.finishOperations();
-    const outside = { run: `127.0.0.1:${randomUUID()}` };
-    const open = async () => (await service.anew({}, undefined, { outside })).instances;
-    return { service, web, placeholder, one: await open(), other: await open() };
+    const nextRun = async () => {
+      const outside = { run: `127.0.0.1:${randomUUID()}` };
+      const open = async () => (await service.anew({}, undefined, { outside })).instances;
+      return { one: await open(), other: await open() };
+    };
+    return { service, web, placeholder, nextRun, ...(await nextRun()) };
   }
 
   test("agree on an adopted creation: what one has adopted, the other does not delete with the placeholder", async () => {
@@ -197,6 +200,20 @@ describe("provider processes of one run", () => {
     await other.delete(placeholder.id, placeholder.state);
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
     expect(deletions(service)).toEqual([]);
+  });
+
+  test("agree on it in a later run, too, if a kill left the placeholder in the state", async () => {
+    const { service, web, placeholder, one, nextRun } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news());
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    const next = await checked(one, {}, web.news());
+    const made = await one.create(next);
+    const state = { ...made.outs };
+    const later = await nextRun();
+    const again = await checked(later.one, next, web.news());
+    expect(await later.one.diff(made.id, state, again)).toMatchObject({ changes: false });
+    await later.other.delete(placeholder.id, placeholder.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
   test("agree on a creation that is about to be resumed: the placeholder may be deleted first", async () => {
