@@ -150,6 +150,13 @@ describe("a failure that the service has stored for a key", () => {
     },
   );
 
+  it("is not assumed if any attempt in between failed in another way", async () => {
+    expect(await create(failing("tr-1"), { status: 503 }, failing("tr-1"))).toMatchObject({
+      replayed: false,
+      attempts: 8,
+    });
+  });
+
   it("is not assumed of requests without a key", async () => {
     const { origin } = await startService(inTurn(failing("tr-1")));
     const { client, call } = clientOf(origin);

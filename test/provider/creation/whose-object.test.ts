@@ -216,6 +216,32 @@ describe("provider processes of one run", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
+  test("never let two resources share an instance: if one has resumed a creation, the other rejects the resource that it was for", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({}, { unconfirmed: true });
+    const saved = web.there();
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const open = async () => (await service.anew({}, undefined, { outside })).instances;
+    const [one, other] = [await open(), await open()];
+    expect((await one.create(await checked(one, {}, web.news()))).id).toBe(saved.id);
+    const { failures } = await other.check(saved.inputs, web.news({ __urn: OLD }));
+    expect(failures.map(({ reason }) => reason).join()).toContain(
+      "records the same instance for another resource",
+    );
+  });
+
+  test("settle a creation once: deleting its placeholder then asks the service nothing", async () => {
+    const { service, web, placeholder, one, other } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news({ image: "debian-12" }));
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    service.emulator.behaviour.operationMs = 0;
+    const made = await one.create(await checked(one, {}, web.news({ image: "debian-12" })));
+    const asked = service.emulator.requests.length;
+    await other.delete(placeholder.id, placeholder.state);
+    expect(service.emulator.requests).toHaveLength(asked);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
   test("agree on a creation that is about to be resumed: the placeholder may be deleted first", async () => {
     const { service, web, placeholder, one, other } = await twoProcesses();
     const inputs = await checked(one, placeholder.inputs, web.news({ __urn: OLD }));
@@ -246,6 +272,22 @@ describe("what a process remembers", () => {
     memory.made("urn:shop", project, "key");
     expect(memory.liveAs(project)).toBeDefined();
     expect(memory.liveAs({ ...project, kind: "instance" })).toBeUndefined();
+  });
+
+  test("is about one service: objects of two services may have the same id", () => {
+    const memory = new Memory();
+    memory.made("urn:shop", project, "key");
+    expect(memory.liveAs({ ...project, endpoint: "https://other" })).toBeUndefined();
+  });
+
+  test("leads to the row of a resource, but not if its former name is another resource's by now", () => {
+    const memory = new Memory();
+    const old = { __urn: "urn:web", __key: "old-key" };
+    expect(memory.rowOf(old)).toBe("urn:web");
+    memory.checked("urn:web", { key: "new-key" });
+    expect(memory.rowOf(old)).toBeUndefined();
+    memory.says("old-key", { __urn: "urn:renamed" });
+    expect(memory.rowOf({ ...old, __urn: "urn:renamed" })).toBe("urn:renamed");
   });
 
   test("of a deletion ends when the service uses the id again", () => {
