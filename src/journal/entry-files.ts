@@ -1,9 +1,13 @@
 import path from "node:path";
+import { DELETION } from "./deletions";
 import { type Disk, HALF_DONE, namesIn, readText } from "./disk";
 import { parseEntry } from "./entry";
 import { RUN_FACTS } from "./run-facts";
 
 const DAY_MS = 24 * 60 * 60_000;
+
+/** How long files are kept that nothing removes, by the end of their names, in milliseconds. */
+const KEPT_MS = { [HALF_DONE]: DAY_MS, [RUN_FACTS]: DAY_MS, [DELETION]: 30 * DAY_MS } as const;
 
 /**
  * Finds entries by the key of their resource, which their names do not tell. Each file is read once: the resource of an entry
@@ -29,17 +33,21 @@ export class EntryFiles {
     if (text !== undefined) this.resources.set(file, parseEntry(text)?.resource);
   }
 
-  /** Removes files that a killed process left more than a day ago, when they had ceased to matter. */
+  /** Removes files that have ceased to matter. */
   private async tidy(folder: string, names: readonly string[]): Promise<void> {
     this.isTidy = true;
-    const passing = names.filter((name) => name.endsWith(HALF_DONE) || name.endsWith(RUN_FACTS));
-    await Promise.all(passing.map((name) => this.removeIfOld(path.join(folder, name))));
+    const kept = Object.entries(KEPT_MS);
+    const passing = names.flatMap((name) => {
+      const [, forMs] = kept.find(([ending]) => name.endsWith(ending)) ?? [];
+      return forMs === undefined ? [] : this.removeIfOld(path.join(folder, name), forMs);
+    });
+    await Promise.all(passing);
   }
 
-  private async removeIfOld(file: string): Promise<void> {
+  private async removeIfOld(file: string, forMs: number): Promise<void> {
     try {
       const { mtimeMs } = await this.disk.stat(file);
-      if (Date.now() - mtimeMs > DAY_MS) await this.disk.unlink(file);
+      if (Date.now() - mtimeMs > forMs) await this.disk.unlink(file);
     } catch {
       // Another process may have removed it. Otherwise, the next one tries again.
     }

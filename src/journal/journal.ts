@@ -1,5 +1,6 @@
 import path from "node:path";
 import { backendOf } from "./backend";
+import { Deletions } from "./deletions";
 import { appendTo, type Disk, namesIn, putFile, readText, removeFile, systemDisk, takeOut } from "./disk";
 import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
 import { EntryFiles } from "./entry-files";
@@ -31,6 +32,8 @@ export interface Journal {
   list(): Promise<Entry[]>;
   /** What the processes of this run must agree on. */
   readonly run: RunFacts;
+  /** The objects whose deletion this machine has requested. */
+  readonly deletions: Deletions;
 }
 
 /** What a creation knows of itself before it sends its request. */
@@ -61,6 +64,7 @@ export function openJournal(options: JournalOptions): Journal {
 
 class FileJournal implements Journal {
   readonly run: RunFacts;
+  readonly deletions: Deletions;
   private readonly cwd: string;
   private readonly disk: Disk;
   private readonly entries: EntryFiles;
@@ -76,6 +80,7 @@ class FileJournal implements Journal {
     this.disk = options.disk ?? systemDisk;
     this.entries = new EntryFiles(this.disk);
     this.run = new RunFacts(this.disk, () => this.folder(), options.run);
+    this.deletions = new Deletions(this.disk, () => this.folder());
   }
 
   begin(begun: Begun): Promise<Entry | undefined> {

@@ -4,14 +4,14 @@ import type { Entry } from "../journal/entry";
 import { type Call, valuesOf } from "./call";
 import { adopt, importedId } from "./creation/adopt";
 import { carryOut, note } from "./creation/carry-out";
-import { discard, fitted, leftOverOf, settled, type Unfinished } from "./creation/left-over";
+import { completed, fitted } from "./creation/completion";
+import { discard, leftOverOf, settled, type Unfinished } from "./creation/left-over";
 import { failedAgain, unfinished } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
 import { creationBody } from "./values/body";
-import { outputsOfNew } from "./values/outputs";
 import { hiddenOf } from "./values/state";
 
 /** What create answers. */
@@ -82,7 +82,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
     if (other !== undefined) return join(call, inputs, other, body);
     const end = await carryOut(call, inputs, pending, false);
     if (end.kind === "made") {
-      const outs = outputsOfNew(call, end.object, inputs, valuesOf(call, inputs));
+      const outs = await completed(call, end.object, valuesOf(call, inputs), inputs);
       return created(call, inputs, pending, end.object.id, outs);
     }
     if (end.kind === "failed" && end.object)

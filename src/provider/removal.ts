@@ -3,6 +3,7 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
 import { type Call, finish, soughtOf } from "./call";
 import { identityOf, textOf } from "./identity";
+import { projectKind } from "./kind";
 import { findNow } from "./looks/absence";
 import type { Sought } from "./looks/sightings";
 
@@ -36,14 +37,27 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
 }
 
 /** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
-async function tryDelete(call: Call, { kind, id }: Sought): Promise<Accepted | undefined> {
+async function tryDelete(call: Call, sought: Sought): Promise<Accepted | undefined> {
   try {
-    return await kind.delete(call.session.client, id, call);
+    return await requestDeletion(call, sought);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    // Repeated after a reply that was lost: it was this DELETE that made it so.
-    if (error.code === "not_found" && error.sent) return { kind: "none" };
     if (error.code === "not_found" || error.code === "unsupported") return undefined;
+    throw error;
+  }
+}
+
+/** Sends the DELETE. That of a project is recorded, because a project that is not visible any more need not have been deleted. */
+async function requestDeletion(call: Call, { kind, id }: Sought): Promise<Accepted> {
+  const { client, journal } = call.session;
+  if (kind !== projectKind) return kind.delete(client, id, call);
+  const project = textOf(identityOf(call, id));
+  const isRecorded = await journal.deletions.has(project);
+  if (!isRecorded) await journal.deletions.add(project);
+  try {
+    return await kind.delete(client, id, call);
+  } catch (error) {
+    if (!isRecorded && isCloudInfraError(error) && !error.sent) await journal.deletions.remove(project);
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { Deletions } from "../../src/journal/deletions";
 import { systemDisk } from "../../src/journal/disk";
 import type { Journal } from "../../src/journal/journal";
 import { RunFacts } from "../../src/journal/run-facts";
@@ -8,6 +9,7 @@ export const noJournal: Journal = {
   note: async () => {},
   read: async () => undefined,
   find: async () => undefined,
+  deletions: new Deletions(systemDisk, () => ""),
   run: new RunFacts(systemDisk, () => "", undefined),
   remove: async () => {},
   list: async () => [],

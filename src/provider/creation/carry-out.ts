@@ -6,9 +6,10 @@ import { operationFailed } from "../../operations/wait";
 import { type Call, waitForEnd } from "../call";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
-import { findOrAbsent } from "../looks/absence";
+import { projectKind } from "../kind";
+import { findOrAbsent, secondLook } from "../looks/absence";
 import { seeAgain } from "../looks/see-again";
-import type { Sought } from "../looks/sightings";
+import type { Look, Sought } from "../looks/sightings";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
 import { creationOf, post } from "./post";
@@ -93,15 +94,27 @@ async function stillThere(call: Call, object: ApiObject, sent: Sent): Promise<En
   const sought = soughtFor(call, object.id, sent);
   if (!memory.isGone(identityOf(call, object.id))) {
     const look = await sightings.fresh(sought, call);
-    if ("found" in look || (await seenOrAbsent(call, sought)) !== undefined) return { kind: "made", object };
+    const seen = "found" in look ? look.found : await seenOrAbsent(call, sought);
+    if (seen !== undefined)
+      return { kind: "made", object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } } };
   }
   const message = `${call.kind.name} ${object.id}, which an interrupted creation had created, no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
 }
 
-/** Waits until the list shows an object. Its absence is believed only under the rules of {@link findOrAbsent}. */
+/** Waits until the list shows an object. */
 async function seenOrAbsent(call: Call, sought: Sought): Promise<ApiObject | undefined> {
-  return (await seeAgain(call, sought)) ?? findOrAbsent(call, sought, { missing: "sweep" });
+  return (await seeAgain(call, sought)) ?? foundOrAbsent(call, sought, { missing: "sweep" });
+}
+
+/**
+ * Believes in an absence only under the rules of {@link findOrAbsent}. For a project, two checks are enough: the reply about its creation
+ * proves that the token is of the same account.
+ */
+async function foundOrAbsent(call: Call, sought: Sought, first: Look): Promise<ApiObject | undefined> {
+  if (sought.kind !== projectKind) return findOrAbsent(call, sought, first);
+  const look = await secondLook(call, sought, first);
+  return "found" in look ? look.found : undefined;
 }
 
 /** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
@@ -127,7 +140,7 @@ async function failed(call: Call, operation: Operation, sent: Sent): Promise<End
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const sought = soughtFor(call, id, sent);
-  const object = await findOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
+  const object = await foundOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
   return object === undefined
     ? { kind: "failed", error }
     : { kind: "failed", error: withDetails(error, { resultId: id }), object };

@@ -1,19 +1,15 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
-import { isCloudInfraError, withDetails } from "../../diagnostics/error";
+import { withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
-import { type Call, requireRecordedEndpoint, valuesOf } from "../call";
-import { changedFields } from "../diff";
+import { type Call, requireRecordedEndpoint } from "../call";
 import type { Properties } from "../host";
 import type { Seen } from "../memory";
 import { removeObject } from "../removal";
-import { update } from "../update";
-import { outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { carryOut } from "./carry-out";
 import { advice, PartialState } from "./partial";
-import { fieldsSent, type Pending, pendingOf, placeholderId, sentFields } from "./pending";
-import { warnOfLeftAlone, wishUnknown } from "./unclear";
+import { type Pending, pendingOf, placeholderId, sentFields } from "./pending";
+import { warnOfLeftAlone } from "./unclear";
 
 /** A creation that an earlier run has not finished, and what proves whose its object is. */
 export interface Unfinished extends Pending {
@@ -116,35 +112,4 @@ export async function discard(call: Call, object: ApiObject, unfinished: Unfinis
 /** Tells all processes of this run that a creation has come to its end. */
 export async function settled({ session }: Call, { key }: Pending): Promise<void> {
   if (key !== undefined) await session.journal.run.add({ settled: key });
-}
-
-/**
- * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
- *
- * @returns the outputs, or `undefined` if only a replacement would do: the object has been dealt with according to I3
- * @throws CloudInfraError `key_expired` if the original request is not known: nothing is adopted or deleted then
- */
-export async function fitted(
-  call: Call,
-  object: ApiObject,
-  unfinished: Unfinished,
-  inputs: Properties,
-): Promise<Properties | undefined> {
-  const { fields } = call.kind;
-  const sent = fieldsSent(unfinished.body ?? "");
-  if (sent === undefined) throw wishUnknown(call, object);
-  const made = Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
-  const changed = changedFields(fields, made, inputs);
-  if (changed.some(({ change }) => change === "replace")) {
-    await discard(call, object, unfinished);
-    return undefined;
-  }
-  const state = { ...outputsOfNew(call, object, inputs, made), __resumed: true };
-  if (changed.length === 0 && isDeepStrictEqual(valuesOf(call, inputs), valuesOf(call, made))) return state;
-  try {
-    return (await update(call, object.id, state, inputs)).outs;
-  } catch (error) {
-    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
-    throw new PartialState(error, object.id, state, "The object is in the state: run `pulumi up` again");
-  }
 }

@@ -1,22 +1,23 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Call } from "../call";
+import { textOf } from "../identity";
 import { projectKind } from "../kind";
 import type { Look, Sought } from "./sightings";
 
 /**
- * Reads an object, and believes in its absence only after two independent checks while its project is visible: an outage, another
- * account's token or a token with fewer permissions is never taken for a deletion.
+ * Reads an object, and believes in its absence only if the service says that it was deleted, or after two independent checks while its
+ * project is visible: an outage, another account's token or a token with fewer permissions is never taken for a deletion. A project is in
+ * no other object, so checks that don't find it prove nothing, unless this machine has asked for its deletion.
  *
  * @param first the first check
  * @returns `undefined` if the object no longer exists
- * @throws CloudInfraError what the checks failed with; `forbidden` if the project is not visible
+ * @throws CloudInfraError what the checks failed with; `forbidden` if the absence proves nothing
  */
 export async function findOrAbsent(call: Call, sought: Sought, first: Look): Promise<ApiObject | undefined> {
-  if ("found" in first) return first.found;
-  const second = await call.session.sightings.second(sought, first, call);
-  if ("found" in second) return second.found;
-  await requireAccountOf(call, sought);
+  const look = await secondLook(call, sought, first);
+  if ("found" in look) return look.found;
+  if (!look.isDeleted && !(await isEvident(call, sought))) throw notVisible(call, sought);
   return undefined;
 }
 
@@ -29,28 +30,37 @@ export async function findNow(call: Call, sought: Sought): Promise<ApiObject | u
   return findOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
 }
 
-/**
- * Requires the object's project to be visible, because the service may hide what a token may not see. If there is no parent, or it is
- * not known, at least one other project must be visible.
- */
-async function requireAccountOf(call: Call, sought: Sought): Promise<void> {
-  const { sightings, client, memory } = call.session;
-  const lists = { kind: projectKind, project: undefined };
-  const project = sought.kind === projectKind ? undefined : sought.project;
-  if (project !== undefined && (await sightings.all(lists, "recent", call)).has(project)) return;
-  const projects = await sightings.all(lists, "fresh", call);
-  if (projects.has(project ?? sought.id)) return;
-  if (project === undefined && projects.size > 0) return;
-  if (project !== undefined) {
-    if (memory.isGone({ endpoint: client.endpoint, kind: "project", id: project })) return;
-    const parent = { kind: projectKind, id: project, project: undefined };
-    if ("found" in (await sightings.second(parent, { missing: "sweep" }, call))) return;
-  }
-  const parent = project === undefined ? "any project" : `its project ${project}`;
-  throw new CloudInfraError(
+/** Reads an object again if the first check didn't find it, in a way that doesn't share the weakness of that check. */
+export async function secondLook(call: Call, sought: Sought, first: Look): Promise<Look> {
+  return "found" in first || first.isDeleted ? first : call.session.sightings.second(sought, first, call);
+}
+
+/** Whether an object that two checks didn't find no longer exists: the service shows its project, or the project was deleted. */
+async function isEvident(call: Call, { kind, id, project }: Sought): Promise<boolean> {
+  if (kind === projectKind) return wasDeleted(call, id);
+  const { sightings } = call.session;
+  const parent = { kind: projectKind, id: project ?? "", project: undefined };
+  // One that began after the checks: an earlier one says nothing about what the token may see now.
+  const projects = await sightings.all(parent, "fresh", call);
+  if (project === undefined) return projects.size > 0;
+  if (projects.has(project) || (await wasDeleted(call, project))) return true;
+  return "found" in (await sightings.second(parent, { missing: "sweep" }, call));
+}
+
+async function wasDeleted({ session }: Call, project: string): Promise<boolean> {
+  const object = { endpoint: session.client.endpoint, kind: projectKind.name, id: project };
+  return session.memory.isGone(object) || session.journal.deletions.has(textOf(object));
+}
+
+function notVisible({ session: { client } }: Call, { kind, id, project }: Sought): CloudInfraError {
+  const name = `${kind.name} ${id}`;
+  const what =
+    kind === projectKind
+      ? `does not show ${name}`
+      : `shows neither ${name} nor ${project === undefined ? "any project" : `its project ${project}`}`;
+  return new CloudInfraError(
     "forbidden",
-    `the service shows neither ${sought.kind.name} ${sought.id} nor ${parent}, which does not prove that it was deleted: ` +
-      "this token may belong to another account, or may not see it",
+    `the service ${what}, which does not prove that it was deleted: this token may belong to another account, or may not see it`,
     {
       hint:
         `Nothing was changed. Check the token and cloudinfra:endpoint (${client.endpoint}). ` +

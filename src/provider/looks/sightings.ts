@@ -12,8 +12,10 @@ import { Sweep } from "./sweep";
 
 type Way = "get" | "sweep";
 
-/** One look at the service for one object, and how it was looked for. */
-export type Look = { readonly found: ApiObject; readonly by: Way } | { readonly missing: Way };
+/** One look at the service for one object, and how it was looked for. `isDeleted`: the service says that it was deleted. */
+export type Look =
+  | { readonly found: ApiObject; readonly by: Way }
+  | { readonly missing: Way; readonly isDeleted?: boolean };
 
 /** Which object is looked for. Of a project there is no project. */
 export interface Sought {
@@ -198,7 +200,8 @@ export class Sightings {
       this.gets.set(kind.name, "works");
       return seenAs(found, "get");
     } catch (error) {
-      if (isCloudInfraError(error) && error.code === "not_found") return { missing: "get" };
+      if (isCloudInfraError(error) && error.code === "not_found")
+        return error.status === 410 ? { missing: "get", isDeleted: true } : { missing: "get" };
       if (!isCloudInfraError(error) || error.code !== "unsupported") throw error;
       this.gets.set(kind.name, "not offered");
       return undefined;
@@ -212,5 +215,6 @@ function seenIn(objects: Objects, { id }: Sought): Look {
 
 /** The one place that decides whether an object exists for reads, updates, deletions and lookups alike. */
 function seenAs(found: ApiObject | undefined, by: Way): Look {
-  return found === undefined || isDeleted(found) ? { missing: by } : { found, by };
+  if (found === undefined) return { missing: by };
+  return isDeleted(found) ? { missing: by, isDeleted: true } : { found, by };
 }

@@ -9,6 +9,8 @@ export interface Field {
   readonly wire: string;
   readonly change: "replace" | "in place";
   readonly type: "text" | "keys" | "labels";
+  /** Whether nobody can change it once the object exists. */
+  readonly isFixed?: boolean;
 }
 
 const text = (name: string, change: Field["change"], wire = name): Field => ({
@@ -19,7 +21,10 @@ const text = (name: string, change: Field["change"], wire = name): Field => ({
 });
 
 /** The fields of a project's creation request (§4.2), in the order in which they are sent. */
-export const projectFields: readonly Field[] = [text("name", "replace"), text("region", "replace")];
+export const projectFields: readonly Field[] = [
+  text("name", "replace"),
+  { ...text("region", "replace"), isFixed: true },
+];
 
 /** The fields of an instance's creation request (§2.2) and its labels (§4.4), in the order in which they are sent. */
 export const instanceFields: readonly Field[] = [

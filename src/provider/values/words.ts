@@ -11,11 +11,17 @@ export type WireFields = Readonly<Record<string, unknown>>;
 export function wordOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
   const word = object[field.wire];
   if (word === undefined) return undefined;
+  if (field.type === "text") return idOf(word);
   if (field.type === "keys") return word ?? [];
-  if (field.type !== "labels") return word;
   const keys = new Set(managed.flatMap((value) => Object.keys(labelsOf(value))));
   const isSet = ([key, label]: [string, unknown]): boolean => keys.has(key) && label !== null;
   return Object.fromEntries(Object.entries(labelsOf(word)).filter(isSet));
+}
+
+/** A reference may be shown as an object, whose other members are not the instance's. */
+function idOf(word: unknown): unknown {
+  const id: unknown = typeof word === "object" && word !== null ? Reflect.get(word, "id") : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : word;
 }
 
 /**
@@ -69,8 +75,8 @@ export function compareWords(
     if (word === undefined || sameValue(field, word, isRemembered ? known.words[field.name] : value)) {
       values[field.name] = value;
       if (isRemembered) words[field.name] = known.words[field.name];
-    } else if (sameValue(field, word, value)) {
-      values[field.name] = value; // spelled in the program's own way; where it is asked in another way, it may be as before
+    } else if (sameValue(field, word, value) || isSpelling(field, word, value)) {
+      values[field.name] = value; // where it is asked in another way, it may be as before
       if (isRemembered) words[field.name] = known.words[field.name];
     } else {
       drifted.push(field.name);
@@ -79,6 +85,15 @@ export function compareWords(
     }
   }
   return { values, words, drifted, untold };
+}
+
+/**
+ * Whether another word must be the service's spelling of the value. The reply to a creation may repeat what was sent, so the service's own
+ * spelling need not be known, and what looks like a change of such a field would lead to a replacement.
+ */
+function isSpelling({ change, isFixed }: Field, word: unknown, value: unknown): boolean {
+  if (change !== "replace" || typeof word !== "string" || typeof value !== "string") return false;
+  return isFixed || word.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
 /** The service's word as a value of the program's type; `undefined` where the service says there is none. */

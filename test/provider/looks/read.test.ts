@@ -86,7 +86,7 @@ describe("an object that is not there", () => {
     expect(await refreshed(service.instances, saved)).toEqual({});
   });
 
-  test("is not deleted because its project is hidden: a project is, while the account shows another one", async () => {
+  test("is not deleted because its project is hidden, nor is the project, although the account shows another one", async () => {
     const service = await startService();
     const project = await madeProject(service);
     const instance = await madeInstance(service, { project: project.id, __key: OTHER_KEY });
@@ -96,7 +96,8 @@ describe("an object that is not there", () => {
     const { message } = await failureOf(refreshed(service.instances, instance));
     expect(message).toContain(`shows neither instance ${instance.id} nor its project ${project.id}`);
     expect(message).toContain("pulumi state delete <urn>");
-    expect(await refreshed(service.projects, project)).toEqual({});
+    const ofProject = await failureOf(refreshed(service.projects, project));
+    expect(ofProject.message).toContain(`does not show project ${project.id}`);
   });
 
   test("is an error where the account shows nothing at all", async () => {

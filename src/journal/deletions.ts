@@ -1,0 +1,37 @@
+import { hash } from "node:crypto";
+import path from "node:path";
+import { appendOrCreate, type Disk, readText } from "./disk";
+import { inTime } from "./in-time";
+
+/** How the names of these files end. */
+export const DELETION = ".deletion";
+
+/**
+ * The objects whose deletion this machine has requested. If a process is killed between the deletion and the moment when the engine saves
+ * it, this is the only evidence that the object is gone for good and not merely hidden.
+ */
+export class Deletions {
+  constructor(
+    private readonly disk: Disk,
+    private readonly folder: () => string,
+  ) {}
+
+  /** Records that the deletion of an object is about to be requested. If the disk can't be used, there is no record. */
+  async add(object: string): Promise<void> {
+    await inTime(appendOrCreate(this.disk, this.file(object), object)).catch(() => undefined);
+  }
+
+  async has(object: string): Promise<boolean> {
+    const text = await inTime(readText(this.disk, this.file(object))).catch(() => undefined);
+    return text?.startsWith(object) ?? false;
+  }
+
+  /** Removes the record because the request was rejected. */
+  async remove(object: string): Promise<void> {
+    await inTime(this.disk.unlink(this.file(object))).catch(() => undefined);
+  }
+
+  private file(object: string): string {
+    return path.join(this.folder(), hash("sha256", object).slice(0, 24) + DELETION);
+  }
+}

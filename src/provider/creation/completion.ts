@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ApiObject } from "../../api/client";
+import { isCloudInfraError } from "../../diagnostics/error";
+import { type Call, valuesOf } from "../call";
+import { changedFields } from "../diff";
+import type { Properties } from "../host";
+import { NotApplied, update } from "../update";
+import { type Field, labelsOf } from "../values/fields";
+import { outputsOfNew } from "../values/outputs";
+import type { WireFields } from "../values/words";
+import { discard, type Unfinished } from "./left-over";
+import { PartialState } from "./partial";
+import { fieldsSent } from "./pending";
+import { wishUnknown } from "./unclear";
+
+/**
+ * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
+ *
+ * @returns the outputs, or `undefined` if only a replacement would do: the object has been dealt with according to I3
+ * @throws CloudInfraError `key_expired` if the original request is not known: nothing is adopted or deleted then
+ */
+export async function fitted(
+  call: Call,
+  object: ApiObject,
+  unfinished: Unfinished,
+  inputs: Properties,
+): Promise<Properties | undefined> {
+  const { fields } = call.kind;
+  const sent = fieldsSent(unfinished.body ?? "");
+  if (sent === undefined) throw wishUnknown(call, object);
+  const asked = Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
+  if (changedFields(fields, asked, inputs).some(({ change }) => change === "replace")) {
+    await discard(call, object, unfinished);
+    return undefined;
+  }
+  return completed(call, object, asked, inputs, { __resumed: true });
+}
+
+/**
+ * Completes a creation: what the service has ignored of the request, or what the program asks for now, is changed in place.
+ *
+ * @param asked the arguments of the creation request
+ * @param hidden outputs to keep beside the usual ones
+ * @throws PartialState if the update fails: the object is in the state
+ */
+export async function completed(
+  call: Call,
+  object: ApiObject,
+  asked: Properties,
+  inputs: Properties,
+  hidden: Properties = {},
+): Promise<Properties> {
+  const { fields } = call.kind;
+  const made = Object.fromEntries(
+    fields.map((field) => [field.name, honored(field, asked[field.name], object.fields)]),
+  );
+  const state = { ...outputsOfNew(call, object, inputs, made), ...hidden };
+  const isAsAsked =
+    changedFields(fields, made, inputs).length === 0 &&
+    isDeepStrictEqual(valuesOf(call, inputs), valuesOf(call, made));
+  if (isAsAsked) return state;
+  try {
+    return (await update(call, object.id, state, inputs)).outs;
+  } catch (error) {
+    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
+    const outs = error instanceof NotApplied ? error.outs : state;
+    throw new PartialState(error, object.id, outs, "The object is in the state: run `pulumi up` again");
+  }
+}
+
+/** What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. */
+function honored(field: Field, asked: unknown, object: WireFields): unknown {
+  const shown = object[field.wire];
+  if (asked === undefined || shown === undefined) return asked;
+  if (field.type === "keys") return Array.isArray(shown) && shown.length === 0 ? undefined : asked;
+  if (field.type !== "labels") return asked;
+  const keys = new Set(Object.keys(labelsOf(shown)).map((key) => key.toLowerCase()));
+  const kept = Object.entries(labelsOf(asked)).filter(([key]) => keys.has(key.toLowerCase()));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
