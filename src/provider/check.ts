@@ -14,7 +14,7 @@ import { type Hidden, hiddenInputs, hiddenOf } from "./values/state";
  * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The
  * words name the property, and never its value, which may be a secret.
  *
- * @param noticed an unfinished creation of this resource, whose key and generated name it keeps; and what prevents its management
+ * @param noticed an unfinished creation of this resource, whose first key and generated name it keeps; and what prevents its management
  */
 export function check(
   kind: Kind,
@@ -25,7 +25,7 @@ export function check(
   const exists = hiddenOf(olds).__key !== undefined;
   // Only this process needs these: they have no place in the state.
   const { __aliasUrns, __organization, __ignoreChanges, ...given } = program;
-  const news = left?.key === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
+  const news = left === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
   const named = { ...news, ...madeUpName(kind, olds, news) };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });

@@ -10,7 +10,8 @@ import { failedAgain, unfinished } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
-import { identityOf, textOf } from "./identity";
+import { textOf } from "./identity";
+import { becomesLive } from "./live";
 import { creationBody } from "./values/body";
 import { hiddenOf } from "./values/state";
 
@@ -29,12 +30,13 @@ interface Created {
  */
 export async function create(call: Call, inputs: Properties): Promise<Created> {
   requireOwnKey(call, inputs);
-  const imported = importedId(call, inputs);
+  const imported = await importedId(call, inputs);
   if (imported !== undefined) return adopt(call, inputs, imported);
   const left = await leftOverOf(call, inputs);
-  if (left === undefined) return make(call, inputs, keyOf(inputs));
+  if (left === undefined) return make(call, inputs, await unspentKey(call, inputs));
   const resumed = await resume(call, inputs, left);
   if (resumed !== undefined) return resumed;
+  if (left.key !== undefined) await call.session.journal.remove(left.key);
   const key = keyAfter(left.key, keyOf(inputs));
   return make(call, inputs, key).catch((error: unknown) => {
     // Without a new state, the engine would keep the creation whose failure is known, and resume it again and again (C4).
@@ -58,9 +60,10 @@ async function resume(call: Call, inputs: Properties, left: Unfinished): Promise
   if (end.kind === "made") {
     const outs = await fitted(call, end.object, left, inputs);
     if (outs !== undefined) {
-      await call.session.journal.run.add({ live: textOf(identityOf(call, end.object.id)) });
+      await requireNotShared(call, end.object.id);
+      const resumed = await created(call, inputs, left, end.object.id, outs, left.id !== undefined);
       await settled(call, left);
-      return created(call, inputs, left, end.object.id, outs);
+      return resumed;
     }
   } else if (end.kind === "failed" && end.object) await discard(call, end.object, left);
   await settled(call, left);
@@ -114,11 +117,26 @@ async function created(
   pending: Pending,
   id: string,
   outs: Properties,
+  isAdopted = false,
 ): Promise<Created> {
+  await becomesLive(call, inputs, id, { isAdopted });
   await note(call, pending, { id });
-  const { __urn, __key } = hiddenOf(inputs);
-  call.session.memory.made(__urn, identityOf(call, id), __key);
   return { id, outs };
+}
+
+/** Another process of this run may have resumed the same creation for another resource. */
+async function requireNotShared({ session, kind }: Call, id: string): Promise<void> {
+  const object = { endpoint: session.client.endpoint, kind: kind.name, id };
+  if (!(await session.journal.run.hasOther({ live: textOf(object) }))) return;
+  throw new CloudInfraError("conflict", `${kind.name} ${id} was adopted by another resource in this run`, {
+    hint: "Nothing was changed. Run `pulumi up` again",
+  });
+}
+
+/** A key whose object was deleted in this run would bring that object's creation back. */
+async function unspentKey({ session }: Call, inputs: Properties): Promise<string> {
+  const key = keyOf(inputs);
+  return (await session.journal.run.has({ settled: key })) ? nextKey(key) : key;
 }
 
 /** The idempotency key that the engine saved with the inputs before it called create (§4.7). */

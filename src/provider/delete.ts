@@ -2,13 +2,14 @@ import { CloudInfraError } from "../diagnostics/error";
 import { stackOf } from "../journal/place";
 import { type Call, requireRecordedEndpoint } from "./call";
 import { waitUntilShown } from "./creation/being-made";
-import { settle, settleEntry, settleLeftOver } from "./creation/left-over";
+import { settle, settled, settleEntry, settleLeftOver } from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
 import { warnOfLeftAlone } from "./creation/unclear";
 import type { Properties } from "./host";
-import { identityOf } from "./identity";
+import { identityOf, textOf } from "./identity";
 import { instanceKind, projectKind } from "./kind";
-import { isLive, removeObject } from "./removal";
+import { isAdopted, isLive } from "./live";
+import { removeObject } from "./removal";
 import { hiddenOf } from "./values/state";
 
 /**
@@ -22,14 +23,16 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   // With `deleteBeforeReplace`, this comes before the create that deals with unfinished creations of the resource.
   const isHandedOver =
     memory.isBeingReplaced(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
+  // The URN that the state records may be another resource's by now, whose creation is under way.
+  if (!isHandedOver && urn !== undefined && key !== undefined)
+    await settleLeftOver(call, id, state, [{ urn, replaces: key }]);
   if (isPlaceholder(id)) {
     const pending = pendingOf(state);
     if (pending !== undefined && !pending.failed && !isHandedOver)
       await removePlaceholder(call, state, pending);
     return;
   }
-  requireNotImportedAgain(call, id, key);
-  if (!isHandedOver) await settleLeftOver(call, id, state, urn);
+  await requireNotAdoptedAgain(call, id);
   if (!(await isLive(call, id))) {
     if (call.kind === projectKind)
       await call.progress.during("waiting for the deletion of the project's last instances", () =>
@@ -38,8 +41,11 @@ export async function remove(call: Call, id: string, state: Properties): Promise
     await waitUntilShown(call, id, state);
   }
   await removeObject(call, id, state.project);
+  if (hiddenOf(state).__import === id) await journal.run.add({ gone: textOf(identityOf(call, id)) });
   const entry = key === undefined ? undefined : await journal.find(key);
-  if (entry?.id === id) await journal.remove(entry.key);
+  if (entry?.id !== id) return;
+  await journal.remove(entry.key);
+  await settled(call, entry);
 }
 
 /** A creation that another create of this run has already settled is not waited for again (L3). */
@@ -53,17 +59,19 @@ async function removePlaceholder(call: Call, state: Properties, pending: Pending
   if (entry !== undefined && entry.key === key) await journal.remove(entry.key);
 }
 
-/** The engine asks for a replacement without telling create about it, so `import` has adopted the same object again. */
-function requireNotImportedAgain(call: Call, id: string, key: string | undefined): void {
-  const live = call.session.memory.liveAs(identityOf(call, id));
-  if (!live?.isImported || live.key === key) return;
+/**
+ * The engine may ask for a replacement without telling create about it. Create has then adopted the same object again: because of the
+ * `import` option, or because an interrupted program had left the entry of its creation.
+ */
+async function requireNotAdoptedAgain(call: Call, id: string): Promise<void> {
+  if (!(await isAdopted(call, id))) return;
   throw new CloudInfraError(
     "import_differs",
-    `${call.kind.name} ${id} was not replaced: its \`import\` option has adopted it again`,
+    `${call.kind.name} ${id} was not replaced: it was adopted again`,
     {
       hint:
-        "Nothing was changed. Remove the `import` option from the program, which has done its work, and run " +
-        "`pulumi up`. Then replace the resource",
+        "Nothing was changed. If the resource has the `import` option, remove it from the program, because it has done its work. " +
+        "Run `pulumi up`, then replace the resource",
     },
   );
 }

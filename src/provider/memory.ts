@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Entry } from "../journal/entry";
+import type { For } from "../journal/journal";
 import type { Pending } from "./creation/pending";
 import type { Properties } from "./host";
 import { type ObjectIdentity, textOf } from "./identity";
@@ -16,8 +18,10 @@ export interface Seen {
   readonly key?: string | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
-  /** The URN under which the journal has the unfinished creation: an alias of this one, or this one. */
-  readonly entryUrn?: string | undefined;
+  /** Where the journal has the unfinished creation that the next create resumes. */
+  readonly resumes?: For | undefined;
+  /** An entry of the resource with a later key than its first: the diff tells whether the state holds its object. */
+  readonly retried?: Entry | undefined;
   /** A creation that the state holds as unfinished. */
   readonly placeholder?: Pending | undefined;
   /** Id that the program's `import` option names. */
@@ -30,8 +34,17 @@ export interface Seen {
 export interface Live {
   readonly urn: string | undefined;
   readonly key: string | undefined;
-  /** Whether create adopted the object because of the `import` option. */
-  readonly isImported?: boolean;
+  /** Whether create adopted an object that may have been reported to the engine before. */
+  readonly isAdopted?: boolean;
+}
+
+/** What a diff tells of a state. */
+interface Diffed {
+  readonly pending: Pending | undefined;
+  readonly replaces: boolean;
+  /** The endpoint that the state names. */
+  readonly at: string | undefined;
+  readonly key: string | undefined;
 }
 
 /** What this process remembers of the resources that it was called for. It serves one run of one stack. */
@@ -52,6 +65,10 @@ export class Memory {
   /** By key, what the option `ignoreChanges` lists. */
   private readonly ignored = new Map<string, Ignored>();
   private readonly gone = new Set<string>();
+  /** The URN that each object or entry was promised to, before anything could be awaited. */
+  private readonly claims = new Map<string, string>();
+  /** Objects that a refresh has read, and whose diff has not followed. */
+  private readonly refreshed = new Set<string>();
 
   of(urn: string | undefined): Seen {
     return (urn === undefined ? undefined : this.seen.get(urn)) ?? {};
@@ -82,9 +99,21 @@ export class Memory {
     return holder === urn ? undefined : holder;
   }
 
-  /** Records under which URN the journal has the creation that the next create of this resource resumes. */
-  resumes(urn: string, entryUrn: string): void {
-    this.seen.set(urn, { ...this.of(urn), entryUrn });
+  /** Adds to what is known of a URN. */
+  knows(urn: string, more: Pick<Seen, "resumes" | "retried">): void {
+    this.seen.set(urn, { ...this.of(urn), ...more });
+  }
+
+  /** Promises an object, or the entry with a key, to a resource. @returns the URN to which it was promised first */
+  claim(what: string, urn: string): string {
+    const first = this.claims.get(what) ?? urn;
+    this.claims.set(what, first);
+    return first;
+  }
+
+  /** Records that a refresh reads an object: the diff that follows may have a URN from before a rename. */
+  read(object: ObjectIdentity): void {
+    this.refreshed.add(textOf(object));
   }
 
   /** URN of the resource that holds a key. */
@@ -96,10 +125,13 @@ export class Memory {
   diffed(
     urn: string | undefined,
     object: ObjectIdentity,
-    { pending, replaces, at }: { pending: Pending | undefined; replaces: boolean; at: string | undefined },
+    { pending, replaces, at, key: held }: Diffed,
   ): void {
     if (urn === undefined) return;
-    const { checkedWithOlds = false, key } = this.of(urn);
+    const { checkedWithOlds = false, key: checked } = this.of(urn);
+    const isRefresh = this.refreshed.delete(textOf(object));
+    // The dependents of a resource that is deleted before its replacement get a diff without a check.
+    const key = checkedWithOlds || isRefresh ? checked : held;
     // An interrupted update has no key, and a failed creation can't be resumed.
     const placeholder = pending?.failed || pending?.asked !== undefined ? undefined : pending;
     const operation = pending?.operation?.id;
@@ -108,8 +140,8 @@ export class Memory {
   }
 
   /** Records that create has returned an object: it is what the resource now is, also if its id was used before. */
-  made(urn: string | undefined, object: ObjectIdentity, key: string | undefined, isImported = false): void {
-    this.live.set(textOf(object), { urn, key, isImported });
+  made(urn: string | undefined, object: ObjectIdentity, key: string | undefined, isAdopted = false): void {
+    this.live.set(textOf(object), { urn, key, isAdopted });
     this.gone.delete(textOf(object));
     if (urn === undefined) return;
     const replaced = this.of(urn).key;

@@ -1,7 +1,8 @@
 import { CloudInfraError } from "../diagnostics/error";
-import type { Journal } from "../journal/journal";
-import { isHeld } from "./creation/left-over";
-import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
+import type { Entry } from "../journal/entry";
+import type { For, Journal } from "../journal/journal";
+import { isHeld, purposesOf } from "./creation/left-over";
+import { isPlaceholder, pendingOf } from "./creation/pending";
 import { diff } from "./diff";
 import type { Difference, Properties } from "./host";
 import { textOf } from "./identity";
@@ -13,8 +14,8 @@ import { type Hidden, hiddenOf, resourceName } from "./values/state";
 
 /** What a check needs to know beside the inputs. */
 export interface Noticed {
-  /** The unfinished creation that the create that follows resumes. */
-  readonly left?: Pick<Pending, "key" | "at"> | undefined;
+  /** The unfinished creation that the create that follows resumes: the resource's key, and when the creation began. */
+  readonly left?: { readonly key: string; readonly at: number | undefined } | undefined;
   /** Why the resource can't be managed as the state has it. */
   readonly failure?: string;
 }
@@ -36,7 +37,8 @@ export async function noticeCheck(
     const other = memory.checked(urn, { key, imported: hidden.__import });
     if (key === undefined) return {};
     const entry = await journal?.find(key);
-    if (entry !== undefined) await journal?.remove(entry.key);
+    if (entry?.key === key) await journal?.remove(key);
+    else memory.knows(urn, { retried: entry });
     const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: key }));
     return isHeldElsewhere ? { failure: heldTwice(kind, other) } : {};
   }
@@ -45,32 +47,29 @@ export async function noticeCheck(
   if (hidden.__import !== undefined && hidden.__import !== id)
     await log.row(urn).write(`adopts ${kind.name} ${hidden.__import}; nothing is created`);
   const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
-  const left =
-    (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined ? entry : placeholder;
-  if (left !== undefined && key !== undefined) await journal?.run.add({ replacing: key });
-  return { left };
+  const isLater = (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined;
+  const first = isLater ? entry?.resource : (key ?? placeholder?.key);
+  if (first === undefined) return {};
+  if (key !== undefined) await journal?.run.add({ replacing: key });
+  return { left: { key: first, at: isLater ? entry?.at : placeholder?.at } };
 }
 
 /**
- * Reads the journal entry for a resource that is about to be created: one that replaces what the state holds, or, if the state
- * holds nothing, one that began under the resource's URN or an alias of it in this stack (I2).
+ * Reads the journal entry for a resource that is about to be created: one that replaces what the state holds, or one that began under the
+ * resource's URN or an alias of it in this stack (I2). No entry is for two resources.
  */
 async function unfinishedEntry(
   journal: Journal | undefined,
   memory: Memory,
-  {
-    urn,
-    replaces,
-    aliases = [],
-  }: { urn: string; replaces: string | undefined; aliases: Hidden["__aliasUrns"] },
-) {
-  const urns = replaces === undefined ? [urn, ...aliases] : [urn];
-  for (const one of urns) {
-    const entry = await journal?.read({ urn: one, replaces });
-    if (entry !== undefined && !isHeld(entry, memory.of(urn))) {
-      memory.resumes(urn, one);
-      return entry;
-    }
+  { urn, replaces, aliases = [] }: For & { aliases: Hidden["__aliasUrns"] },
+): Promise<Entry | undefined> {
+  const aliased = replaces === undefined ? aliases.map((alias) => ({ urn: alias })) : [];
+  for (const purpose of [...purposesOf(urn, replaces), ...aliased]) {
+    const entry = await journal?.read(purpose);
+    if (entry === undefined || isHeld(entry, memory.of(urn)) || memory.claim(entry.key, urn) !== urn)
+      continue;
+    memory.knows(urn, { resumes: purpose });
+    return entry;
   }
   return undefined;
 }
@@ -94,13 +93,17 @@ export async function noticeDiff(
   const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
   const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
-  const { checkedWithOlds = false, imported } = memory.of(urn); // a refresh compares, too, in the other direction
+  const { checkedWithOlds = false, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
   if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
     throw otherImport(kind, id, imported);
-  const answer = await judged();
   const object = { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
+  const owner = memory.liveAs(object);
+  if (checkedWithOlds && owner?.isAdopted && owner.urn !== urn) throw managedTwice(kind, id, owner.urn);
+  if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
+    await journal?.remove(retried.key);
+  const answer = await judged();
   const replaces = answer.replaces.length > 0;
-  memory.diffed(urn, object, { pending, replaces, at: endpoint });
+  memory.diffed(urn, object, { pending, replaces, at: endpoint, key });
   // Another process may be about to delete the placeholder of the creation, and the object with it.
   if (isResumed && checkedWithOlds && !replaces) await journal?.run.add({ live: textOf(object) });
   return answer;
@@ -119,10 +122,21 @@ export async function noticeDiff(
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that the creation is unfinished.
     if (pending?.key !== undefined) return { ...plainly, changes: true };
-    const entry = key === undefined ? undefined : await journal?.read({ urn, replaces: key });
-    const isLeft = entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id });
-    return isLeft ? { ...plainly, changes: true } : plainly;
+    for (const purpose of purposesOf(urn, key).filter(
+      ({ replaces }) => checkedWithOlds || replaces !== undefined,
+    )) {
+      const entry = await journal?.read(purpose);
+      if (entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id }))
+        return { ...plainly, changes: true };
+    }
+    return plainly;
   }
+}
+
+function managedTwice({ name }: Kind, id: string, owner: string | undefined): CloudInfraError {
+  return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
+    hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
+  });
 }
 
 function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {

@@ -6,6 +6,7 @@ import { create } from "./create";
 import { PartialState } from "./creation/partial";
 import { remove } from "./delete";
 import { HostError, type HostProvider, InitialisationError, type Properties } from "./host";
+import { identityOf } from "./identity";
 import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Interruption } from "./interruption";
@@ -114,7 +115,16 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       }
     },
     create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
-    read: (id, props) => run("read", props, (call) => read(call, id, props), { id }),
+    read: (id, props) =>
+      run(
+        "read",
+        props,
+        (call) => {
+          sessions.memory.read(identityOf(call, id));
+          return read(call, id, props);
+        },
+        { id },
+      ),
     update: (id, olds, given) => {
       const news = sessions.memory.withNow(given);
       return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });

@@ -7,6 +7,7 @@ import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
 import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
+import { findMade } from "./looks/see-again";
 import type { Look } from "./looks/sightings";
 import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
@@ -71,10 +72,13 @@ async function readUnfinished(
   const { operation, failed } = pending;
   const seen = operation && !failed ? await lookAt(call, operation) : undefined;
   if (seen !== undefined && !isTerminal(seen)) return unchanged;
-  const { object } = await look(call, id, state);
+  const isMade = seen !== undefined && isSuccess(seen);
+  const object = isMade
+    ? await findMade(call, soughtOf(call.kind, id, state))
+    : (await look(call, id, state)).object;
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If nobody can tell how the creation ended, an object that doesn't show may still be created.
-  if (object === undefined) return isUnknown ? unchanged : {};
+  if (object === undefined) return isUnknown || isMade ? unchanged : {};
   if (failed || (seen !== undefined && isFailure(seen))) return markedAsFailed(unchanged, pending);
   return { ...unchanged, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
 }
@@ -92,8 +96,9 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   const real = call.session.client.resultId(seen);
   if (real === undefined) return isSuccess(seen) ? unchanged : {};
-  const { object } = await look(call, real, state);
-  if (object === undefined) return {};
+  const sought = soughtOf(call.kind, real, state);
+  const object = isSuccess(seen) ? await findMade(call, sought) : (await look(call, real, state)).object;
+  if (object === undefined) return isSuccess(seen) ? unchanged : {};
   if (isFailure(seen)) return markedAsFailed({ ...unchanged, id: real }, pending);
   return { ...unchanged, id: real, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
 }

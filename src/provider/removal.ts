@@ -4,18 +4,12 @@ import { remainingMs } from "../operations/deadline";
 import { type Call, finish, soughtOf } from "./call";
 import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
+import { isLive } from "./live";
 import { findNow } from "./looks/absence";
 import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
-
-/** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
-export async function isLive(call: Call, id: string): Promise<boolean> {
-  const { memory, journal } = call.session;
-  const object = identityOf(call, id);
-  return memory.liveAs(object) !== undefined || journal.run.hasOther({ live: textOf(object) });
-}
 
 /**
  * Deletes an object and confirms the deletion. The specification does not show DELETE (§4.8): if the service does not offer it, the

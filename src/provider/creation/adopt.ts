@@ -5,6 +5,7 @@ import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
 import { type Ignored, isIgnored, isIgnoredLabel } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
+import { becomesLive } from "../live";
 import { findNow } from "../looks/absence";
 import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
@@ -20,11 +21,13 @@ import { isKeyKept } from "./pending";
  * Returns the id of the object to adopt because of the `import` option. Undefined if this run has seen the object as what the
  * resource was before, or has deleted it: a replacement then creates another object.
  */
-export function importedId(call: Call, inputs: Properties): string | undefined {
-  const { memory } = call.session;
+export async function importedId(call: Call, inputs: Properties): Promise<string | undefined> {
+  const { memory, journal } = call.session;
   const { __import: id, __urn: urn } = hiddenOf(inputs);
-  if (id === undefined || memory.of(urn).id === id || memory.isGone(identityOf(call, id))) return undefined;
-  return id;
+  if (id === undefined || memory.of(urn).id === id) return undefined;
+  const object = identityOf(call, id);
+  const isGone = memory.isGone(object) || (await journal.run.has({ gone: textOf(object) }));
+  return isGone ? undefined : id;
 }
 
 /**
@@ -39,10 +42,10 @@ export async function adopt(
   inputs: Properties,
   id: string,
 ): Promise<{ id: string; outs: Properties }> {
+  requireUnmanaged(call, inputs, id);
   const object = await toTakeOver(call, inputs, id);
   const { kind, session } = call;
-  requireUnmanaged(call, inputs, id);
-  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  const { __key: key } = hiddenOf(inputs);
   const ignored = session.memory.ignoredBy(key);
   const differences = sidesOf(kind.fields, { olds: {}, words: {}, news: inputs }, object.fields)
     .filter(differing)
@@ -50,8 +53,7 @@ export async function adopt(
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
-  session.memory.made(urn, identityOf(call, id), key, true);
-  await session.journal.run.add({ live: textOf(identityOf(call, id)) });
+  await becomesLive(call, inputs, id, { isAdopted: true });
   if (left !== undefined) await putAside(call, inputs, left);
   const values = valuesOf(call, inputs);
   if (differences.length === 0) return { id, outs: outputsOfNew(call, object, inputs, values) };
@@ -61,8 +63,11 @@ export async function adopt(
 
 /** Two resources never share an object. */
 function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
-  const holder = call.session.memory.liveAs(identityOf(call, id))?.urn;
-  if (holder === undefined || holder === hiddenOf(inputs).__urn) return;
+  const { memory } = call.session;
+  const { __urn: urn = "" } = hiddenOf(inputs);
+  const object = identityOf(call, id);
+  const holder = memory.liveAs(object)?.urn ?? memory.claim(textOf(object), urn);
+  if (holder === urn) return;
   throw new CloudInfraError("conflict", `${call.kind.name} ${id} is already managed by ${holder}`, {
     hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
   });

@@ -6,10 +6,8 @@ import { operationFailed } from "../../operations/wait";
 import { type Call, waitForEnd } from "../call";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
-import { projectKind } from "../kind";
-import { findOrAbsent, secondLook } from "../looks/absence";
-import { seeAgain } from "../looks/see-again";
-import type { Look, Sought } from "../looks/sightings";
+import { findMade, findOfCreation, seeAgain } from "../looks/see-again";
+import type { Sought } from "../looks/sightings";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
 import { creationOf, post } from "./post";
@@ -90,31 +88,14 @@ async function send(
 
 /** The service replays its first reply to a key even if the object has been deleted since (§4.7). */
 async function stillThere(call: Call, object: ApiObject, sent: Sent): Promise<End> {
-  const { memory, sightings } = call.session;
   const sought = soughtFor(call, object.id, sent);
-  if (!memory.isGone(identityOf(call, object.id))) {
-    const look = await sightings.fresh(sought, call);
-    const seen = "found" in look ? look.found : await seenOrAbsent(call, sought);
+  if (!call.session.memory.isGone(identityOf(call, object.id))) {
+    const seen = await findMade(call, sought);
     if (seen !== undefined)
       return { kind: "made", object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } } };
   }
   const message = `${call.kind.name} ${object.id}, which an interrupted creation had created, no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
-}
-
-/** Waits until the list shows an object. */
-async function seenOrAbsent(call: Call, sought: Sought): Promise<ApiObject | undefined> {
-  return (await seeAgain(call, sought)) ?? foundOrAbsent(call, sought, { missing: "sweep" });
-}
-
-/**
- * Believes in an absence only under the rules of {@link findOrAbsent}. For a project, two checks are enough: the reply about its creation
- * proves that the token is of the same account.
- */
-async function foundOrAbsent(call: Call, sought: Sought, first: Look): Promise<ApiObject | undefined> {
-  if (sought.kind !== projectKind) return findOrAbsent(call, sought, first);
-  const look = await secondLook(call, sought, first);
-  return "found" in look ? look.found : undefined;
 }
 
 /** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
@@ -140,7 +121,7 @@ async function failed(call: Call, operation: Operation, sent: Sent): Promise<End
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const sought = soughtFor(call, id, sent);
-  const object = await foundOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
+  const object = await findOfCreation(call, sought, await call.session.sightings.fresh(sought, call));
   return object === undefined
     ? { kind: "failed", error }
     : { kind: "failed", error: withDetails(error, { resultId: id }), object };
@@ -169,7 +150,7 @@ async function readBack(call: Call, operation: Operation, sent: Sent, again: boo
     if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });
   }
   const sought = soughtFor(call, id, sent);
-  const seen = again ? seenOrAbsent(call, sought) : seeAgain(call, sought);
+  const seen = again ? findMade(call, sought) : seeAgain(call, sought);
   const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error)
       ? withDetails(error, { resultId: id, operation: asSeen(operation) })

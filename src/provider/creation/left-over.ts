@@ -1,6 +1,7 @@
 import type { ApiObject } from "../../api/client";
 import { withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
+import type { For } from "../../journal/journal";
 import { type Call, requireRecordedEndpoint } from "../call";
 import type { Properties } from "../host";
 import type { Seen } from "../memory";
@@ -23,10 +24,18 @@ export interface Unfinished extends Pending {
 
 const ofEntry = (entry: Entry): Unfinished => ({ ...entry, isInState: false });
 
+/**
+ * What an unfinished creation of a resource that exists may be for: to replace it; or, because `--replace` and taint don't tell the
+ * provider that it exists, to create it.
+ */
+export function purposesOf(urn: string, key: string | undefined): For[] {
+  return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
+}
+
 /** Whether an entry of the journal is about what the state already holds. */
-export function isHeld({ resource, id, operation }: Entry, seen: Seen): boolean {
+export function isHeld({ key, id, operation }: Entry, seen: Seen): boolean {
   return [
-    [resource, seen.key],
+    [key, seen.key],
     [id, seen.id],
     [operation?.id, seen.operation],
   ].some(([one, other]) => one !== undefined && one === other);
@@ -48,11 +57,11 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
   const { __urn: urn } = hiddenOf(inputs);
   if (urn === undefined) return undefined;
   const seen = call.session.memory.of(urn);
-  const { placeholderAt, key: replaces, entryUrn = urn } = seen;
+  const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
   const placeholder = seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
-  const entry = await call.session.journal.read({ urn: entryUrn, replaces });
+  const entry = await call.session.journal.read(resumes);
   if (entry === undefined || isHeld(entry, seen)) return placeholder;
   if (placeholder === undefined) return ofEntry(entry);
   if (placeholder.key === entry.key) return { ...placeholder, ...entry };
@@ -63,16 +72,26 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
   return placeholder;
 }
 
-/** Settles an interrupted replacement of a resource: the journal has it, and the state still holds the resource. */
-export async function settleLeftOver(call: Call, id: string, state: Properties, urn?: string): Promise<void> {
+/**
+ * Settles the unfinished creations of a resource that exists.
+ *
+ * @param purposes what they were for: only a call that knows the resource's present URN may give it
+ */
+export async function settleLeftOver(
+  call: Call,
+  id: string,
+  state: Properties,
+  purposes: readonly For[],
+): Promise<void> {
   const { journal } = call.session;
   const { __key: key } = hiddenOf(state);
-  const entry =
-    urn === undefined || key === undefined ? undefined : await journal.read({ urn, replaces: key });
-  if (entry === undefined) return;
-  if (!isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
-    await settle(call, { __urn: urn, project: state.project }, ofEntry(entry));
-  await journal.remove(entry.key);
+  for (const purpose of purposes) {
+    const entry = await journal.read(purpose);
+    if (entry === undefined || isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
+      continue;
+    await settle(call, { __urn: purpose.urn, project: state.project }, ofEntry(entry));
+    await journal.remove(entry.key);
+  }
 }
 
 /** Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3. */

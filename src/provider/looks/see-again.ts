@@ -2,7 +2,9 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { remainingMs } from "../../operations/deadline";
 import type { Call } from "../call";
-import type { Sought } from "./sightings";
+import { projectKind } from "../kind";
+import { findOrAbsent, secondLook } from "./absence";
+import type { Look, Sought } from "./sightings";
 
 const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
 
@@ -15,6 +17,30 @@ const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
 export function seeAgain(call: Call, sought: Sought): Promise<ApiObject | undefined> {
   const what = `waiting until the service shows the ${sought.kind.name}`;
   return call.progress.during(what, () => lookAgain(call, sought));
+}
+
+/**
+ * Reads the object of a creation that has ended: for half a minute, because a list may lag behind, and for good only under the rules of
+ * {@link findOfCreation}.
+ */
+export async function findMade(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+  const look = await call.session.sightings.fresh(sought, call);
+  if ("found" in look) return look.found;
+  return (await seeAgain(call, sought)) ?? findOfCreation(call, sought, look);
+}
+
+/**
+ * Believes in an absence only under the rules of {@link findOrAbsent}. For a project, two checks are enough: what the service tells of its
+ * creation proves that the token is of the same account.
+ */
+export async function findOfCreation(
+  call: Call,
+  sought: Sought,
+  first: Look,
+): Promise<ApiObject | undefined> {
+  if (sought.kind !== projectKind) return findOrAbsent(call, sought, first);
+  const look = await secondLook(call, sought, first);
+  return "found" in look ? look.found : undefined;
 }
 
 async function lookAgain(call: Call, sought: Sought): Promise<ApiObject | undefined> {

@@ -2,13 +2,14 @@ import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { isSuccess } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf, waitForEnd } from "../call";
-import { settleLeftOver } from "../creation/left-over";
+import { purposesOf, settleLeftOver } from "../creation/left-over";
 import { PartialState } from "../creation/partial";
 import { asOperation, type Pending, pendingOf } from "../creation/pending";
 import { sameNamed } from "../creation/same-named";
 import type { Properties } from "../host";
 import { findNow } from "../looks/absence";
 import { present } from "../looks/present";
+import { findMade } from "../looks/see-again";
 import { update } from "../update";
 import { outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -26,7 +27,8 @@ export async function resumeUpdate(
   news: Properties,
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, olds);
-  await settleLeftOver(call, id, olds, hiddenOf(news).__urn);
+  const { __urn: urn, __key: key } = hiddenOf(news);
+  if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
   const pending = pendingOf(olds);
   const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
   return update(call, id, state, news);
@@ -47,7 +49,9 @@ async function finished(
   call.session.sightings.forget();
   if (pending.key === undefined)
     return { ...olds, ...(await updated(call, id, olds, pending)), __pending: undefined };
-  const object = await findNow(call, soughtOf(call.kind, id, olds));
+  const sought = soughtOf(call.kind, id, olds);
+  // Right after the end of its operation, a list may not show the object yet.
+  const object = await (error === undefined ? findMade(call, sought) : findNow(call, sought));
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && (error === undefined || isUnclear))
     return outputsOfNew(call, object, olds, valuesOf(call, olds));

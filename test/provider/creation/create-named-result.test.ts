@@ -59,7 +59,12 @@ describe("an object that a resumed creation has made, and that the list does not
       kind: "instance",
       id: "operation/op-1",
     } as const;
-    session.memory.diffed(hiddenOf(news).__urn, placeholder, { pending, replaces: true, at: undefined });
+    session.memory.diffed(hiddenOf(news).__urn, placeholder, {
+      pending,
+      replaces: true,
+      at: undefined,
+      key: undefined,
+    });
     const late = { ...call, session: { ...session, journal }, deadline: deadlineIn(ms, session.clock) };
     return { failure: await failureOf(create(late, news)), begun };
   };

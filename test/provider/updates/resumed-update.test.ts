@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { fastClock } from "../../operations/fast-clock";
 import { type OneInstance, oneInstance } from "../one-instance";
 import type { Service } from "../service";
 
@@ -98,7 +99,8 @@ describe("an instance that is in the state and still being created", () => {
     service.emulator.finishOperations();
     const { projects, instances } = service.emulator;
     for (const id of [...instances.keys(), ...projects.keys()]) service.emulator.remove(id);
-    expect(await web.up(SHORT)).toContain("this token may belong to another account");
+    const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
+    expect(said).toContain("this token may belong to another account");
     expect(web.there().state).not.toMatchObject({ __pending: { failed: true } });
   });
 
@@ -115,7 +117,8 @@ describe("an instance that is in the state and still being created", () => {
     service.emulator.finishOperations();
     service.emulator.remove(web.there().id);
     service.emulator.behaviour.operationMs = 2_000;
-    expect(await web.up(SHORT)).toContain("no longer exists");
+    const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
+    expect(said).toContain("no longer exists");
     expect(await web.up(SHORT)).toBeUndefined();
     await web.expectOne();
   });

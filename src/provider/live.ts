@@ -1,0 +1,37 @@
+import type { Call } from "./call";
+import type { Properties } from "./host";
+import { identityOf, textOf } from "./identity";
+import { hiddenOf } from "./values/state";
+
+/**
+ * Records, for all processes of this run, that create returns an object: it is what the resource now is (L1, L3).
+ *
+ * @param isAdopted whether an earlier run may have reported the object, so that the state may hold it already
+ */
+export async function becomesLive(
+  call: Call,
+  inputs: Properties,
+  id: string,
+  { isAdopted }: { readonly isAdopted: boolean },
+): Promise<void> {
+  const { memory, journal } = call.session;
+  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  const object = identityOf(call, id);
+  memory.made(urn, object, key, isAdopted);
+  await journal.run.add({ live: textOf(object) });
+  if (isAdopted) await journal.run.add({ adopted: textOf(object) });
+}
+
+/** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
+export async function isLive(call: Call, id: string): Promise<boolean> {
+  const { memory, journal } = call.session;
+  const object = identityOf(call, id);
+  return memory.liveAs(object) !== undefined || journal.run.hasOther({ live: textOf(object) });
+}
+
+/** Whether a create of this run has adopted an object that an earlier run may have reported. */
+export async function isAdopted(call: Call, id: string): Promise<boolean> {
+  const { memory, journal } = call.session;
+  const object = identityOf(call, id);
+  return memory.liveAs(object)?.isAdopted || journal.run.hasOther({ adopted: textOf(object) });
+}
