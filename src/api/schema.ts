@@ -60,11 +60,16 @@ export const operationSchema = v.looseObject({
 });
 
 /** A page of a list (§2.5). */
-export const pageSchema = v.looseObject({
-  // Some languages write an empty list as null.
-  items: v.nullable(v.array(objectSchema), []),
-  next_cursor: v.nullish(text),
-  has_more: v.fallback(v.nullish(v.boolean()), undefined),
-});
+export const pageSchema = v.pipe(
+  v.looseObject({}),
+  // Any other object must not be taken for an empty page.
+  v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
+  v.looseObject({
+    // Some languages write an empty list as null, or leave it out.
+    items: v.nullish(v.array(objectSchema), []),
+    next_cursor: v.nullish(text),
+    has_more: v.fallback(v.nullish(v.boolean()), undefined),
+  }),
+);
 
 export type OperationBody = v.InferOutput<typeof operationSchema>;

@@ -81,6 +81,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
   let spent: CloudInfraError | undefined;
   for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now() };
+    memory.claim(key, urn);
     const other = await journal.begin({ urn, resource: keyOf(inputs, firstKey), replaces, ...pending });
     if (other !== undefined) return join(call, inputs, other, body);
     const end = await carryOut(call, inputs, pending, false);

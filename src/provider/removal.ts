@@ -5,7 +5,7 @@ import { type Call, finish, soughtOf } from "./call";
 import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
-import { findNow } from "./looks/absence";
+import { findNow, secondLook } from "./looks/absence";
 import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
@@ -22,7 +22,7 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
   if (accepted !== undefined) {
     if (accepted.kind === "operation") await finish(call, accepted.operation);
     await call.progress.during(`waiting until the service shows the ${call.kind.name} no more`, () =>
-      waitUntilGone(call, sought),
+      waitUntilGone(call, sought, accepted),
     );
     call.session.memory.deleted(identityOf(call, id));
     return;
@@ -56,11 +56,16 @@ async function requestDeletion(call: Call, { kind, id }: Sought): Promise<Accept
   }
 }
 
-/** After a DELETE that was accepted, one look that does not find the object confirms. */
-async function waitUntilGone(call: Call, sought: Sought): Promise<void> {
+/**
+ * After a DELETE that was accepted, one look that does not find the object confirms. If nothing tells when the deletion ends, it takes two,
+ * because a list that lags may not show the object yet.
+ */
+async function waitUntilGone(call: Call, sought: Sought, accepted: Accepted): Promise<void> {
   const { sightings, clock } = call.session;
+  const isDeferred = accepted.kind !== "operation" && accepted.deferred;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    const look = await sightings.afterDeletion(sought, call);
+    const first = await sightings.afterDeletion(sought, call);
+    const look = isDeferred ? await secondLook(call, sought, first) : first;
     if ("missing" in look) return;
     if (remainingMs(call.deadline, clock) <= pause) {
       throw new CloudInfraError(

@@ -6,6 +6,8 @@ import { operationFailed } from "../../operations/wait";
 import { type Call, waitForEnd } from "../call";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
+import { projectKind } from "../kind";
+import { secondLook } from "../looks/absence";
 import { findMade, findOfCreation, seeAgain } from "../looks/see-again";
 import type { Sought } from "../looks/sightings";
 import { unfinished } from "./partial";
@@ -120,11 +122,16 @@ async function failed(call: Call, operation: Operation, sent: Sent): Promise<End
   const error = operationFailed(operation);
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
+  const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
   const sought = soughtFor(call, id, sent);
-  const object = await findOfCreation(call, sought, await call.session.sightings.fresh(sought, call));
-  return object === undefined
-    ? { kind: "failed", error }
-    : { kind: "failed", error: withDetails(error, { resultId: id }), object };
+  const first = await call.session.sightings.fresh(sought, call);
+  if (call.kind === projectKind) {
+    const object = await findOfCreation(call, sought, first);
+    return object === undefined ? { kind: "failed", error } : { ...named, object };
+  }
+  // The operation names it, so one that isn't shown may only not be shown yet: its deletion finds out.
+  const look = await secondLook(call, sought, first);
+  return { ...named, object: "found" in look ? look.found : { id, fields: {} } };
 }
 
 /** What the result's link may answer where the object can still be seen in the list. */
