@@ -54,15 +54,17 @@ function mayDelete({ session }: Call, { isInState, id, replaces }: Unfinished): 
  * the later one counts, and the other is settled (C1).
  */
 export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfinished | undefined> {
+  const { session } = call;
   const { __urn: urn } = hiddenOf(inputs);
   if (urn === undefined) return undefined;
-  const seen = call.session.memory.of(urn);
+  const seen = session.memory.of(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
   const placeholder = seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
-  const entry = await call.session.journal.read(resumes);
-  if (entry === undefined || isHeld(entry, seen)) return placeholder;
+  const entry = await session.journal.read(resumes);
+  if (entry === undefined || isHeld(entry, seen) || session.memory.claim(entry.key, urn) !== urn)
+    return placeholder;
   if (placeholder === undefined) return ofEntry(entry);
   if (placeholder.key === entry.key) return { ...placeholder, ...entry };
   const isLater = entry.at >= (placeholder.at ?? 0);
