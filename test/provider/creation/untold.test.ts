@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { HostProvider, Properties } from "../../../src/provider/host";
 import { LastMoment } from "../../operations/last-moment";
-import { oneInstance, URN } from "../one-instance";
+import { type OneInstance, oneInstance, URN } from "../one-instance";
 import { instanceNews } from "../samples";
 import { failureOf, madeInstance, type Service, startService } from "../service";
 
@@ -77,9 +77,14 @@ describe("the second try of a creation that had failed", () => {
     return { service, web };
   }
 
+  async function killedAgain(web: OneInstance): Promise<void> {
+    await web.killedUp({}, { pauses: 1 });
+    expect(web.keys()).toBe(2);
+  }
+
   test("is resumed after a kill, whatever the program asks for by then, and however the service answers its key", async () => {
     const { service, web } = await triedTwice();
-    await web.killedUp();
+    await killedAgain(web);
     Object.assign(service.emulator.behaviour, {
       keyReuseStatus: 409,
       keyReuseCode: "conflict",
@@ -94,6 +99,7 @@ describe("the second try of a creation that had failed", () => {
   test("keeps the generated name if it is interrupted in its turn", async () => {
     const { service, web } = await triedTwice();
     await web.up(SHORT);
+    expect(web.keys()).toBe(2);
     service.emulator.finishOperations();
     expect(await web.up()).toBeUndefined();
     const id = await web.expectOne();
@@ -105,7 +111,7 @@ describe("the second try of a creation that had failed", () => {
 
   test("is deleted with its placeholder if it was killed", async () => {
     const { service, web } = await triedTwice();
-    await web.killedUp();
+    await killedAgain(web);
     service.emulator.finishOperations();
     expect(await web.destroy()).toBeUndefined();
     expect(idsOf(service)).toEqual([]);
