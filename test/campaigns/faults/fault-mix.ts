@@ -19,6 +19,15 @@ const NO_PROBLEM = Object.fromEntries(
   ["type", "title", "status", "detail", "instance", "code", "trace_id"].map((name) => [name, undefined]),
 );
 
+const MALFORMED = [
+  "illegal-header",
+  "control-character",
+  "bare-lf",
+  "bad-chunk",
+  "truncated-head",
+  "garbage",
+] as const;
+
 /** Every way in which a request goes wrong, the likelier ones more than once. */
 function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
   const problem = { detail: `careless: ${echo.join(" ")}` };
@@ -34,6 +43,10 @@ function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
     { kind: "status", status: 429 },
     { kind: "status", status: 429, retryAfter: 1 },
     { kind: "status", status: 429, retryAfter: new Date(Date.now() + 3_000).toUTCString() },
+    ...[502, 507, 520, 525, 530, 598, 599].map((status): Spoiling => ({ kind: "gateway", status })),
+    ...[504, 522].map((status): Spoiling => ({ kind: "gateway", status, body: "problem", problem })),
+    ...MALFORMED.map((kind): Spoiling => ({ kind })),
+    { kind: "gzip" },
     ...Array<Spoiling>(2).fill({ kind: "truncate" }),
     { kind: "empty" },
     { kind: "wrong-content-type" },

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../../src/diagnostics/error";
 import type { Behaviour } from "../../../src/emulator";
-import { randomBehaviour } from "../behaviours";
+import { randomBehaviour, unusualBehaviour } from "../behaviours";
 import type { RequestCounter, Tally } from "../host/request-counter";
 import { Random } from "../random";
 import { FaultMix } from "./fault-mix";
@@ -56,7 +56,7 @@ export class Rounds {
 
   async round(most: number): Promise<void> {
     const { emulator, world } = this.setting;
-    Object.assign(emulator.behaviour, randomBehaviour(this.random), {
+    Object.assign(emulator.behaviour, randomBehaviour(this.random), unusualBehaviour(this.random), {
       operationMs: this.random.pick([100, 3_000, 20_000, 60_000]),
       pageSize: this.random.pick([undefined, 20]),
       cachedReplies: this.random.pick(["all", "all", "successes"]),

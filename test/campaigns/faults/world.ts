@@ -14,7 +14,7 @@ export class World {
   private readonly foreign = new Map<string, Fields>();
   /** What somebody else added to instances of ours, by id. */
   private readonly added = new Map<string, Fields>();
-  /** Ids of all objects that were ever asked for. */
+  /** Kinds and ids of all objects whose creation was ever requested. */
   private readonly known = new Set<string>();
   /** Under which names objects were asked for, by id. */
   private readonly names = new Map<string, string>();
@@ -30,29 +30,33 @@ export class World {
     if (method !== "POST") return;
     const { operations, projects } = this.emulator;
     const made = [
-      ...[...operations.values()].flatMap(({ kind, resultPath = "" }) =>
-        kind === "create" ? [resultPath.split("/").at(-1) ?? ""] : [],
+      ...[...operations.values()].flatMap(({ kind, target }) =>
+        kind === "create" ? [keyOf(target.kind, target.id)] : [],
       ),
-      ...projects.keys(),
+      ...[...projects.keys()].map((id) => keyOf("project", id)),
     ];
-    for (const id of new Set(made)) {
-      if (this.known.has(id)) continue;
-      this.known.add(id);
+    for (const key of new Set(made)) {
+      if (this.known.has(key)) continue;
+      this.known.add(key);
       const name = String(Object(JSON.parse(body)).name);
-      this.names.set(id, name);
+      this.names.set(key, name);
       this.onMade(name);
     }
   }
 
   /** The latest requests about the objects whose names begin so, for whoever looks for what went wrong. */
   story(prefix: string): string {
-    const ids = [...this.names].flatMap(([id, name]) => (name.startsWith(prefix) ? id : []));
-    const operations = [...this.emulator.operations.values()].filter(({ resultPath }) =>
-      ids.some((id) => resultPath?.endsWith(id)),
+    const keys = [...this.names].flatMap(([key, name]) => (name.startsWith(prefix) ? key : []));
+    const operations = [...this.emulator.operations.values()].filter(({ target }) =>
+      keys.includes(keyOf(target.kind, target.id)),
     );
-    const marks = [...ids, ...operations.map(({ id }) => id), `"name":"${prefix}`];
+    const marks = [
+      ...keys.map((key) => `/v1/${key}`),
+      ...operations.map(({ id }) => `/v1/operations/${id}`),
+      `"name":"${prefix}`,
+    ];
     return this.emulator.requests
-      .filter(({ path, body }) => marks.some((mark) => path.includes(mark) || body.includes(mark)))
+      .filter(({ path, body }) => marks.some((mark) => path === mark || body.includes(mark)))
       .slice(-MOST_TOLD)
       .map(
         ({ at, method, path, status, fault = "", headers, body }) =>
@@ -64,14 +68,14 @@ export class World {
 
   addProject(): string {
     const { id, fields } = this.emulator.addProject();
-    this.known.add(id);
-    this.foreign.set(id, structuredClone(fields));
+    this.known.add(keyOf("project", id));
+    this.foreign.set(keyOf("project", id), structuredClone(fields));
     return id;
   }
 
   addInstance(fields: Fields): void {
     const { id, fields: all } = this.emulator.addInstance(fields);
-    this.foreign.set(id, structuredClone(all));
+    this.foreign.set(keyOf("instance", id), structuredClone(all));
   }
 
   /** Somebody puts a label and a setting of theirs on an instance of ours, which is none of the program's business. */
@@ -82,17 +86,22 @@ export class World {
       backup: `daily-${random.integer(1, 99)}`,
       "label:owner": `ops-${random.integer(1, 99)}`,
     };
-    this.added.set(id, theirs);
+    this.added.set(keyOf("instance", id), theirs);
     const labels = { ...Object(fields.labels), owner: theirs["label:owner"] };
-    this.emulator.edit(id, { backup: theirs.backup, labels });
+    this.emulator.edit(id, { backup: theirs.backup, labels }, "instance");
   }
 
   /** What is not as it has to be. */
   breaches(slots: readonly Slot[]): string[] {
     const { projects, instances } = this.emulator;
-    const there = new Map([...projects, ...instances].map(([id, { fields }]) => [id, fields]));
+    const there = new Map([
+      ...[...projects].map(([id, { fields }]) => [keyOf("project", id), fields] as const),
+      ...[...instances].map(([id, { fields }]) => [keyOf("instance", id), fields] as const),
+    ]);
     const found = slots.flatMap((slot) => breachesOf(slot, there));
-    const held = new Set(slots.flatMap(({ resource }) => resource.entries.map(({ id }) => id)));
+    const held = new Set(
+      slots.flatMap(({ resource, options }) => resource.entries.map(({ id }) => keyOf(options.kind, id))),
+    );
     for (const [id, fields] of there) {
       if (!held.has(id) && !this.foreign.has(id))
         found.push(`${id} ("${fields.name}") is at the service, and no resource's`);
@@ -113,7 +122,7 @@ function breachesOf({ wanted, resource, options }: Slot, there: ReadonlyMap<stri
   const [entry, ...more] = entries;
   if (entry === undefined || more.length > 0) return wrong(`${entries.length} entries in the state`);
   if (!resource.isSettled) return wrong("is not settled in the state");
-  const fields = there.get(entry.id);
+  const fields = there.get(keyOf(options.kind, entry.id));
   if (fields === undefined) return wrong(`${entry.id} of the state is not at the service`);
   const kindFields = options.kind === "project" ? projectFields : instanceFields;
   return kindFields.flatMap(({ name, wire }) => {
@@ -129,6 +138,11 @@ function breachesOf({ wanted, resource, options }: Slot, there: ReadonlyMap<stri
       ...(isInState ? [] : wrong(`${name} in the state is not what is wanted`)),
     ];
   });
+}
+
+/** A project and an instance may have the same id. */
+function keyOf(kind: "project" | "instance", id: string): string {
+  return `${kind}s/${id}`;
 }
 
 function isKept(theirs: Fields, fields: Fields): boolean {

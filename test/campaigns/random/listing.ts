@@ -37,6 +37,8 @@ export async function listing(scene: Scene, settings: Readonly<Record<string, st
 
 /** How many objects any list shows. */
 function shown({ one, service }: Scene): number {
-  const { projects, instances } = service.state;
-  return (one.kind === "project" ? projects : instances).byId.size;
+  const { state } = service;
+  if (state.behaviour.hiddenProjects.length > 0) return 0;
+  const moment = state.moment("lists");
+  return [...(one.kind === "project" ? state.projects.after(0, moment) : state.instances.after(0, moment))].length;
 }
