@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Emulator, LoggedRequest } from "../../../src/emulator";
+import type { Emulator, LoggedRequest, StoredInstance } from "../../../src/emulator";
 import { instanceFields, projectFields } from "../../../src/provider/values/fields";
 import type { Random } from "../random";
 import type { Slot } from "./slot";
@@ -12,10 +12,10 @@ const MOST_TOLD = 60;
 export class World {
   /** Objects of somebody else, as they made them. */
   private readonly foreign = new Map<string, Fields>();
-  /** What somebody else added to instances of ours, by id. */
-  private readonly added = new Map<string, Fields>();
-  /** Kinds and ids of all objects whose creation was ever requested. */
-  private readonly known = new Set<string>();
+  /** What somebody else added to instances of ours. */
+  private readonly added = new Map<StoredInstance, Fields>();
+  /** Operations that create something, and projects that were created without one. */
+  private readonly known = new Set<object>();
   /** Under which names objects were asked for, by id. */
   private readonly names = new Map<string, string>();
 
@@ -29,15 +29,20 @@ export class World {
   answered({ method, body }: LoggedRequest): void {
     if (method !== "POST") return;
     const { operations, projects } = this.emulator;
+    const creations = [...operations.values()].filter(({ kind }) => kind === "create");
+    const byOperation = new Set(creations.map(({ target }) => keyOf(target.kind, target.id)));
+    // By the objects themselves: ids may be assigned again.
     const made = [
-      ...[...operations.values()].flatMap(({ kind, target }) =>
-        kind === "create" ? [keyOf(target.kind, target.id)] : [],
+      ...creations.map(
+        (operation) => [operation, keyOf(operation.target.kind, operation.target.id)] as const,
       ),
-      ...[...projects.keys()].map((id) => keyOf("project", id)),
+      ...[...projects.values()]
+        .filter(({ id }) => !byOperation.has(keyOf("project", id)))
+        .map((project) => [project, keyOf("project", project.id)] as const),
     ];
-    for (const key of new Set(made)) {
-      if (this.known.has(key)) continue;
-      this.known.add(key);
+    for (const [origin, key] of made) {
+      if (this.known.has(origin)) continue;
+      this.known.add(origin);
       const name = String(Object(JSON.parse(body)).name);
       this.names.set(key, name);
       this.onMade(name);
@@ -67,8 +72,9 @@ export class World {
   }
 
   addProject(): string {
-    const { id, fields } = this.emulator.addProject();
-    this.known.add(keyOf("project", id));
+    const project = this.emulator.addProject();
+    const { id, fields } = project;
+    this.known.add(project);
     this.foreign.set(keyOf("project", id), structuredClone(fields));
     return id;
   }
@@ -80,13 +86,14 @@ export class World {
 
   /** Somebody puts a label and a setting of theirs on an instance of ours, which is none of the program's business. */
   addTo(id: string, random: Random): void {
-    const { fields } = this.emulator.instances.get(id) ?? {};
-    if (fields === undefined) return;
+    const instance = this.emulator.instances.get(id);
+    if (instance === undefined) return;
+    const { fields } = instance;
     const theirs = {
       backup: `daily-${random.integer(1, 99)}`,
       "label:owner": `ops-${random.integer(1, 99)}`,
     };
-    this.added.set(keyOf("instance", id), theirs);
+    this.added.set(instance, theirs);
     const labels = { ...Object(fields.labels), owner: theirs["label:owner"] };
     this.emulator.edit(id, { backup: theirs.backup, labels }, "instance");
   }
@@ -105,8 +112,11 @@ export class World {
     for (const [id, fields] of there) {
       if (!held.has(id) && !this.foreign.has(id))
         found.push(`${id} ("${fields.name}") is at the service, and no resource's`);
-      const theirs = this.added.get(id);
-      if (theirs !== undefined && !isKept(theirs, fields)) found.push(`what somebody added to ${id} is gone`);
+    }
+    for (const instance of instances.values()) {
+      const theirs = this.added.get(instance);
+      if (theirs !== undefined && !isKept(theirs, instance.fields))
+        found.push(`what somebody added to ${instance.id} is gone`);
     }
     for (const [id, fields] of this.foreign)
       if (!isDeepStrictEqual(there.get(id), fields))
