@@ -40,5 +40,6 @@ function shown({ one, service }: Scene): number {
   const { state } = service;
   if (state.behaviour.hiddenProjects.length > 0) return 0;
   const moment = state.moment("lists");
-  return [...(one.kind === "project" ? state.projects.after(0, moment) : state.instances.after(0, moment))].length;
+  return [...(one.kind === "project" ? state.projects.after(0, moment) : state.instances.after(0, moment))]
+    .length;
 }
