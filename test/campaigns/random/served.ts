@@ -66,15 +66,13 @@ export class Served extends Dispatcher {
     const out = spoiled(plain, spoiling, { ...this.heard, requests: this.exchanges.length });
     const { method, path, headers } = request;
     const key = headers["idempotency-key"];
+    const body = spoiling?.kind === "gzip" ? plain.body : out.kind === "reply" ? String(out.body) : "";
     this.exchanges.push({
       method,
       path,
       key: typeof key === "string" ? key : undefined,
       status: out.kind === "reply" && out.cut === undefined ? out.status : 0,
-      text:
-        out.kind === "reply"
-          ? `${String(out.body).slice(0, LONGEST_KEPT)} ${String(out.headers.location)}`
-          : "",
+      text: out.kind === "reply" ? `${body.slice(0, LONGEST_KEPT)} ${String(out.headers.location)}` : "",
       spoiling: spoiling?.kind,
       isLie: spoiling !== undefined && isLie(spoiling),
       worked: worked && plain.status < 400,
