@@ -66,3 +66,14 @@ export function randomBehaviour(random: Random): Partial<Behaviour> & { operatio
     uniqueNames: random.chance(0.4),
   };
 }
+
+/** A service whose operations fail now and then. A failed creation may leave its object behind. */
+export function failingBehaviour(random: Random): Partial<Behaviour> {
+  return {
+    failEvery: random.pick([undefined, undefined, undefined, 4, 9]),
+    failedCreation: random.pick(["nothing", "object"]),
+    failedHasError: random.chance(0.7),
+    failedStatus: random.pick(["failed", "error", "canceled"]),
+    busyInstance: random.pick(["accepted", "accepted", "refused"]),
+  };
+}
