@@ -162,12 +162,13 @@ export class Rounds {
     await resource.up({ provider, journalDir }, slot.news());
   }
 
-  private failed({ options }: Slot, error: unknown): void {
+  private failed({ options, resource }: Slot, error: unknown): void {
     const words = error instanceof Error ? `${error.message}\n${error.stack}` : String(error);
     // What a careless service repeats to others is a secret for them only where they know it for one.
     this.setting.leaks.said(`an error of ${options.name}:`, words, options.secret ? "anybody" : "the owner");
     const { code = "no code at all" } = Object(Object(error).cause);
-    if (!PASSING.has(code))
+    const isDeleted = code === "not_found" && this.setting.world.wasDeleted(options.kind, resource.saved?.id);
+    if (!PASSING.has(code) && !isDeleted)
       this.broken(options.name, `failed with ${code}, which no fault explains: ${words}`);
     const [line = ""] = words.split("\n");
     this.failures.push(

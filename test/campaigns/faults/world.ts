@@ -71,6 +71,17 @@ export class World {
       .join("\n");
   }
 
+  /**
+   * Whether a request of ours has deleted this object. The journal of the other machine may still hold its creation. If that is
+   * resumed while faults hide the object's absence, only the next `up` finds out that it no longer exists.
+   */
+  wasDeleted(kind: "project" | "instance", id = ""): boolean {
+    const { projects, instances, requests } = this.emulator;
+    const isThere = (kind === "project" ? projects : instances).has(id);
+    const path = `/v1/${keyOf(kind, id)}`;
+    return !isThere && requests.some((request) => request.method === "DELETE" && request.path === path);
+  }
+
   addProject(): string {
     const project = this.emulator.addProject();
     const { id, fields } = project;

@@ -145,12 +145,17 @@ export class StackLife {
       if (mine.length === 0) continue;
       refused += 1;
       const done = this.somebodies.get(declared.resource)?.done ?? [];
-      const verdict = judged(mine.map(({ message }) => message).join("\n"), {
-        ...{ olds: state, news: argsOf(declared), secrets: ["sshKeys"], looks: this.looks.get(id) ?? [] },
-        changes: done.filter(({ when }) => when === "between").length,
-        isBeingDeleted: false,
-        undone: undone(done, state, this.scenario.emulator.instances.get(id)?.fields),
-      });
+      const verdict = judged(
+        mine.map(({ message }) => message).join("\n"),
+        {
+          ...{ olds: state, news: argsOf(declared), secrets: ["sshKeys"], looks: this.looks.get(id) ?? [] },
+          changes: done.filter(({ when }) => when === "between").length,
+          busy: [],
+          isDeleted: !this.scenario.emulator.instances.has(id),
+          undone: undone(done, state, this.scenario.emulator.instances.get(id)?.fields),
+        },
+        "update",
+      );
       if (typeof verdict !== "string")
         this.breaches.push(`the refusal of ${declared.resource}: ${verdict.wrong}\n${result.output}`);
     }
