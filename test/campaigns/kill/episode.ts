@@ -64,9 +64,10 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
   await scene.machine.killAll();
   // After a `destroy` there is no stack left to name, so that is where people leave the list as it is.
-  const isUp = task.command === "up";
-  if (ok && isUp && recovered.includes("--clear-pending-creates") && plan.clearsPending)
-    await scene.stack.clearPending(scene.machine);
+  if (recovered.includes("--clear-pending-creates")) {
+    if (ok && task.command === "up" && plan.clearsPending) await scene.stack.clearPending(scene.machine);
+    else scene.keepsPending = true;
+  }
   const asked = wanted && changes.in(wanted);
   findings.push(...(await settled(scene, asked ? "up" : "destroy", asked)));
   const missed = plan.kills.length - made.length;

@@ -83,6 +83,7 @@ async function lead(
     ...(another && { twin: new Twin(another, others) }),
     rules: { uniqueNames: behaviour.uniqueNames ?? false, explicit: engine === "pulumi" },
     machine: new Machine(root),
+    keepsPending: false,
   };
   const episodes: Episode[] = [];
   try {

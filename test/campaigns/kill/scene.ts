@@ -18,5 +18,7 @@ export interface Scene {
   readonly twin?: Twin;
   /** What is not the stack's, and stays as it is. */
   others: Others;
+  /** Whether a list of pending creations was not cleared after a `recover`, which then finds the same creations again. */
+  keepsPending: boolean;
   machine: Machine;
 }
