@@ -103,6 +103,7 @@ class Playing {
       preview,
       up,
       after: await stack.deployment(),
+      isNormalized: emulator.behaviour.normalize.length > 0,
     }))
       this.told.untruths.push(`${words}\n${this.story(resource)}`);
 
