@@ -181,12 +181,12 @@ export class Rounds {
   }
 
   private judge(): void {
-    const { world, leaks, calls, warnings } = this.setting;
+    const { emulator, world, leaks, calls, warnings } = this.setting;
     const states = this.slots.map(({ resource }) => resource.entries);
     leaks.said("the state", states, "the owner");
     this.setting.lookIntoJournals();
     const found = [
-      ...world.breaches(this.slots),
+      ...world.breaches(this.slots).map((words) => `${words}\n  ${JSON.stringify(emulator.behaviour)}`),
       ...calls.strays.splice(0).map((name) => `"${name}" was made by no call`),
       ...warnings
         .splice(0)

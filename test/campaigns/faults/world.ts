@@ -127,7 +127,10 @@ export class World {
     for (const instance of instances.values()) {
       const theirs = this.added.get(instance);
       if (theirs !== undefined && !isKept(theirs, instance.fields))
-        found.push(`what somebody added to ${instance.id} is gone`);
+        found.push(
+          `what somebody added to ${instance.id} is gone: ${JSON.stringify(theirs)} in ${JSON.stringify(instance.fields)}\n` +
+            this.story(String(instance.fields.name).split("-")[0] ?? ""),
+        );
     }
     for (const [id, fields] of this.foreign)
       if (!isDeepStrictEqual(there.get(id), fields))
