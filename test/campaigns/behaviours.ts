@@ -1,6 +1,52 @@
 import type { Behaviour } from "../../src/emulator";
 import type { Random } from "./random";
 
+/**
+ * Replies, ids, lists and lag in which services differ without making anything impossible. Most switches keep their defaults, so that
+ * the combinations vary.
+ */
+export function unusualBehaviour(random: Random): Partial<Behaviour> {
+  const rarely = <T>(usual: T, ...others: [T, ...T[]]): T =>
+    random.chance(0.75) ? usual : random.pick(others);
+  const location = random.pick(["absolute", "relative", "missing"] as const);
+  const softDelete = rarely<string | undefined>(undefined, "deleted", "TERMINATED", "Deleted");
+  return {
+    location,
+    ids: rarely<Behaviour["ids"]>("prefixed", "counter", "number", "slug", "uuid"),
+    idReuse: random.chance(0.5),
+    traceIds: rarely<Behaviour["traceIds"]>("fresh", "constant", "zeros", "empty", "missing"),
+    problemDetail: rarely<Behaviour["problemDetail"]>("text", "list", "missing", "long"),
+    writeReply: rarely("full", "slim"),
+    // A creation whose operation nobody names can't be followed.
+    acceptedReply: location === "missing" ? "operation" : rarely("operation", "location", "bare"),
+    deleteObject: random.pick([204, 202, 202, 200]),
+    softDelete,
+    softDeleteMs: softDelete === undefined ? undefined : random.pick([undefined, 2_000, 60_000]),
+    softDeleteIn: rarely<Behaviour["softDeleteIn"]>("both", "reads"),
+    absentValues: rarely("omitted", "null"),
+    numbersAsText: random.chance(0.2),
+    // Without `items`, the provider takes a reply for that of another service.
+    emptyItems: rarely<Behaviour["emptyItems"]>("list", "null"),
+    lastCursor: rarely<Behaviour["lastCursor"]>("null", "absent", "empty"),
+    itemsWithout: rarely<readonly string[]>([], ["labels", "ssh_keys"], ["flavor", "network", "public_ip"]),
+    lagMs: rarely(0, 500, 2_000),
+    lagIn: random.pick(["lists", "reads", "both"]),
+    lagPart: random.pick(["all", "fields", "objects"]),
+    linkOrigin: rarely<string | undefined>(undefined, "http://internal.example"),
+    resultOrigin: rarely<string | undefined>(undefined, "http://10.0.0.1:8080"),
+    normalize: rarely<Behaviour["normalize"]>(
+      [],
+      ["ids"],
+      ["upper-case"],
+      ["lower-case", "trimmed"],
+      ["bare-keys"],
+      ["numeric-labels"],
+    ),
+    retryAfterForm: random.pick(["seconds", "http-date", "asctime"]),
+    retryAfter: rarely<number | undefined>(undefined, 1),
+  };
+}
+
 /** A service that settles in its own way what the specification leaves open, and can do all that a life needs. */
 export function randomBehaviour(random: Random): Partial<Behaviour> & { operationMs: number } {
   return {
@@ -19,5 +65,16 @@ export function randomBehaviour(random: Random): Partial<Behaviour> & { operatio
     pageSize: random.pick([undefined, 1, 2]),
     instanceVisible: random.pick(["at-once", "when-done"]),
     uniqueNames: random.chance(0.4),
+  };
+}
+
+/** A service whose operations fail now and then. A failed creation may leave its object behind. */
+export function failingBehaviour(random: Random): Partial<Behaviour> {
+  return {
+    failEvery: random.pick([undefined, undefined, undefined, 4, 9]),
+    failedCreation: random.pick(["nothing", "object"]),
+    failedHasError: random.chance(0.7),
+    failedStatus: random.pick(["failed", "error", "canceled"]),
+    busyInstance: random.pick(["accepted", "accepted", "refused"]),
   };
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Emulator } from "../../src/emulator";
+import type { Emulator, StoredInstance, StoredProject } from "../../src/emulator";
 import type { Deployment, StateResource } from "../harness/engine";
 import { ownStates } from "../harness/state";
-import { NETWORK, type Program } from "./programs";
+import { type DeclaredResource, NETWORK, type Program } from "./programs";
 
 /** What is not as it was promised. */
 export interface Finding {
@@ -16,16 +16,39 @@ export interface Finding {
 
 interface Wanted {
   readonly resource: string;
-  /** The name at the service, or what a made-up one begins with. */
-  readonly name: string;
+  /** The name at the service, or what a generated one may begin with: the resource's names so far. */
+  readonly names: readonly string[];
   readonly isNameGiven: boolean;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** What somebody else has at the service, under the same account. */
 export interface Others {
-  readonly ids: ReadonlySet<string>;
+  /** By {@link keyOf}. */
+  readonly keys: ReadonlySet<string>;
   readonly asTheyWere: string;
+}
+
+type Kind = "project" | "instance";
+
+/** Identifies an object. A project and an instance may have the same id. */
+export function keyOf(kind: Kind, id: string): string {
+  return `${kind}s/${id}`;
+}
+
+/** What the state records, each by the key of its object. */
+export function keysIn(states: readonly StateResource[]): string[] {
+  return states.flatMap(({ type, id }) =>
+    id === undefined ? [] : keyOf(type.endsWith(":Project") ? "project" : "instance", id),
+  );
+}
+
+/** Every object at the service, by its key. */
+export function objectsIn({ projects, instances }: Emulator): Map<string, StoredProject | StoredInstance> {
+  return new Map([
+    ...[...projects].map(([id, one]) => [keyOf("project", id), one] as const),
+    ...[...instances].map(([id, one]) => [keyOf("instance", id), one] as const),
+  ]);
 }
 
 /**
@@ -35,17 +58,17 @@ export interface Others {
 export function addOthers(emulator: Emulator): Others {
   const project = emulator.addProject({ name: "somebody-else" });
   const instance = emulator.addInstance({ project: project.id, name: "web0" });
-  return othersOf(emulator, [project.id, instance.id]);
+  return othersOf(emulator, [keyOf("project", project.id), keyOf("instance", instance.id)]);
 }
 
 /** These objects are somebody else's from now on, as they are. */
 export function othersOf(emulator: Emulator, all: Iterable<string>): Others {
-  const ids = new Set(all);
-  return { ids, asTheyWere: describe(emulator, ids) };
+  const keys = new Set(all);
+  return { keys, asTheyWere: describe(emulator, keys) };
 }
 
-function describe({ projects, instances }: Emulator, ids: ReadonlySet<string>): string {
-  return JSON.stringify([...projects.values(), ...instances.values()].filter(({ id }) => ids.has(id)));
+function describe(emulator: Emulator, keys: ReadonlySet<string>): string {
+  return JSON.stringify([...objectsIn(emulator)].filter(([key]) => keys.has(key)));
 }
 
 /** Compares service and state with each other, and both with the program: undefined, nothing may be left. */
@@ -56,17 +79,17 @@ export function compare(
   program: Program | undefined,
 ): Finding[] {
   const states = ownStates(deployment);
-  const own = <T extends { readonly id: string }>(objects: ReadonlyMap<string, T>): T[] =>
-    [...objects.values()].filter(({ id }) => !others.ids.has(id));
-  const projects = own(emulator.projects);
-  const instances = own(emulator.instances);
+  const own = <T extends { readonly id: string }>(kind: Kind, objects: ReadonlyMap<string, T>): T[] =>
+    [...objects.values()].filter(({ id }) => !others.keys.has(keyOf(kind, id)));
+  const projects = own("project", emulator.projects);
+  const instances = own("instance", emulator.instances);
   const wanted = program && wantedOf(program, states);
   const unsettled = instances.filter(({ status }) => status !== "running");
   return [
     ...compareKind("Project", projects, states, wanted?.projects ?? []),
     ...compareKind("Instance", instances, states, wanted?.instances ?? []),
     ...unsettled.map(({ id, status }) => mismatch(`instance ${id} is ${status}`)),
-    ...(describe(emulator, others.ids) === others.asTheyWere
+    ...(describe(emulator, others.keys) === others.asTheyWere
       ? []
       : [mismatch("somebody else's objects were changed")]),
   ];
@@ -91,10 +114,16 @@ function wantedOf({ project, instances }: Program, states: readonly StateResourc
 }
 
 function named(
-  { resource, name }: { readonly resource: string; readonly name?: string },
+  { resource, name, formerly = [] }: DeclaredResource,
   fields: Readonly<Record<string, unknown>>,
 ): Wanted {
-  return { resource, name: name ?? `${resource}-`, isNameGiven: name !== undefined, fields };
+  const generated = [resource, ...formerly].map((one) => `${one}-`);
+  return {
+    resource,
+    names: name === undefined ? generated : [name],
+    isNameGiven: name !== undefined,
+    fields,
+  };
 }
 
 type Objects = readonly { readonly id: string; readonly fields: Readonly<Record<string, unknown>> }[];
@@ -145,14 +174,17 @@ function compareOne(type: string, one: Wanted, objects: Objects, own: readonly S
       ([field, value]) => `${field} is ${JSON.stringify(object.fields[field])}, not ${JSON.stringify(value)}`,
     );
   if (!isName(one, object.fields.name))
-    differing.push(`name is ${String(object.fields.name)}, not ${one.name}`);
+    differing.push(`name is ${String(object.fields.name)}, not ${one.names.join(" or ")}`);
   return differing.length === 0
     ? []
     : [mismatch(`${type} ${one.resource} (${entry.id}): ${differing.join("; ")}`)];
 }
 
-function isName({ name, isNameGiven }: Wanted, actual: unknown): boolean {
-  return isNameGiven ? actual === name : typeof actual === "string" && actual.startsWith(name);
+function isName({ names, isNameGiven }: Wanted, actual: unknown): boolean {
+  return (
+    typeof actual === "string" &&
+    names.some((name) => (isNameGiven ? actual === name : actual.startsWith(name)))
+  );
 }
 
 export function mismatch(words: string): Finding {

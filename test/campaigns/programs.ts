@@ -1,16 +1,23 @@
 import type { Random } from "./random";
 
-interface DeclaredProject {
+export interface DeclaredResource {
   /** The resource's name in the program. */
   readonly resource: string;
+  /** Its former names, which it has as aliases. */
+  readonly formerly?: readonly string[];
+  /** The option `version`. Resources of different versions have different provider processes. */
+  readonly version?: string | undefined;
+  /** Whether it has an explicit provider, and so a provider process that only such resources share. */
+  readonly explicit?: boolean;
   /** The name at the service, where the program gives one. */
   readonly name?: string;
+}
+
+interface DeclaredProject extends DeclaredResource {
   readonly region: string;
 }
 
-export interface DeclaredInstance {
-  readonly resource: string;
-  readonly name?: string;
+export interface DeclaredInstance extends DeclaredResource {
   readonly image: string;
   readonly flavor: string;
   readonly publicIp?: string;
@@ -90,17 +97,44 @@ function other<T extends string>(random: Random, choices: readonly T[], old: str
   return random.pick([first, ...rest]);
 }
 
+/** Every resource that a program declares. */
+export function resourcesOf({ project, instances }: Program): DeclaredResource[] {
+  return [project, ...instances];
+}
+
+const EXPLICIT = `
+class CloudInfra extends pulumi.ProviderResource {
+  constructor(name) {
+    const config = new pulumi.Config("cloudinfra");
+    const settings = { "cloudinfra:endpoint": config.require("endpoint"), "cloudinfra:token": config.requireSecret("token") };
+    super("pulumi-nodejs", name, settings);
+  }
+}
+const explicit = new CloudInfra("explicit");`;
+
 /** The program as a person would write it. */
-export function sourceOf({ project: { resource, ...args }, instances }: Program): string {
+export function sourceOf({ project, instances }: Program): string {
+  const { resource, formerly: _, version: __, explicit: ___, ...args } = project;
   return [
-    `const project = new Project(${JSON.stringify(resource)}, ${JSON.stringify(args)});`,
+    ...([project, ...instances].some(({ explicit }) => explicit) ? [EXPLICIT] : []),
+    `const project = new Project(${JSON.stringify(resource)}, ${JSON.stringify(args)}${optionsSource(project)});`,
     ...instances.map(instanceSource),
   ].join("\n");
 }
 
-function instanceSource({ resource, sshKeys, ...args }: DeclaredInstance): string {
+function instanceSource(instance: DeclaredInstance): string {
+  const { resource, sshKeys, formerly: _, version: __, explicit: ___, ...args } = instance;
   const keys = sshKeys?.map((key) => `pulumi.secret(${JSON.stringify(key)})`).join(", ");
   const plain = JSON.stringify({ ...args, network: NETWORK });
   const others = keys === undefined ? "" : `, sshKeys: [${keys}]`;
-  return `new Instance(${JSON.stringify(resource)}, { ...${plain}, project: project.id${others} });`;
+  return `new Instance(${JSON.stringify(resource)}, { ...${plain}, project: project.id${others} }${optionsSource(instance)});`;
+}
+
+function optionsSource({ formerly = [], version, explicit }: DeclaredResource): string {
+  const options = [
+    ...(formerly.length > 0 ? [`aliases: ${JSON.stringify(formerly.map((name) => ({ name })))}`] : []),
+    ...(version === undefined ? [] : [`version: ${JSON.stringify(version)}`]),
+    ...(explicit ? ["provider: explicit"] : []),
+  ];
+  return options.length === 0 ? "" : `, { ${options.join(", ")} }`;
 }

@@ -1,5 +1,6 @@
 import type { Emulator, FaultRule, LoggedRequest } from "../../../src/emulator";
 import type { Random } from "../random";
+import type { StoredFailures } from "./stored-failures";
 
 /** How a request is spoiled, as tables name it. */
 type Spoiling = Omit<FaultRule, "times" | "when" | "after">;
@@ -12,12 +13,23 @@ export interface MixOptions {
   readonly lateMs?: number;
   /** Texts that bad answers repeat, as careless services do: the token, a secret. */
   readonly echo: readonly string[];
+  /** Stores failures, too. @default none are stored */
+  readonly storedFailures?: StoredFailures;
 }
 
 /** A problem document without a single field. */
 const NO_PROBLEM = Object.fromEntries(
   ["type", "title", "status", "detail", "instance", "code", "trace_id"].map((name) => [name, undefined]),
 );
+
+const MALFORMED = [
+  "illegal-header",
+  "control-character",
+  "bare-lf",
+  "bad-chunk",
+  "truncated-head",
+  "garbage",
+] as const;
 
 /** Every way in which a request goes wrong, the likelier ones more than once. */
 function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
@@ -34,6 +46,10 @@ function spoilings({ slowMs, lateMs, echo }: MixOptions): Spoiling[] {
     { kind: "status", status: 429 },
     { kind: "status", status: 429, retryAfter: 1 },
     { kind: "status", status: 429, retryAfter: new Date(Date.now() + 3_000).toUTCString() },
+    ...[502, 507, 520, 525, 530, 598, 599].map((status): Spoiling => ({ kind: "gateway", status })),
+    ...[504, 522].map((status): Spoiling => ({ kind: "gateway", status, body: "problem", problem })),
+    ...MALFORMED.map((kind): Spoiling => ({ kind })),
+    { kind: "gzip" },
     ...Array<Spoiling>(2).fill({ kind: "truncate" }),
     { kind: "empty" },
     { kind: "wrong-content-type" },
@@ -69,7 +85,7 @@ export class FaultMix {
 
   constructor(
     private readonly random: Random,
-    options: MixOptions,
+    private readonly options: MixOptions,
   ) {
     this.share = options.share;
     this.all = spoilings(options);
@@ -77,7 +93,7 @@ export class FaultMix {
 
   start(emulator: Emulator): void {
     const times = Number.POSITIVE_INFINITY;
-    this.active = this.all.map((spoiling) =>
+    this.active = [...this.all, ...(this.options.storedFailures?.rules ?? [])].map((spoiling) =>
       emulator.fail({ ...spoiling, times, when: (request) => this.draw(request) === spoiling }),
     );
   }
@@ -90,8 +106,11 @@ export class FaultMix {
 
   /** Every rule asks; one answer holds for all of them. */
   private draw(request: LoggedRequest): Spoiling | undefined {
-    if (this.drawn?.request !== request)
-      this.drawn = { request, spoiling: this.isHit(request) ? this.pick() : undefined };
+    if (this.drawn?.request !== request) {
+      const spoiling = this.isHit(request) ? this.pick(request) : undefined;
+      this.options.storedFailures?.drawn(request, spoiling);
+      this.drawn = { request, spoiling };
+    }
     return this.drawn.spoiling;
   }
 
@@ -113,8 +132,10 @@ export class FaultMix {
     return this.random.chance(behind > 0 ? 2 * chance : chance / 2) ? streak(this.random) : 0;
   }
 
-  // No failure is stored for a key (§4.7): after an unanswered attempt, only a person can tell it from an outage.
-  private pick(): Spoiling | undefined {
-    return this.all[this.random.integer(0, this.all.length - 1)];
+  private pick(request: LoggedRequest): Spoiling | undefined {
+    return (
+      this.options.storedFailures?.draw(request, this.random) ??
+      this.all[this.random.integer(0, this.all.length - 1)]
+    );
   }
 }

@@ -1,11 +1,13 @@
 import type { ErrorCode } from "../../../src/diagnostics/error";
 import type { Behaviour } from "../../../src/emulator";
-import { randomBehaviour } from "../behaviours";
+import { pendingOf } from "../../../src/provider/creation/pending";
+import { randomBehaviour, unusualBehaviour } from "../behaviours";
 import type { RequestCounter, Tally } from "../host/request-counter";
 import { Random } from "../random";
 import { FaultMix } from "./fault-mix";
 import type { Process, Setting } from "./setting";
 import { type Action, type Slot, slots } from "./slot";
+import { StoredFailures } from "./stored-failures";
 
 /** One change of the program, or one look, and what it took. */
 export interface Operation extends Tally {
@@ -33,6 +35,9 @@ export class Rounds {
   private readonly random: Random;
   private readonly chance: Random;
   private readonly mix: FaultMix;
+  private readonly storedFailures: StoredFailures;
+  /** A service normalizes values in one way. If it changed that, its objects would look as if somebody had changed them. */
+  private readonly normalize: Behaviour["normalize"];
   /** Projects of somebody else, with instances of theirs, in which ours are made. */
   private readonly homes: readonly [string, string];
 
@@ -45,20 +50,25 @@ export class Rounds {
     this.random = new Random(seed);
     this.chance = new Random(this.random.seed());
     const { world, leaks } = setting;
+    this.normalize = unusualBehaviour(this.random).normalize ?? [];
     const secret = leaks.secret();
     this.slots = slots(secret);
     this.homes = [world.addProject(), world.addProject()];
     for (const { options, givenName } of this.slots)
       if (options.kind === "instance") world.addInstance({ project: this.homes[0], name: givenName });
     const echo = [leaks.token, secret];
-    this.mix = new FaultMix(new Random(this.random.seed()), { share, slowMs: 200, lateMs: 1_500, echo });
+    this.storedFailures = new StoredFailures(setting.emulator);
+    const { storedFailures } = this;
+    const how = { share, slowMs: 200, lateMs: 1_500, echo, storedFailures };
+    this.mix = new FaultMix(new Random(this.random.seed()), how);
   }
 
   async round(most: number): Promise<void> {
     const { emulator, world } = this.setting;
-    Object.assign(emulator.behaviour, randomBehaviour(this.random), {
+    Object.assign(emulator.behaviour, randomBehaviour(this.random), unusualBehaviour(this.random), {
       operationMs: this.random.pick([100, 3_000, 20_000, 60_000]),
       pageSize: this.random.pick([undefined, 20]),
+      normalize: this.normalize,
       cachedReplies: this.random.pick(["all", "all", "successes"]),
       // Somebody else has instances of the same names.
       uniqueNames: false,
@@ -102,6 +112,7 @@ export class Rounds {
     const moves = which === "again" && this.chance.chance(0.25);
     const process = await this.setting.process(moves ? "other" : "usual");
     const failed: Operation[] = [];
+    this.storedFailures.begin();
     await Promise.all(
       this.slots.map(async (slot) => {
         const operation = open.find((one) => one.slot === slot) ?? begun("nothing", slot);
@@ -115,7 +126,23 @@ export class Rounds {
         }
       }),
     );
+    for (const { slot } of failed) await this.givenUp(slot);
     return failed;
+  }
+
+  /**
+   * If the service has stored a failure, and an attempt went unanswered, the provider keeps the creation until a person looks at
+   * the service, and gives it up (docs/recovery.md). Then nothing may have been made with its key.
+   */
+  private async givenUp({ resource, options }: Slot): Promise<void> {
+    const key = pendingOf(resource.saved?.state ?? {})?.key;
+    const known = key === undefined ? undefined : this.storedFailures.knowledgeOf(key);
+    if (key === undefined || known === undefined) return;
+    if (known === "stored")
+      this.broken(options.name, `keeps a creation of which the failure is stored: ${key}`);
+    this.failures.push("(a person has given up a creation with a stored failure)");
+    resource.forget();
+    await this.setting.forget(key);
   }
 
   private async turn({ action, slot }: Operation, process: Process, refreshes: boolean): Promise<void> {
@@ -135,12 +162,13 @@ export class Rounds {
     await resource.up({ provider, journalDir }, slot.news());
   }
 
-  private failed({ options }: Slot, error: unknown): void {
+  private failed({ options, resource }: Slot, error: unknown): void {
     const words = error instanceof Error ? `${error.message}\n${error.stack}` : String(error);
     // What a careless service repeats to others is a secret for them only where they know it for one.
     this.setting.leaks.said(`an error of ${options.name}:`, words, options.secret ? "anybody" : "the owner");
     const { code = "no code at all" } = Object(Object(error).cause);
-    if (!PASSING.has(code))
+    const isDeleted = code === "not_found" && this.setting.world.wasDeleted(options.kind, resource.saved?.id);
+    if (!PASSING.has(code) && !isDeleted)
       this.broken(options.name, `failed with ${code}, which no fault explains: ${words}`);
     const [line = ""] = words.split("\n");
     this.failures.push(
@@ -153,12 +181,12 @@ export class Rounds {
   }
 
   private judge(): void {
-    const { world, leaks, calls, warnings } = this.setting;
+    const { emulator, world, leaks, calls, warnings } = this.setting;
     const states = this.slots.map(({ resource }) => resource.entries);
     leaks.said("the state", states, "the owner");
     this.setting.lookIntoJournals();
     const found = [
-      ...world.breaches(this.slots),
+      ...world.breaches(this.slots).map((words) => `${words}\n  ${JSON.stringify(emulator.behaviour)}`),
       ...calls.strays.splice(0).map((name) => `"${name}" was made by no call`),
       ...warnings
         .splice(0)

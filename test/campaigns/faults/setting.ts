@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
+import { openJournal } from "../../../src/journal/journal";
 import { Leaks } from "../../harness/leaks";
 import { fastClock } from "../../operations/fast-clock";
 import { openProviders, type Providers } from "../../provider/providers";
@@ -27,6 +28,8 @@ export interface Setting {
   /** What the provider has warned of. */
   readonly warnings: string[];
   process(machine: "usual" | "other"): Promise<Process>;
+  /** Removes the journal entry of a creation on both machines, as `recover --forget` does. */
+  forget(key: string): Promise<void>;
   /** Searches the journals for the token. */
   lookIntoJournals(): void;
   /** Resolves when no request is under way any more, also none that its client has given up. */
@@ -63,6 +66,13 @@ export async function openSetting(): Promise<Setting> {
       const journalDir = path.join(root, machine);
       const warn = (message: string): void => void warnings.push(message);
       return { journalDir, ...(await openProviders({ endpoint, token, journalDir }, { clock, warn })) };
+    },
+    forget: async (key) => {
+      for (const machine of ["usual", "other"]) {
+        const dir = path.join(root, machine);
+        const warn = (message: string): void => void warnings.push(message);
+        await openJournal({ endpoint, dir, cwd: process.cwd(), env: {}, warn }).remove(key);
+      }
     },
     lookIntoJournals: () => leaks.files("the journal,", root),
     quiet: async () => {

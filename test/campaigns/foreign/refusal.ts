@@ -13,21 +13,42 @@ export interface Circumstances {
   readonly looks: readonly (Fields | undefined)[];
   /** How often somebody has changed it while the update was under way. */
   readonly changes: number;
-  readonly isBeingDeleted: boolean;
+  /** What was under way at the service when it answered the requests that change the object, the latest last. */
+  readonly busy: readonly ("being deleted" | "being updated" | undefined)[];
+  /** Whether the object no longer exists. */
+  readonly isDeleted: boolean;
   /** Names of properties of which somebody has put back, after our update, what was there before it. */
   readonly undone: readonly string[];
 }
 
-export type Refusal = "conflict" | "not there" | "restless" | "unfinished" | "undone" | "being deleted";
+export type Refusal =
+  | "conflict"
+  | "not there"
+  | "restless"
+  | "unfinished"
+  | "undone"
+  | "being deleted"
+  | "being updated";
 
 /**
  * What an update was refused for, where there is a reason for it.
  *
  * @returns what is wrong, where nothing explains the refusal or its words don't tell all that they have to
  */
-export function judged(words: string, known: Circumstances): Refusal | { readonly wrong: string } {
-  if (/ended as "[^"]*": instance_deleted/.test(words)) return "not there"; // during the update
-  if (/run `pulumi up` again, on any machine/.test(words)) return "unfinished";
+export function judged(
+  words: string,
+  known: Circumstances,
+  method: string,
+): Refusal | { readonly wrong: string } {
+  if (method === "update" && /run `pulumi up` again, on any machine/.test(words)) return "unfinished";
+  if (/\(409\)/.test(words)) {
+    const busy = known.busy.at(-1);
+    return busy ?? { wrong: "it is neither being deleted nor updated" };
+  }
+  if (method !== "update") return { wrong: "nothing explains that" };
+  if (/ended as "[^"]*": instance_deleted/.test(words))
+    // during the update
+    return known.isDeleted ? "not there" : { wrong: "nobody has deleted it" };
   if (/no longer exists/.test(words)) {
     if (!words.includes("`pulumi refresh`")) return { wrong: "does not name `pulumi refresh`" };
     return known.looks.includes(undefined) ? "not there" : { wrong: "it is there" };
@@ -37,8 +58,6 @@ export function judged(words: string, known: Circumstances): Refusal | { readonl
     return unmade.split(", ").every((name) => known.undone.includes(name))
       ? "undone"
       : { wrong: "nobody has undone it" };
-  if (/\(409\)/.test(words))
-    return known.isBeingDeleted ? "being deleted" : { wrong: "it is not being deleted" };
   if (/was refused 4 times, though nobody changed/.test(words))
     return known.changes >= 4 ? "restless" : { wrong: `it was changed ${known.changes} times only` };
   if (!/somebody else changed/.test(words)) return { wrong: "nothing explains that" };

@@ -5,9 +5,9 @@ import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from
 import { Leaks } from "../../harness/leaks";
 import { FakeClock } from "../../operations/fake-clock";
 import { openProviders } from "../../provider/providers";
-import { randomBehaviour } from "../behaviours";
 import type { Machine } from "../host/resource";
 import type { Random } from "../random";
+import { foreignBehaviour } from "./behaviour";
 import { Ledger } from "./ledger";
 import type { Kind } from "./program";
 
@@ -32,7 +32,7 @@ export interface Setting {
 export async function openSetting(random: Random): Promise<Setting> {
   const clock = new FakeClock({ auto: true });
   const leaks = new Leaks();
-  const behaviour = foreignBehaviour(random);
+  const behaviour = racedBehaviour(random);
   const emulator = await startEmulator({
     token: leaks.token,
     behaviour,
@@ -74,9 +74,9 @@ export async function openSetting(random: Random): Promise<Setting> {
   return setting;
 }
 
-/** A service that tells revisions in one of all ways, or, of objects that are new, not at all. */
-function foreignBehaviour(random: Random): Partial<Behaviour> {
-  const usual = randomBehaviour(random);
+/** A service that reports revisions in one of all ways. */
+function racedBehaviour(random: Random): Partial<Behaviour> {
+  const usual = foreignBehaviour(random);
   const hasOwnField = random.chance(0.15);
   return {
     ...usual,

@@ -63,6 +63,11 @@ export class Somebody {
     this.doomed = undefined;
   }
 
+  /** Whether they are deleting this object just now. */
+  isDeleting(id: string): boolean {
+    return this.doomed === id;
+  }
+
   /** What had to wait for the end of an operation is done. */
   catchUp(): void {
     this.act("after");

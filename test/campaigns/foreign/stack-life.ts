@@ -3,7 +3,7 @@ import type { LoggedRequest } from "../../../src/emulator";
 import type { Command, RunResult } from "../../harness/engine";
 import type { Scenario } from "../../harness/scenario";
 import { ownStates } from "../../harness/state";
-import { addOthers, compare, type Others, othersOf } from "../compare";
+import { addOthers, compare, keyOf, type Others, othersOf } from "../compare";
 import { changedInPlace, type Program, sourceOf } from "../programs";
 import type { Random } from "../random";
 import { notShown } from "./converged";
@@ -44,7 +44,7 @@ export class StackLife {
     const { emulator } = scenario;
     this.first = addOthers(emulator);
     this.ledger = new Ledger(emulator);
-    for (const id of this.first.ids) this.ledger.addForeign(id);
+    for (const id of [...emulator.projects.keys(), ...emulator.instances.keys()]) this.ledger.addForeign(id);
     for (const { resource } of program.instances)
       this.somebodies.set(resource, new Somebody(emulator, this.ledger, () => this.subject(resource)));
   }
@@ -145,12 +145,17 @@ export class StackLife {
       if (mine.length === 0) continue;
       refused += 1;
       const done = this.somebodies.get(declared.resource)?.done ?? [];
-      const verdict = judged(mine.map(({ message }) => message).join("\n"), {
-        ...{ olds: state, news: argsOf(declared), secrets: ["sshKeys"], looks: this.looks.get(id) ?? [] },
-        changes: done.filter(({ when }) => when === "between").length,
-        isBeingDeleted: false,
-        undone: undone(done, state, this.scenario.emulator.instances.get(id)?.fields),
-      });
+      const verdict = judged(
+        mine.map(({ message }) => message).join("\n"),
+        {
+          ...{ olds: state, news: argsOf(declared), secrets: ["sshKeys"], looks: this.looks.get(id) ?? [] },
+          changes: done.filter(({ when }) => when === "between").length,
+          busy: [],
+          isDeleted: !this.scenario.emulator.instances.has(id),
+          undone: undone(done, state, this.scenario.emulator.instances.get(id)?.fields),
+        },
+        "update",
+      );
       if (typeof verdict !== "string")
         this.breaches.push(`the refusal of ${declared.resource}: ${verdict.wrong}\n${result.output}`);
     }
@@ -175,7 +180,7 @@ export class StackLife {
     this.look("up after refresh");
     await this.know();
     const twins = [...this.somebodies.values()].flatMap((somebody) => somebody.twins);
-    const others = othersOf(emulator, [...this.first.ids, ...twins]);
+    const others = othersOf(emulator, [...this.first.keys, ...twins.map((id) => keyOf("instance", id))]);
     const instances = this.program.instances.map((one) =>
       withTheirs(one, this.subject(one.resource)?.id ?? "", { emulator, ledger: this.ledger }),
     );

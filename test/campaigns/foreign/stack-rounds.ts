@@ -3,9 +3,9 @@ import { withElsewhere } from "../../harness/elsewhere";
 import type { Engine } from "../../harness/engine";
 import { withStack } from "../../harness/scenario";
 import { MOST_VERBOSE } from "../../harness/watched-stack";
-import { randomBehaviour } from "../behaviours";
 import { randomInstance, randomProgram, sourceOf } from "../programs";
 import { Random } from "../random";
+import { foreignBehaviour } from "./behaviour";
 import { StackLife, type StackRound } from "./stack-life";
 
 export interface StackOptions {
@@ -32,7 +32,12 @@ export async function stackRounds(engine: Engine, options: StackOptions): Promis
   const random = new Random(options.seed);
   const instances = Array.from({ length: options.instances }, (_, at) => randomInstance(random, `web${at}`));
   const program = { ...randomProgram(random), instances };
-  const behaviour = { ...randomBehaviour(random), operationMs: 200, pageSize: undefined, uniqueNames: false };
+  const behaviour = {
+    ...foreignBehaviour(random),
+    operationMs: 200,
+    pageSize: undefined,
+    uniqueNames: false,
+  };
   const env = options.isVerbose ? MOST_VERBOSE : {};
   const rounds: StackRound[] = [];
   const breaches: string[] = [];

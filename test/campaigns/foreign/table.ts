@@ -5,7 +5,17 @@ import type { Done } from "./somebody";
 import type { StackReport } from "./stack-rounds";
 
 const OUTCOMES = [
-  ...["through", "conflict", "not there", "restless", "undone", "being deleted", "unfinished", "name taken"],
+  ...[
+    "through",
+    "conflict",
+    "not there",
+    "restless",
+    "undone",
+    "being deleted",
+    "being updated",
+    "unfinished",
+    "name taken",
+  ],
   "broken",
 ] as const;
 

@@ -18,6 +18,8 @@ export class Watch {
   isRefreshing = false;
   /** The object at each look since the last request that could have changed it. */
   looks: (Fields | undefined)[] = [];
+  /** Why the service rejects changes of the object with 409, since the call began. */
+  private busy: ("being deleted" | "being updated" | undefined)[] = [];
   /** What the provider was called for last, and about what. */
   private call: { method: string; olds: Fields; news: Fields } = { method: "", olds: {}, news: {} };
 
@@ -33,15 +35,18 @@ export class Watch {
     return {
       ...provider,
       create: (inputs) => {
+        this.busy = [];
         this.call = { method: "create", olds: {}, news: inputs };
         return provider.create(inputs);
       },
       update: (id, olds, news) => {
+        this.busy = [];
         this.call = { method: "update", olds, news };
         ledger.means(id, { olds, news });
         return provider.update(id, olds, news);
       },
       delete: (id, props) => {
+        this.busy = [];
         this.call = { method: "delete", olds: props, news: {} };
         ledger.mayDelete(id);
         return provider.delete(id, props);
@@ -54,6 +59,7 @@ export class Watch {
     const { saved } = this.resource;
     if (this.isRefreshing && saved) this.scene.ledger.seen(saved.id);
     if (request.method === "PUT") this.looks = [];
+    if (request.method !== "GET") this.busy.push(this.busyWith(request.path.split("/").at(-1) ?? ""));
     if (request.method === "GET" && saved)
       this.looks.push(structuredClone(this.scene.emulator.instances.get(saved.id)?.fields));
     const acts = this.somebody.done.length;
@@ -64,21 +70,36 @@ export class Watch {
   /** @param secrets names of the program's secrets */
   outcomeOf(words: string, secrets: readonly string[]): Judgement {
     const { emulator } = this.scene;
-    if (emulator.behaviour.uniqueNames && this.somebody.twins.length > 0 && /name_taken \(409\)/.test(words))
-      return { outcome: "name taken" };
+    if (/name_taken \(409\)/.test(words) && this.isNameTaken()) return { outcome: "name taken" };
     const { method, olds, news } = this.call;
-    // The emulator rejects the deletion of an instance that is busy; the fault `empty` may take away the reason.
-    if (method === "delete" && /\(409\)/.test(words)) return { outcome: "being deleted" };
     const { done } = this.somebody;
     const { saved } = this.resource;
     const known: Circumstances = {
       ...{ olds: { ...olds }, news: { ...news }, secrets, looks: this.looks },
       changes: done.filter(({ when }) => when === "between").length,
-      isBeingDeleted: done.some(({ deed }) => deed.kind === "begin to delete"),
+      busy: this.busy,
+      isDeleted: saved !== undefined && !emulator.instances.has(saved.id),
       undone: saved ? undone(done, saved.state, emulator.instances.get(saved.id)?.fields) : [],
     };
-    const outcome = method === "update" ? judged(words, known) : { wrong: "nothing explains that" };
+    const outcome = method === "create" ? { wrong: "nothing explains that" } : judged(words, known, method);
     if (typeof outcome === "string") return { outcome };
     return { outcome: "broken", wrong: `${method} failed: ${outcome.wrong}\n${words}` };
+  }
+
+  /** A running update of an object that somebody has deleted keeps its name taken, too. */
+  private isNameTaken(): boolean {
+    const { behaviour, operations } = this.scene.emulator;
+    const isRunning = [...operations.values()].some(({ outcome }) => outcome === "open");
+    return behaviour.uniqueNames && (this.somebody.twins.length > 0 || isRunning);
+  }
+
+  /** What the emulator has under way for an object: it rejects an update or a deletion of it. */
+  private busyWith(id: string): "being deleted" | "being updated" | undefined {
+    if (this.somebody.isDeleting(id)) return "being deleted";
+    const running = [...this.scene.emulator.operations.values()].filter(
+      ({ target, outcome }) => target.id === id && outcome === "open",
+    );
+    if (running.some(({ kind }) => kind === "delete")) return "being deleted";
+    return running.length > 0 ? "being updated" : undefined;
   }
 }

@@ -31,6 +31,12 @@ export class EngineResource extends EngineRow {
     await this.swept(host);
   }
 
+  /** What `pulumi state delete` does. */
+  forget(): void {
+    this.saved = undefined;
+    this.isDeleted = false;
+  }
+
   /** What a `refresh` does. */
   async refresh({ provider }: Machine): Promise<void> {
     if (this.saved !== undefined && !this.isDeleted) await this.read(overTheWire(provider));

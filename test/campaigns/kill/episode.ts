@@ -1,17 +1,24 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { ownStates } from "../../harness/state";
 import { type Finding, mismatch } from "../compare";
 import type { Program } from "../programs";
+import { Random } from "../random";
+import { Changes, taint, taintOne } from "./between";
 import type { Ended } from "./commands";
 import { killed, type Made } from "./killed";
-import type { Kill, Task } from "./plan";
+import type { Kill } from "./kills";
+import type { Task } from "./plan";
 import type { Scene } from "./scene";
 import { everythingAnswered, settled } from "./settled";
+import type { How } from "./stacks";
 
 /** What became of a task that was killed. */
 export interface Episode {
   readonly task: Task;
   /** What the program asks for in the end; undefined: nothing. */
   readonly wanted: Program | undefined;
+  /** What people changed between the commands, in words. */
+  readonly changes: readonly string[];
   readonly made: readonly Made[];
   /** Kills whose moment did not come before the command had ended. */
   readonly missed: number;
@@ -20,42 +27,74 @@ export interface Episode {
   readonly findings: readonly Finding[];
 }
 
-const MOST_UPS = 5;
+const MOST_UPS = 8;
+
+export interface Plan {
+  readonly kills: readonly Kill[];
+  /** Whether the list of pending creations is cleared in the end. */
+  readonly clearsPending: boolean;
+  /** Whether the engine writes the state only at the end of a command that is killed. */
+  readonly skipsCheckpoints: boolean;
+}
 
 /** Begins a task, kills it, and lets people do what they are told to do: the same again, until it succeeds. */
-export async function episode(
-  scene: Scene,
-  task: Task,
-  kills: readonly Kill[],
-  clearsPending: boolean,
-): Promise<Episode> {
+export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Episode> {
   for (const program of [task.program, task.instead]) if (program) scene.search.program(program);
   if (task.program) scene.machine.write(task.program);
   const made: Made[] = [];
+  const changes = new Changes();
   const findings: Finding[] = [];
   let recovered = "";
-  for (const kill of kills) {
-    const one = await killed(scene, task, kill);
+  changes.words.push(...(await taint(scene, task.taints ?? [])));
+  for (const kill of plan.kills) {
+    const { skipsCheckpoints } = plan;
+    const one = await killed(scene, task, { kill, how: { ...targeted(scene, task), skipsCheckpoints } });
     if (one === undefined) continue;
     made.push(one);
     scene.search.look(scene.machine);
     const said = await after(scene, made);
     recovered += said?.output ?? "";
     if (said && said.code !== 0) findings.push(mismatch(`recover ended with ${said.code}:\n${said.output}`));
+    findings.push(...(await changed(scene, task, { changes, random: new Random(kill.between) })));
   }
-  if (task.instead && made.length > 0) {
-    scene.machine.write(task.instead);
-    if (task.needsRefresh) findings.push(...(await refreshed(scene)));
-  }
-  const { ups, ok } = await untilSuccess(scene, task);
+  const wanted = (made.length > 0 && task.instead) || task.program;
+  if (wanted) scene.machine.write(changes.in(wanted));
+  if (made.length > 0 && task.needsRefresh) findings.push(...(await refreshed(scene)));
+  const { ups, ok } = await untilSuccess(scene, task, made.length > 0 && plan.skipsCheckpoints);
   if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
   await scene.machine.killAll();
   // After a `destroy` there is no stack left to name, so that is where people leave the list as it is.
-  if (ok && task.command === "up" && recovered.includes("--clear-pending-creates") && clearsPending)
-    await scene.stack.clearPending(scene.machine);
-  const wanted = (made.length > 0 && task.instead) || task.program;
-  findings.push(...(await settled(scene, task.command, wanted)));
-  return { task, wanted, made, missed: kills.length - made.length, ups, findings };
+  if (recovered.includes("--clear-pending-creates")) {
+    if (ok && task.command === "up" && plan.clearsPending) await scene.stack.clearPending(scene.machine);
+    else scene.keepsPending = true;
+  }
+  const asked = wanted && changes.in(wanted);
+  findings.push(...(await settled(scene, asked ? "up" : "destroy", asked)));
+  const missed = plan.kills.length - made.length;
+  return { task, wanted: asked, made, changes: changes.words, missed, ups, findings };
+}
+
+/** What people change between a kill and the next command, also with the other stack. */
+async function changed(
+  scene: Scene,
+  { command, program }: Task,
+  { changes, random }: { changes: Changes; random: Random },
+): Promise<Finding[]> {
+  const findings = scene.twin && random.chance(0.4) ? await scene.twin.run(scene, "up") : [];
+  if (findings.length === 0 && program && command === "up") {
+    if (random.chance(0.5)) changes.draw(random, program);
+    const next = changes.in(program);
+    changes.words.push(...(await taintOne(scene, random, program)));
+    scene.machine.write(next);
+  }
+  return findings;
+}
+
+/** The options that limit a `destroy` to resources that the state still records. */
+function targeted({ stack }: Scene, { targets }: Task): How {
+  if (targets === undefined) return {};
+  const urns = ownStates(stack.state()).map(({ urn }) => urn);
+  return { targets: [...new Set(urns)].filter((urn) => targets.some((name) => urn.endsWith(`::${name}`))) };
 }
 
 /** Between a kill and the next command; what `recover` said, where it was run. */
@@ -91,11 +130,15 @@ async function refreshed({ stack, machine, emulator }: Scene): Promise<Finding[]
 }
 
 async function untilSuccess(
-  { stack, machine }: Scene,
-  { command }: Task,
+  scene: Scene,
+  task: Task,
+  skipsCheckpoints: boolean,
 ): Promise<{ ups: number; ok: boolean }> {
+  const { stack, machine } = scene;
   for (let ups = 1; ; ups += 1) {
-    const { code, hung } = await stack.start(machine, command).ended;
+    const how = targeted(scene, task);
+    if (how.targets?.length === 0) return { ups, ok: true };
+    const { code, hung } = await stack.start(machine, task.command, { ...how, skipsCheckpoints }).ended;
     if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0 };
   }
 }

@@ -1,9 +1,13 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Emulator } from "../../../src/emulator";
 import { ownStates } from "../../harness/state";
+import { keyOf, keysIn, objectsIn } from "../compare";
+import type { Kill } from "./kills";
 import { comes } from "./moment";
-import type { Kill, Task } from "./plan";
+import type { Task } from "./plan";
 import type { Scene } from "./scene";
 import { isUnanswered } from "./settled";
+import type { How } from "./stacks";
 
 /** A kill that was made. */
 export interface Made {
@@ -15,21 +19,30 @@ export interface Made {
 }
 
 /** Starts a command and kills it; `undefined` where it was over before. */
-export async function killed(scene: Scene, { command }: Task, kill: Kill): Promise<Made | undefined> {
+export async function killed(
+  scene: Scene,
+  { command }: Task,
+  { kill, how }: { kill: Kill; how: How },
+): Promise<Made | undefined> {
   const { stack, machine, emulator } = scene;
-  const { child, ended } = stack.start(machine, command);
+  const { child, ended } = stack.start(machine, command, how);
   if (!(await comes(kill.moment, { ...scene, over: ended }))) {
     await ended;
     return undefined;
   }
   if (kill.victim === "cli") child.kill("SIGKILL");
   else if (kill.victim === "all") await machine.killAll();
+  else if (kill.victim === "ctrl-c" || kill.victim === "ctrl-c-twice") child.kill("SIGINT");
   else if (!(await machine.killProviders())) {
     await ended;
     return undefined;
   }
   const made = { kill, atWork: isAtWork(emulator), unsaved: hasUnsaved(scene) };
-  await ended; // where only the provider was killed, the CLI ends by itself
+  if (kill.victim === "ctrl-c-twice") {
+    await Promise.race([delay(kill.secondMs), ended]);
+    child.kill("SIGINT");
+  }
+  await ended; // the CLI ends by itself after Ctrl-C, and if only the provider was killed
   return made;
 }
 
@@ -38,19 +51,9 @@ function isAtWork({ operations, requests }: Emulator): boolean {
 }
 
 function hasUnsaved({ stack, emulator, others }: Scene): boolean {
-  const known = new Set([...ownStates(stack.state()).map(({ id }) => id), ...others.ids]);
-  const making = [...emulator.operations.values()].flatMap(({ kind, resultPath }) =>
-    kind === "create" && resultPath ? [resultPath.slice(resultPath.lastIndexOf("/") + 1)] : [],
+  const known = new Set([...keysIn(ownStates(stack.state())), ...others.keys]);
+  const making = [...emulator.operations.values()].flatMap(({ kind, outcome, target }) =>
+    kind === "create" && outcome === "open" ? keyOf(target.kind, target.id) : [],
   );
-  const gone = (id: string): boolean =>
-    !emulator.instances.has(id) && !emulator.projects.has(id) && !isOpen(emulator, id);
-  return [...emulator.projects.keys(), ...emulator.instances.keys(), ...making].some(
-    (id) => !known.has(id) && !gone(id),
-  );
-}
-
-function isOpen({ operations }: Emulator, id: string): boolean {
-  return [...operations.values()].some(
-    ({ outcome, resultPath }) => outcome === "open" && resultPath?.endsWith(`/${id}`),
-  );
+  return [...objectsIn(emulator).keys(), ...making].some((key) => !known.has(key));
 }

@@ -1,21 +1,23 @@
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { startEmulator } from "../../../src/emulator";
+import { type Behaviour, startEmulator } from "../../../src/emulator";
 import { type Elsewhere, withElsewhere } from "../../harness/elsewhere";
 import { Leaks } from "../../harness/leaks";
-import { randomBehaviour } from "../behaviours";
+import { failingBehaviour, randomBehaviour, unusualBehaviour } from "../behaviours";
 import { addOthers, type Finding } from "../compare";
 import type { Program } from "../programs";
 import { Random } from "../random";
 import { Commands } from "./commands";
 import { type Episode, episode } from "./episode";
+import { randomKill, shares } from "./kills";
 import { Machine } from "./machine";
 import { Answers } from "./moment";
-import { actionsOf, randomKill, randomTask, shares, withChangeOfMind } from "./plan";
+import { actionsOf, randomTask, withChangeOfMind } from "./plan";
 import type { Scene } from "./scene";
 import { Search } from "./search";
 import { fakeStack, pulumiStack, temporaryIn } from "./stacks";
 import { storyOf } from "./story";
+import { Twin } from "./twin";
 
 export type EngineName = "fake" | "pulumi";
 
@@ -39,7 +41,9 @@ export interface LifeOptions {
 /** Leads a life that follows from its seed, up to its end or to the first promise that is broken. */
 export function life(options: LifeOptions): Promise<Life> {
   const random = new Random(options.seed);
-  const behaviour = randomBehaviour(random);
+  const usual = randomBehaviour(random);
+  const { operationMs } = usual;
+  const behaviour = { ...usual, ...unusualBehaviour(random), ...failingBehaviour(random), operationMs };
   const token = `canary-${random.seed().toString(16)}-${random.seed().toString(16)}`;
   const leaks = new Leaks({ token });
   return withElsewhere(leaks, (elsewhere) => lead(options, { random, behaviour, leaks, elsewhere }));
@@ -47,7 +51,7 @@ export function life(options: LifeOptions): Promise<Life> {
 
 interface Beginning {
   readonly random: Random;
-  readonly behaviour: ReturnType<typeof randomBehaviour>;
+  readonly behaviour: Partial<Behaviour> & { readonly operationMs: number };
   readonly leaks: Leaks;
   readonly elsewhere: Elsewhere;
 }
@@ -64,27 +68,48 @@ async function lead(
   const commands = new Commands(logs);
   const answers = new Answers();
   const emulator = await startEmulator({ token: leaks.token, behaviour, onRequest: answers.tell });
-  if (chance.chance(0.5)) emulator.behaviour.linkOrigin = elsewhere.url;
-  const stack = (engine === "fake" ? fakeStack : pulumiStack)(root, commands, chance.chance(0.2));
+  const { linkOrigin, resultOrigin } = behaviour;
+  if (chance.chance(0.5) || linkOrigin) emulator.behaviour.linkOrigin = elsewhere.url;
+  if (resultOrigin) emulator.behaviour.resultOrigin = elsewhere.url;
+  const openStack = engine === "fake" ? fakeStack : pulumiStack;
+  const stack = openStack(root, commands, chance.chance(0.2));
   const search = new Search(leaks, commands, stack, temporaryIn(root));
+  const others = addOthers(emulator);
+  // Two stacks would make objects of the same given names.
+  const another =
+    chance.chance(0.3) && !behaviour.uniqueNames && openStack(path.join(root, "twin"), commands, false);
   const scene: Scene = {
-    ...{ stack, emulator, answers, search, others: addOthers(emulator) },
+    ...{ stack, emulator, answers, search, others },
+    ...(another && { twin: new Twin(another, others) }),
+    rules: { uniqueNames: behaviour.uniqueNames ?? false, explicit: engine === "pulumi" },
     machine: new Machine(root),
+    keepsPending: false,
   };
   const episodes: Episode[] = [];
   try {
     await stack.open(scene.machine, emulator);
+    if (another) await another.open(scene.machine, emulator);
     let program: Program | undefined;
     const dealt = shares(random);
     for (const action of actionsOf(random)) {
       const left = kills - episodes.flatMap(({ made }) => made).length;
       if (left <= 0) break;
-      const task = withChangeOfMind(random, randomTask(random, action, program), program);
+      const place = { old: program, rules: scene.rules };
+      const task = withChangeOfMind(random, randomTask(random, action, place), place);
       const planned = Array.from({ length: random.chance(0.2) ? 2 : 1 }, () =>
         randomKill(random, dealt, task, behaviour.operationMs),
       );
       const clearsPending = random.chance(0.5);
-      const one = await episode(scene, task, planned.slice(0, left), clearsPending);
+      const skipsCheckpoints = random.chance(0.15);
+      // Only the same machine can resume what the state doesn't hold.
+      const killsThere = planned.map((kill) =>
+        skipsCheckpoints ? { ...kill, where: "same" as const } : kill,
+      );
+      const one = await episode(scene, task, {
+        kills: killsThere.slice(0, left),
+        clearsPending,
+        skipsCheckpoints,
+      });
       const leaked = [
         ...(await search.end(scene.machine)),
         ...elsewhere.requests.map((request) => `another origin was asked: ${request}`),
@@ -95,7 +120,11 @@ async function lead(
         return { seed, episodes, story: storyOf({ seed, behaviour, episodes, scene, commands }) };
       program = one.wanted;
     }
-    return { seed, episodes };
+    const gone = (await scene.twin?.run(scene, "destroy")) ?? [];
+    const last = episodes.at(-1);
+    if (gone.length === 0 || last === undefined) return { seed, episodes };
+    episodes.splice(-1, 1, { ...last, findings: gone });
+    return { seed, episodes, story: storyOf({ seed, behaviour, episodes, scene, commands }) };
   } catch (error) {
     throw new Error(storyOf({ seed, behaviour, episodes, scene, commands }), { cause: error });
   } finally {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
-import { type Moment, SLOW_MS } from "./plan";
+import { type Moment, SLOW_MS } from "./kills";
 
 /** Tells whoever listens of each request that was answered. */
 export class Answers {

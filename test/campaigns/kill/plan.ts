@@ -1,18 +1,25 @@
 import {
   changedForReplacement,
   changedInPlace,
+  type DeclaredResource,
   dropsLabels,
   inAnotherRegion,
   type Program,
   randomInstance,
   randomProgram,
+  resourcesOf,
 } from "../programs";
 import type { Random } from "../random";
 
-export type Action = "create" | "update" | "replace" | "delete";
-type Victim = "cli" | "provider" | "all";
-type Where = "same" | "other";
+export type Action = "create" | "update" | "replace" | "taint" | "delete" | "target";
 
+/** What the engine and the service make possible. */
+export interface Rules {
+  /** The service rejects a second object of the same name. */
+  readonly uniqueNames: boolean;
+  /** The engine has explicit providers. */
+  readonly explicit: boolean;
+}
 /** What a command is to do. */
 export interface Task {
   readonly action: Action;
@@ -23,79 +30,23 @@ export interface Task {
   readonly instead?: Program;
   /** Whether the state has to be told what the service has before that. */
   readonly needsRefresh?: boolean;
+  /** Names of resources to taint before the command. */
+  readonly taints?: readonly string[];
+  /** Names of resources that `destroy` is limited to. */
+  readonly targets?: readonly string[];
   /** How many changes the service will be asked for, about. */
   readonly changes: number;
-}
-
-/** When to kill: after the start of the command, or once the service has got or answered its n-th request of a kind. */
-export interface Moment {
-  readonly of: "start" | "change" | "read" | "poll";
-  readonly n: number;
-  readonly when: "arrived" | "answered";
-  readonly delayMs: number;
-}
-
-/** How long the service keeps a request that is to be killed while it is on its way. */
-export const SLOW_MS = 500;
-
-/** One kill and what happens between it and the next command. */
-export interface Kill {
-  readonly victim: Victim;
-  readonly moment: Moment;
-  readonly where: Where;
-  /** How long what was not killed lives on before the next command: with "other", until the old machine is gone. */
-  readonly graceMs: number;
-  /** Whether what was not killed ends before the next command, on the same machine too. */
-  readonly allEnd: boolean;
-}
-
-/** The victims and machines of a life, each as often as the others, in a random order. */
-export interface Shares {
-  victim(): Victim;
-  where(): Where;
-}
-
-export function shares(random: Random): Shares {
-  const dealt = <T>(all: readonly [T, ...T[]]): (() => T) => {
-    let left: T[] = [];
-    return () => {
-      if (left.length === 0) left = random.shuffled(all);
-      return left.pop() ?? all[0];
-    };
-  };
-  return { victim: dealt(["cli", "provider", "all"]), where: dealt(["same", "other"]) };
-}
-
-export function randomKill(random: Random, { victim, where }: Shares, task: Task, operationMs: number): Kill {
-  return {
-    victim: victim(),
-    where: where(),
-    moment: randomMoment(random, task, operationMs),
-    graceMs: random.pick([0, 0, random.integer(0, operationMs), operationMs + 500]),
-    allEnd: random.chance(0.4),
-  };
-}
-
-/** Mostly while the service is asked or works; the start of a command is long, and nothing happens there. */
-function randomMoment(random: Random, { action, changes }: Task, operationMs: number): Moment {
-  if (random.chance(0.05)) return { of: "start", n: 0, when: "answered", delayMs: random.integer(300, 2500) };
-  const of = random.chance(0.75) ? "change" : random.pick<Moment["of"]>(["read", "poll"]);
-  const late = random.pick([5, 60, operationMs]);
-  // Operations take longer in creations: where nothing is known to be polled, the changes themselves are the moment.
-  const isPolled = action === "create" || action === "replace";
-  const kind = of === "poll" && !isPolled ? "change" : of;
-  const when = kind === "change" && random.chance(0.25) ? "arrived" : "answered";
-  const delayMs = when === "arrived" ? random.integer(0, SLOW_MS) : random.integer(0, late);
-  const first = action === "create" && changes > 1 && random.chance(0.7) ? 2 : 1; // the project is made in no time
-  const n = kind === "change" ? random.integer(first, changes) : random.integer(1, Math.ceil(changes / 2));
-  return { of: kind, n, when, delayMs };
 }
 
 /** What a life does, beginning with nothing. */
 export function actionsOf(random: Random): Action[] {
   return [
     "create",
-    ...random.shuffled<Action>(["update", "replace", random.pick(["delete", "delete", "create", "replace"])]),
+    ...random.shuffled<Action>([
+      "update",
+      random.pick(["replace", "replace", "taint"]),
+      random.pick(["delete", "target", "create", "taint"]),
+    ]),
   ];
 }
 
@@ -104,11 +55,18 @@ export function actionsOf(random: Random): Action[] {
  * an update was killed, `pulumi refresh` comes first, and nothing is taken back that was being created (docs/recovery.md, "What
  * it can't do"). A label key that an update had added can't be told from somebody else's then.
  */
-export function withChangeOfMind(random: Random, task: Task, old: Program | undefined): Task {
-  const { action } = task;
-  const changed = randomTask(random, random.pick(["update", "replace"]), task.program).program;
+export function withChangeOfMind(
+  random: Random,
+  task: Task,
+  { old, rules }: { old: Program | undefined; rules: Rules },
+): Task {
+  const { action, command } = task;
+  const changed = randomTask(random, random.pick(["update", "replace"]), {
+    old: task.program,
+    rules,
+  }).program;
   const isReverted = random.chance(0.4) && action !== "create";
-  const isChanged = random.chance(0.3) && action !== "delete";
+  const isChanged = random.chance(0.3) && action !== "delete" && command === "up";
   const instead = isReverted ? old : changed;
   if (!isChanged || instead === undefined || task.program === undefined) return task;
   const isTakenBack = old !== undefined && takesBack(old, task.program, instead);
@@ -133,9 +91,13 @@ function takesBack(old: Program, program: Program, instead: Program): boolean {
 }
 
 /** The next thing to do; where there is nothing yet, that is a creation. */
-export function randomTask(random: Random, action: Action, old: Program | undefined): Task {
+export function randomTask(
+  random: Random,
+  action: Action,
+  { old, rules }: { old: Program | undefined; rules: Rules },
+): Task {
   if (old === undefined) {
-    const program = randomProgram(random);
+    const program = withProviders(random, randomProgram(random), rules);
     return { action: "create", command: "up", program, changes: 1 + program.instances.length };
   }
   const { instances } = old;
@@ -155,6 +117,22 @@ export function randomTask(random: Random, action: Action, old: Program | undefi
       return random.chance(0.25)
         ? { action, command: "up", program: inAnotherRegion(random, old), changes: 2 + 2 * instances.length }
         : { action, command: "up", program: changed(changedForReplacement), changes: 2 * some.length };
+    case "taint": {
+      const all = resourcesOf(old).filter((one) => canBeTainted(one, rules));
+      const taints = random.shuffled(all.map(({ resource }) => resource)).slice(0, random.integer(1, 2));
+      return { action, command: "up", program: old, taints, changes: Math.max(1, 2 * taints.length) };
+    }
+    case "target": {
+      const targets = instances.flatMap(({ resource }, at) => (some.includes(at) ? resource : []));
+      const left = instances.filter((_, at) => !some.includes(at));
+      return {
+        action,
+        command: "destroy",
+        targets,
+        program: { ...old, instances: left },
+        changes: some.length,
+      };
+    }
     case "delete": {
       if (random.chance(0.5))
         return { action, command: "destroy", program: undefined, changes: 1 + instances.length };
@@ -162,4 +140,21 @@ export function randomTask(random: Random, action: Action, old: Program | undefi
       return { action, command: "up", program: { ...old, instances: left }, changes: some.length };
     }
   }
+}
+
+/** A tainted resource is created again before it is deleted: two objects of one given name exist for a moment. */
+export function canBeTainted({ name }: DeclaredResource, { uniqueNames }: Rules): boolean {
+  return !uniqueNames || name === undefined;
+}
+
+/** A version whose provider has a process of its own. */
+export const OTHER_VERSION = "3.250.1";
+
+/** Some programs use several provider processes: by the option `version`, or by an explicit provider. */
+function withProviders(random: Random, { project, instances }: Program, { explicit }: Rules): Program {
+  const how = random.pick(["default", "default", "version", "explicit"]);
+  const chosen = instances.map(() => random.chance(0.6));
+  const other =
+    how === "explicit" ? explicit && { explicit } : how === "version" && { version: OTHER_VERSION };
+  return { project, instances: instances.map((one, at) => (chosen[at] ? { ...one, ...other } : one)) };
 }

@@ -2,8 +2,10 @@ import type { Emulator } from "../../../src/emulator";
 import type { Others } from "../compare";
 import type { Machine } from "./machine";
 import type { Answers } from "./moment";
+import type { Rules } from "./plan";
 import type { Search } from "./search";
 import type { KillableStack } from "./stacks";
+import type { Twin } from "./twin";
 
 /** Where an episode happens; the machine changes. */
 export interface Scene {
@@ -11,7 +13,12 @@ export interface Scene {
   readonly emulator: Emulator;
   readonly answers: Answers;
   readonly search: Search;
+  readonly rules: Rules;
+  /** Another stack of the same name in the same folder, in some lives. */
+  readonly twin?: Twin;
   /** What is not the stack's, and stays as it is. */
-  readonly others: Others;
+  others: Others;
+  /** Whether a list of pending creations was not cleared after a `recover`, which then finds the same creations again. */
+  keepsPending: boolean;
   machine: Machine;
 }

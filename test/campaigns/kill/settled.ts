@@ -9,7 +9,7 @@ import type { Scene } from "./scene";
 
 /** What is wrong when all is over; the same command once more has nothing to do. */
 export async function settled(
-  { stack, emulator, others, machine }: Scene,
+  { stack, emulator, others, machine, keepsPending }: Scene,
   command: Task["command"],
   program: Program | undefined,
 ): Promise<Finding[]> {
@@ -29,15 +29,15 @@ export async function settled(
       ({ words }) => !findings.some((f) => f.words === words),
     ),
   );
-  findings.push(...leftNotes(machine, program));
+  findings.push(...leftNotes(machine, program, keepsPending));
   return findings;
 }
 
 /**
- * Notes that are still there. One that `recover` made of a list which nobody had cleared, and of a resource that has gone
- * meanwhile, is as docs/recovery.md says.
+ * Journal entries that are still there. If nobody has cleared the list of pending creations, `recover` writes entries for creations
+ * whose resources have been replaced or removed meanwhile (docs/recovery.md).
  */
-function leftNotes(machine: Machine, program: Program | undefined): Finding[] {
+function leftNotes(machine: Machine, program: Program | undefined, keepsPending: boolean): Finding[] {
   const declared = program ? [program.project, ...program.instances].map(({ resource }) => resource) : [];
   return machine
     .journalFiles()
@@ -45,7 +45,9 @@ function leftNotes(machine: Machine, program: Program | undefined): Finding[] {
     .flatMap(({ name, text }) => {
       const entry = parseEntry(text);
       const isDeclared = declared.some((resource) => entry?.urn.endsWith(`::${resource}`));
-      return entry?.recovered && !isDeclared ? [] : [mismatch(`the journal still has ${name}:\n${text}`)];
+      return entry?.recovered && (keepsPending || !isDeclared)
+        ? []
+        : [mismatch(`the journal still has ${name}:\n${text}`)];
     });
 }
 

@@ -23,11 +23,29 @@ interface Service {
   readonly token: string;
 }
 
+/** How a command is run. */
+export interface How {
+  /** URNs that it is limited to. */
+  readonly targets?: readonly string[];
+  /** Whether the engine writes the state only at the end of the command. */
+  readonly skipsCheckpoints?: boolean;
+}
+
+function optionsOf({ targets = [] }: How): string[] {
+  return targets.flatMap((urn) => ["--target", urn]);
+}
+
+function settingsOf({ skipsCheckpoints }: How): Record<string, string> {
+  return skipsCheckpoints ? { PULUMI_SKIP_CHECKPOINTS: "1" } : {};
+}
+
 /** One stack, `dev`, that outlives machines; its commands are processes, which can be killed. */
 export interface KillableStack {
   /** Makes the stack, from its first machine. */
   open(machine: Machine, service: Service): Promise<void>;
-  start(machine: Machine, command: "up" | "destroy" | "refresh"): Running;
+  start(machine: Machine, command: "up" | "destroy" | "refresh", how?: How): Running;
+  /** Makes the next `up` replace resources: `pulumi state taint`. */
+  taint(machine: Machine, urns: readonly string[]): Promise<void>;
   /** Takes away the lock that a killed command has left. */
   unlock(machine: Machine): Promise<void>;
   /** `npx pulumi-cloudinfra recover`. */
@@ -52,14 +70,21 @@ export function fakeStack(root: string, commands: Commands, verbose: boolean): K
   const main = path.join(REPOSITORY, "test/engine/main.ts");
   const state = (): Deployment => checkpoint(file);
   const env = environment(root);
+  mkdirSync(root, { recursive: true });
   return {
     open: async ({ dir }, { endpoint, token }) => {
       const config = { "cloudinfra:endpoint": endpoint, "cloudinfra:token": { secret: token } };
       new FakeStack({ dir, project: "kills", stack: "dev", stateFile: file, config });
     },
-    start: (machine, command) => {
-      const args = ["--import", tsx, main, command, "--dir", machine.dir, "--stack", "dev", "--state", file];
-      return commands.start(machine, process.execPath, args, { ...env, ...(verbose && MOST_VERBOSE) });
+    start: (machine, command, how = {}) => {
+      const place = ["--dir", machine.dir, "--stack", "dev", "--state", file];
+      const args = ["--import", tsx, main, command, ...place, ...optionsOf(how)];
+      const settings = { ...env, ...(verbose && MOST_VERBOSE), ...settingsOf(how) };
+      return commands.start(machine, process.execPath, args, settings);
+    },
+    taint: async ({ dir }, urns) => {
+      const stack = new FakeStack({ dir, project: "kills", stack: "dev", stateFile: file });
+      await stack.taint(...urns);
     },
     unlock: async () => undefined, // it has no lock
     recover: (machine, ...options) => {
@@ -101,10 +126,12 @@ export function pulumiStack(root: string, commands: Commands, verbose: boolean):
         ...["--secret", `cloudinfra:token=${token}`],
       );
     },
-    start: (machine, command) => {
+    start: (machine, command, how = {}) => {
       const args = [command, "--yes", "--skip-preview", "--stack", "dev", "--suppress-progress"];
-      return commands.start(machine, pulumi, [...args, ...plain], loud);
+      const settings = { ...loud, ...settingsOf(how) };
+      return commands.start(machine, pulumi, [...args, ...optionsOf(how), ...plain], settings);
     },
+    taint: (machine, urns) => done(machine, "state", "taint", "--yes", "--stack", "dev", ...urns),
     unlock: async (machine) => {
       moveEmptyAttributes(folder);
       await done(machine, "cancel", "--yes", "--stack", "dev");

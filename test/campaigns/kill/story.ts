@@ -19,8 +19,8 @@ export function storyOf({ seed, behaviour, episodes, scene, commands }: Told): s
       `${new Date(at).toISOString()} ${method} ${path} → ${status} ${headers["idempotency-key"] ?? headers["if-match"] ?? ""} ${body}`,
   );
   const tasks = episodes.map(
-    ({ task, made, missed, ups, findings }) =>
-      `${JSON.stringify(task)}\n  kills: ${JSON.stringify(made)}, missed: ${missed}, commands after: ${ups}${findings.map(({ kind, words }) => `\n  ${kind}: ${words}`).join("")}`,
+    ({ task, made, changes, missed, ups, findings }) =>
+      `${JSON.stringify(task)}\n  changes: ${changes.join(", ")}\n  kills: ${JSON.stringify(made)}, missed: ${missed}, commands after: ${ups}${findings.map(({ kind, words }) => `\n  ${kind}: ${words}`).join("")}`,
   );
   const said = commands.all.map(
     ({ begunAt, words, code, hung, ms, output }) =>

@@ -35,8 +35,11 @@ export async function pairsCampaign(options: PairsOptions): Promise<StackReport[
 
 /** All that should not have been, each with its stack. */
 export function breachesOf(reports: readonly StackReport[]): string[] {
-  return reports.flatMap(({ seed, untruths, falseDiffs }) => [
-    ...untruths.map((words) => `stack ${seed}: an untruth: ${words}`),
-    ...falseDiffs.map((words) => `stack ${seed}: a false diff: ${words}`),
-  ]);
+  return reports.flatMap(({ seed, behaviour, untruths, falseDiffs }) => {
+    const where = `stack ${seed}, ${JSON.stringify(behaviour)}`;
+    return [
+      ...untruths.map((words) => `${where}: an untruth: ${words}`),
+      ...falseDiffs.map((words) => `${where}: a false diff: ${words}`),
+    ];
+  });
 }

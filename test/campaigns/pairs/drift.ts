@@ -38,7 +38,7 @@ function editInstance(random: Random, emulator: Emulator, id: string): string {
     { status: "stopped" },
   ];
   if (random.chance(0.15)) {
-    emulator.remove(id);
+    emulator.remove(id, "instance");
     return "deleted by somebody else";
   }
   if (random.chance(0.1)) {
@@ -46,17 +46,17 @@ function editInstance(random: Random, emulator: Emulator, id: string): string {
     return "its revision moved";
   }
   const edit = random.pick(edits);
-  emulator.edit(id, edit);
+  emulator.edit(id, edit, "instance");
   return `changed by somebody else: ${JSON.stringify(edit)}`;
 }
 
 function editProject(random: Random, emulator: Emulator, id: string): string {
   if (random.chance(0.5)) {
-    emulator.edit(id, { description: `by somebody else ${random.integer(1, 99)}` });
+    emulator.edit(id, { description: `by somebody else ${random.integer(1, 99)}` }, "project");
     return "its description changed";
   }
   for (const instance of [...emulator.instances.values()])
-    if (instance.fields.project === id) emulator.remove(instance.id);
-  emulator.remove(id);
+    if (instance.fields.project === id) emulator.remove(instance.id, "instance");
+  emulator.remove(id, "project");
   return "deleted by somebody else, with its instances";
 }

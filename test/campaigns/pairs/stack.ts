@@ -1,7 +1,10 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Behaviour } from "../../../src/emulator";
+import { type Elsewhere, withElsewhere } from "../../harness/elsewhere";
 import type { Engine } from "../../harness/engine";
 import { type Scenario, withStack } from "../../harness/scenario";
-import { randomBehaviour } from "../behaviours";
 import { Random } from "../random";
+import { behaviourOfPairs } from "./behaviour";
 import { type Declared, sourceOf } from "./declared";
 import { drift } from "./drift";
 import { type Pair, randomPair } from "./generate";
@@ -11,6 +14,8 @@ import { nameOf, untruths } from "./truth";
 /** What pairs of programs, all in one stack, came to. */
 export interface StackReport {
   readonly seed: number;
+  /** How the service differs from the default one. */
+  readonly behaviour: Partial<Behaviour>;
   readonly pairs: number;
   /** How many resources preview announced of each kind, and how many of them somebody else had changed before. */
   readonly announced: Readonly<Record<string, number>>;
@@ -27,11 +32,7 @@ export interface StackReport {
  */
 export async function pairsInOneStack(engine: Engine, seed: number, count: number): Promise<StackReport> {
   const random = new Random(seed);
-  const behaviour = {
-    ...randomBehaviour(random),
-    operationMs: random.integer(0, 50),
-    instanceLimit: "accepted" as const,
-  };
+  const behaviour = behaviourOfPairs(random);
   const begun = performance.now();
   const told = {
     announced: {} as Record<string, number>,
@@ -40,8 +41,10 @@ export async function pairsInOneStack(engine: Engine, seed: number, count: numbe
     falseDiffs: [] as string[],
   };
   const config = { "cloudinfra:operationTimeout": "30s" };
-  const played = withStack(engine, { program: "", behaviour, config }, async (scenario) => {
+  const lead = async (scenario: Scenario, elsewhere: Elsewhere): Promise<void> => {
     const { emulator } = scenario;
+    if (behaviour.linkOrigin) emulator.behaviour.linkOrigin = elsewhere.url;
+    if (behaviour.resultOrigin) emulator.behaviour.resultOrigin = elsewhere.url;
     const { id: project } = emulator.addProject({ name: "theirs" });
     const pairs = Array.from({ length: count }, (_, at) => {
       const foreign = emulator.addInstance({ project, name: `theirs-${at}` });
@@ -50,11 +53,15 @@ export async function pairsInOneStack(engine: Engine, seed: number, count: numbe
       return randomPair(random, `c${at}`, { uniqueNames: behaviour.uniqueNames ?? false, foreign: known });
     });
     await new Playing(scenario, random, pairs, told).all();
-  });
+    told.untruths.push(...elsewhere.requests.map((request) => `another origin was asked: ${request}`));
+  };
+  const played = withStack(engine, { program: "", behaviour, config }, (scenario) =>
+    withElsewhere(scenario.leaks, (elsewhere) => lead(scenario, elsewhere)),
+  );
   await played.catch((error: unknown) => {
     told.untruths.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   });
-  return { seed, pairs: count, ...told, ms: performance.now() - begun };
+  return { seed, behaviour, pairs: count, ...told, ms: performance.now() - begun };
 }
 
 type Told = { announced: Record<string, number>; drifted: number; untruths: string[]; falseDiffs: string[] };
@@ -76,6 +83,7 @@ class Playing {
     if (!(await this.ok("the first up", play(scenario, "up")))) return;
     this.drifted = drift(random, emulator, await stack.deployment(), 0.2);
     this.told.drifted = this.drifted.size;
+    await delay(emulator.behaviour.lagMs);
     if (!(await this.ok("the refresh after changes by others", play(scenario, "refresh")))) return;
 
     const after = pairs.flatMap((pair) => pair.after);
@@ -95,10 +103,12 @@ class Playing {
       preview,
       up,
       after: await stack.deployment(),
+      isNormalized: emulator.behaviour.normalize.length > 0,
     }))
       this.told.untruths.push(`${words}\n${this.story(resource)}`);
 
     for (const words of ["another up", "the refresh after it", "the up after the refresh"]) {
+      await delay(emulator.behaviour.lagMs);
       const run = await play(scenario, words.includes("the refresh after") ? "refresh" : "up");
       if (!(await this.ok(words, run))) return;
       this.idle(words, run);

@@ -12,6 +12,8 @@ export interface Seen {
   readonly preview: Played;
   readonly up: Played;
   readonly after: Deployment;
+  /** Whether the service normalizes values. An ignored property is then sent as the service reports it. */
+  readonly isNormalized: boolean;
 }
 
 /** What was announced and not made, made and not announced, or announced with another value. */
@@ -101,8 +103,11 @@ function forReasons(steps: readonly DoneStep[]): string {
 /** The request that a step stands for was made, once; it is taken out of `writes`. */
 function notRequested(seen: Seen, step: DoneStep, writes: LoggedRequest[]): string[] {
   const now = ownStates(seen.after).find(({ urn, delete: isOld }) => urn === step.urn && !isOld);
-  const inputs = Object(inClear(now?.inputs));
   const { options = {} } = seen.declared.get(nameOf(step.urn)) ?? {};
+  const unmanaged = seen.isNormalized ? (options.ignoreChanges ?? []) : [];
+  const all = Object(inClear(now?.inputs));
+  const managed = Object.entries(all).filter(([name]) => !unmanaged.includes(name));
+  const inputs = Object.fromEntries(managed);
   const collection = step.type.endsWith(":Project") ? "/v1/projects" : "/v1/instances";
   const take = (isIt: (request: LoggedRequest) => boolean, atMost: number): LoggedRequest[] => {
     const found = writes.filter(isIt).slice(0, atMost);
@@ -124,7 +129,7 @@ function notRequested(seen: Seen, step: DoneStep, writes: LoggedRequest[]): stri
       if (options.import !== undefined && step.op === "create")
         return put().flatMap(({ body }) => bodyDiffers(inputs, body));
       const isIt = ({ method, path, body }: LoggedRequest): boolean =>
-        method === "POST" && path === collection && JSON.parse(body).name === inputs.name;
+        method === "POST" && path === collection && JSON.parse(body).name === all.name;
       return expectOne(take(isIt, 2), "POST");
     }
     case "update": {

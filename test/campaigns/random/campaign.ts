@@ -50,11 +50,12 @@ export async function campaign({ cases: wanted, seed, again, onProgress }: Optio
   process.on("unhandledRejection", onUnhandled);
   let broken: readonly string[] = [];
   const property = fc.asyncProperty(cases, async (one) => {
+    broken = [];
     broken = (await live(one, tally)).breaches;
     await setImmediate();
     if (unhandled.length > 0)
       broken = [...broken, ...unhandled.splice(0).map((reason) => `nobody heard of ${String(reason)}`)];
-    if (broken.length > 0) throw new Error("a promise is broken");
+    if (broken.length > 0) throw new Error(`in a run before it was shrunk: ${broken.join("; ")}`);
   });
   try {
     for (let done = 0; done < wanted && breaches.length < ENOUGH_BREACHES; done += BATCH) {
@@ -69,7 +70,7 @@ export async function campaign({ cases: wanted, seed, again, onProgress }: Optio
       if (smallest !== undefined) {
         // The shrunk one was not the last to be tried.
         const { breaches: again, story } = await live(smallest, new Tally());
-        const promises = again.length > 0 ? again : broken;
+        const [promises = [String(found.errorInstance)]] = [again, broken].filter(({ length }) => length > 0);
         breaches.push({ seed: found.seed, path: found.counterexamplePath ?? "", promises, story, smallest });
       }
       if (again !== undefined) break;

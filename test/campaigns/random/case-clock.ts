@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../../src/operations/clock";
+import { isDecompressing, watchDecompressions } from "./decompressions";
 
 interface Event {
   readonly at: number;
@@ -43,13 +44,15 @@ export class CaseClock implements Clock {
    * @returns whether it was
    */
   async during(work: Promise<unknown>, latest: number): Promise<boolean> {
+    watchDecompressions();
     let isOver = false;
     const over = (): void => {
       isOver = true;
     };
     work.then(over, over);
     for (;;) {
-      for (let round = 0; round < ROUNDS && !isOver; round++) await setImmediate();
+      do for (let round = 0; round < ROUNDS && !isOver; round++) await setImmediate();
+      while (isDecompressing());
       if (isOver) return true;
       if (!this.step(latest)) return false;
     }

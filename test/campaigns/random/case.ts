@@ -29,7 +29,9 @@ export type Step =
   | { readonly do: "damage"; readonly damage: Damage }
   /** Somebody else at the service. */
   | { readonly do: "edit"; readonly field: string; readonly value: string }
-  | { readonly do: "remove" };
+  | { readonly do: "remove" }
+  /** The token loses its permission for all projects, or gets it back. */
+  | { readonly do: "hide"; readonly hides: boolean };
 
 /** One generated case: a program, a service with its faults, and what is done one after the other. */
 export interface Case {
@@ -62,7 +64,7 @@ const behaviour: fc.Arbitrary<Partial<Behaviour>> = fc.record({
   resultLink: fc.constantFrom("absolute", "absolute", "relative", "early", "early", "missing"),
   location: fc.constantFrom("absolute", "relative", "missing"),
   getObject: fc.constantFrom(200, 200, 404, 405),
-  deleteObject: fc.constantFrom(204, 202, 405),
+  deleteObject: fc.constantFrom(204, 202, 200, 405),
   revision: fc.constantFrom("both", "header", "body", "weak", "none"),
   putReply: fc.constantFrom(200, 202, 204),
   projectPost: fc.constantFrom(200, 201, 202),
@@ -75,6 +77,51 @@ const behaviour: fc.Arbitrary<Partial<Behaviour>> = fc.record({
   ipField: fc.constantFrom("ip_address", "public_address", "public_ip"),
   instanceVisible: fc.constantFrom("at-once", "when-done"),
   uniqueNames: fc.boolean(),
+});
+
+const rarely = <T>(usual: T, ...others: T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 6, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) },
+  );
+
+/** Most switches keep their defaults: a case with all of them at once would never get far. */
+const unusual: fc.Arbitrary<Partial<Behaviour>> = fc.record({
+  ids: rarely<Behaviour["ids"]>("prefixed", "counter", "number", "slug", "uuid"),
+  idReuse: fc.boolean(),
+  operationKeptMs: rarely<number | undefined>(undefined, 0, 1_000, 60_000),
+  operationKeptPolls: rarely<number | undefined>(undefined, 0, 1),
+  purgedStatus: fc.constantFrom(404, 410),
+  locationOrigin: rarely<string | undefined>(undefined, "http://internal.example"),
+  resultOrigin: rarely<string | undefined>(undefined, "http://10.0.0.1:8080"),
+  writeReply: rarely<Behaviour["writeReply"]>("full", "slim"),
+  acceptedReply: rarely<Behaviour["acceptedReply"]>("operation", "location", "bare"),
+  busyInstance: fc.constantFrom("accepted", "refused"),
+  conflictDetail: rarely<string | undefined>(undefined, "an earlier request is in progress", "outstanding"),
+  softDelete: rarely<string | undefined>(undefined, "deleted", "TERMINATED", "Deleted"),
+  softDeleteMs: rarely<number | undefined>(undefined, 1_000, 60_000),
+  softDeleteIn: fc.constantFrom("both", "reads"),
+  normalize: rarely<Behaviour["normalize"]>(
+    [],
+    ["ids"],
+    ["upper-case"],
+    ["lower-case", "trimmed"],
+    ["bare-keys"],
+  ),
+  absentValues: rarely<Behaviour["absentValues"]>("omitted", "null"),
+  numbersAsText: rarely(false, true),
+  itemsWithout: rarely<readonly string[]>([], ["labels", "ssh_keys"], ["project", "flavor", "network"]),
+  emptyItems: rarely<Behaviour["emptyItems"]>("list", "null", "absent"),
+  lastCursor: rarely<Behaviour["lastCursor"]>("null", "absent", "empty"),
+  lagMs: rarely(0, 300, 1_000),
+  lagIn: fc.constantFrom("lists", "reads", "both"),
+  lagPart: fc.constantFrom("all", "fields", "objects"),
+  keyReuseStatus: fc.constantFrom(422, 409),
+  traceIds: rarely<Behaviour["traceIds"]>("fresh", "constant", "zeros", "empty", "missing"),
+  problemDetail: rarely<Behaviour["problemDetail"]>("text", "list", "missing", "long"),
+  retryAfter: rarely<number | undefined>(undefined, 1),
+  retryAfterForm: fc.constantFrom("seconds", "http-date", "asctime"),
+  forbiddenStatus: fc.constantFrom(403, 404, 401),
 });
 
 const label = fc.dictionary(fc.constantFrom("team", "stage", "a/b", "__proto__", "constructor"), oddText, {
@@ -153,6 +200,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("remove") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("hide"), hides: fc.boolean() }) },
 );
 
 export const cases: fc.Arbitrary<Case> = fc.record({
@@ -162,7 +210,7 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   token: fc.noShrink(token),
   secret: fc.noShrink(secret),
   secrets: fc.subarray(["name", "network", "sshKeys", "labels", "region"]),
-  behaviour,
+  behaviour: fc.tuple(behaviour, unusual).map(([usual, more]) => ({ ...usual, ...more })),
   operationTimeout: duration,
   failure: fc.constantFrom("none", "none", "none", "none", "none", "none", "nothing left", "object left"),
   steps: fc.tuple(up, fc.array(step, { maxLength: 5 })).map(([first, more]) => [first, ...more]),

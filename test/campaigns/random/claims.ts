@@ -5,7 +5,7 @@ import type { Exchange } from "./served";
 
 /** What calls claim of the service, compared with what it said, and, where it said nothing but the truth, with what it holds. */
 export interface Claims {
-  created(id: string, inputs: Properties): void;
+  created(id: string, inputs: Properties, before: ReadonlySet<string>, from: number): void;
   /** @param before what the service had when the call began  @param from number of its first exchange */
   notCreated(error: unknown, before: ReadonlySet<string>, from: number): void;
   read(id: string, answer: ReadAnswer, from: number): void;
@@ -30,13 +30,18 @@ export function claimsOf(scene: Scene): Claims {
           isGood(seen) &&
           seen.method === "GET" &&
           seen.path === list &&
-          (!seen.text.includes(`"id":${JSON.stringify(id)}`) || seen.text.includes("deleted")),
+          (![id, Number(id)].some((one) => seen.text.includes(`"id":${JSON.stringify(one)},`)) ||
+            /deleted|terminated/i.test(seen.text)),
       );
   }
 
   return {
-    created(id, inputs) {
+    created(id, inputs, before, from) {
       if (scene.isTruthful && !isThere(id)) scene.broke(`created ${id}, which is not there`);
+      const posts = served.exchanges.slice(from).filter(({ method }) => method === "POST");
+      const others = [...scene.objects()].filter((one) => one !== id && !before.has(one));
+      if (scene.isTruthful && one.failure === "none" && others.length > 0 && !isStoredFailure(posts))
+        scene.broke(`created ${id}, and also ${others.join(", ")}`);
       if (scene.isDamaged || "__import" in inputs || !/^[\w-]+$/.test(id)) return;
       const names = ({ method, path }: Exchange): boolean =>
         method === "POST" || path.includes("/operations/");
@@ -96,5 +101,5 @@ export function claimsOf(scene: Scene): Claims {
 /** The same failure came twice for a key (§4.7): another key is tried then, and what the first may have made is only reported. */
 function isStoredFailure(posts: readonly Exchange[]): boolean {
   const failures = posts.filter(({ status }) => status >= 500).map(({ text }) => text);
-  return failures.some((text, at) => text.includes("trace_id") && text === failures[at - 1]);
+  return failures.some((text, at) => /"trace_id":"(?!0*"|tr-0")/.test(text) && text === failures[at - 1]);
 }

@@ -84,6 +84,9 @@ class Row extends EngineRow {
           state.changed(instance, state.now());
         }
         return;
+      case "hide":
+        state.behaviour.hiddenProjects = step.hides ? ["*"] : [];
+        return;
       case "remove":
         for (const id of [...state.instances.byId.keys()]) state.instances.remove(id);
     }

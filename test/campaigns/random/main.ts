@@ -43,7 +43,7 @@ function tell({ promises, smallest, story, seed, path }: Breach): void {
   tellBroken(promises);
   console.error(inspect(smallest, { depth: 10, maxStringLength: 300 }));
   for (const line of story) console.error(line);
-  console.error(`again: npm run campaign:random -- --case ${seed}:${path}\n`);
+  console.error(`again: npm run campaign:random -- --case=${seed}:${path}\n`);
 }
 
 runCommand(USAGE, main);

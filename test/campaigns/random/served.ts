@@ -66,12 +66,13 @@ export class Served extends Dispatcher {
     const out = spoiled(plain, spoiling, { ...this.heard, requests: this.exchanges.length });
     const { method, path, headers } = request;
     const key = headers["idempotency-key"];
+    const body = spoiling?.kind === "gzip" ? plain.body : out.kind === "reply" ? String(out.body) : "";
     this.exchanges.push({
       method,
       path,
       key: typeof key === "string" ? key : undefined,
       status: out.kind === "reply" && out.cut === undefined ? out.status : 0,
-      text: out.kind === "reply" ? `${out.body.slice(0, LONGEST_KEPT)} ${String(out.headers.location)}` : "",
+      text: out.kind === "reply" ? `${body.slice(0, LONGEST_KEPT)} ${String(out.headers.location)}` : "",
       spoiling: spoiling?.kind,
       isLie: spoiling !== undefined && isLie(spoiling),
       worked: worked && plain.status < 400,
@@ -119,6 +120,11 @@ class Delivery implements Dispatcher.DispatchController {
     if (this.isOver || out.kind === "silence") return;
     if (out.kind === "error") {
       this.fail(failure(out.code));
+      return;
+    }
+    if (out.kind === "malformed") {
+      const error = new errors.HTTPParserError("Response does not match the HTTP/1.1 protocol");
+      this.fail(Object.assign(error, { code: out.code && `HPE_${out.code}`, data: out.rest }));
       return;
     }
     this.handler.onResponseStart?.(this, out.status, { ...out.headers }, "");

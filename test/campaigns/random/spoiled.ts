@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { Reply } from "../../../src/emulator/reply";
 import { SECRET, type Spelling, spelled, TOKEN } from "./nasty";
 import type { Edit, Headers, Spoiling } from "./spoiling";
@@ -8,9 +9,10 @@ export type Outgoing =
       readonly kind: "reply";
       readonly status: number;
       readonly headers: Headers;
-      readonly body: string;
+      readonly body: string | Buffer;
       readonly cut?: string;
     }
+  | { readonly kind: "malformed"; readonly code: string | undefined; readonly rest: string }
   | { readonly kind: "error"; readonly code: string }
   | { readonly kind: "silence" };
 
@@ -42,6 +44,16 @@ export function spoiled(plain: Reply, spoiling: Spoiling | undefined, heard: Hea
       return { kind: "error", code: spoiling.code };
     case "silence":
       return { kind: "silence" };
+    case "malformed":
+      return { kind: "malformed", code: spoiling.code, rest: `${plain.body} ${heard.secret}` };
+    case "gzip":
+      return plain.body === ""
+        ? reply
+        : {
+            ...reply,
+            headers: { ...plain.headers, "content-encoding": "gzip" },
+            body: gzipSync(plain.body),
+          };
     case "cut": {
       const body = plain.body.slice(0, Math.floor(plain.body.length * spoiling.share));
       return { ...reply, body, ...(spoiling.broken && { cut: "UND_ERR_SOCKET" }) };

@@ -20,6 +20,10 @@ export type Spoiling =
       readonly worked: boolean;
     }
   | { readonly kind: "silence"; readonly worked: boolean }
+  /** A reply that the HTTP library can't parse, with its code, if it has one. */
+  | { readonly kind: "malformed"; readonly code: string | undefined; readonly worked: boolean }
+  /** A body that is compressed, although nobody asked for it. */
+  | { readonly kind: "gzip" }
   | { readonly kind: "slow"; readonly ms: number }
   /** The body ends before its end; `broken`: and the connection with it. */
   | { readonly kind: "cut"; readonly share: number; readonly broken: boolean }

@@ -31,7 +31,7 @@ const BROKEN = [
   ],
 ];
 /** After these the work may have been done all the same. */
-const INDEFINITE = [408, 425, 500, 501, 502, 503, 504, 507, 520, 599];
+const INDEFINITE = [408, 425, 500, 501, 502, 503, 504, 507, 520, 522, 525, 530, 598, 599];
 const REFUSALS = [400, 401, 403, 409, 412, 413, 415, 422, 428, 429, 451];
 const LIES = [200, 201, 202, 204, 206, 299, 301, 303, 307, 400, 404, 405, 410, 501];
 
@@ -128,6 +128,12 @@ const passing: fc.Arbitrary<Spoiling>[] = [
     established: fc.constant(true),
     worked: anyBool,
   }),
+  fc.record({
+    kind: fc.constant("malformed"),
+    code: fc.constantFrom(undefined, "INVALID_HEADER_TOKEN", "INVALID_CHUNK_SIZE", "CR_EXPECTED"),
+    worked: anyBool,
+  }),
+  fc.record({ kind: fc.constant("gzip") }),
   fc.record({ kind: fc.constant("silence"), worked: anyBool }),
   fc.record({ kind: fc.constant("slow"), ms: fc.constantFrom(10, 5_000, 59_000, 61_000, 600_000) }),
   fc.record({

@@ -78,7 +78,7 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
         "create",
         inputs,
         () => provider.create(inputs),
-        ({ id }) => claims.created(id, inputs),
+        ({ id }) => claims.created(id, inputs, before, from),
         (error) => claims.notCreated(error, before, from),
       );
     },
