@@ -69,10 +69,10 @@ test("the dependent of a resource that is deleted first is resumed after a kill,
 
 describe("the second try of a creation that had failed", () => {
   /** The first try timed out and failed later; the second one was accepted. */
-  async function triedTwice() {
+  async function triedTwice(args: Properties = {}) {
     const { service, web } = await oneInstance({ behaviour: FOREVER });
     service.emulator.failNextOperation({ kind: "create" });
-    await web.up(SHORT);
+    await web.up({ ...SHORT, ...args });
     service.emulator.finishOperations();
     return { service, web };
   }
@@ -97,11 +97,11 @@ describe("the second try of a creation that had failed", () => {
   });
 
   test("keeps the generated name if it is interrupted in its turn", async () => {
-    const { service, web } = await triedTwice();
-    await web.up(SHORT);
+    const { service, web } = await triedTwice({ name: undefined });
+    await web.up({ ...SHORT, name: undefined });
     expect(web.keys()).toBe(2);
     service.emulator.finishOperations();
-    expect(await web.up()).toBeUndefined();
+    expect(await web.up({ name: undefined })).toBeUndefined();
     const id = await web.expectOne();
     const bodies = web.posts().map(({ body }) => JSON.parse(String(body)).name);
     expect(new Set(bodies).size).toBe(1);
