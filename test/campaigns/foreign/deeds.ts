@@ -21,7 +21,7 @@ export interface Planned {
 }
 
 const OF_PROGRAMS = {
-  project: ["name", "region"],
+  project: ["name"],
   instance: ["name", "flavor", "network", "publicIp", "sshKeys", "labels.team", "labels.tier"],
 } as const;
 const OF_OTHERS = {
@@ -54,9 +54,10 @@ function forStacks(planned: Planned): Planned {
 
 function randomDeed(random: Random, kind: "project" | "instance"): Deed {
   const lot = random.fraction();
-  if (lot < 0.08) return { kind: "delete" };
-  if (lot < 0.15) return { kind: "re-create" };
+  // Nothing proves that a project was deleted, so that a refresh asks a person to decide.
   if (kind === "instance") {
+    if (lot < 0.08) return { kind: "delete" };
+    if (lot < 0.15) return { kind: "re-create" };
     if (lot < 0.18) return { kind: "begin to delete" };
     if (lot < 0.22) return { kind: "touch" };
     if (lot < 0.26) return { kind: "set", target: "status", to: "theirs" };

@@ -13,7 +13,7 @@ import { Ledger } from "./ledger";
 import { judged, undone } from "./refusal";
 import { type Done, Somebody, type Subject } from "./somebody";
 import type { Fields } from "./targets";
-import { loseProject, withTheirs } from "./theirs";
+import { withTheirs } from "./theirs";
 
 /** A command of ours with somebody else at work, and what it took to make all as the program asks for. */
 export interface StackRound {
@@ -62,8 +62,6 @@ export class StackLife {
     if (this.random.chance(0.8)) this.change();
     await this.know();
     this.looks.clear();
-    if (this.random.chance(0.12) && loseProject(emulator, this.ledger))
-      this.story.push("somebody has deleted the project");
     for (const somebody of this.somebodies.values())
       somebody.begin(this.random.chance(0.7) ? planForStacks(this.random) : []);
     const command = this.random.pick(["up", "up", "up", "refresh"] as const);
