@@ -117,10 +117,10 @@ export async function noticeDiff(
     if (plainly.replaces.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${plainly.replaces.join(", ")} can't be changed in place`);
     if (plainly.changes !== false || urn === undefined) return plainly;
-    // After a refresh, the engine does not know that the creation is unfinished.
-    if (pending?.key !== undefined) return { ...plainly, changes: true };
+    // After a refresh, the engine does not know that a creation or an update is unfinished.
+    if (pending !== undefined) return { ...plainly, changes: true };
     const entry = key === undefined ? undefined : await journal?.read({ urn, replaces: key });
-    const isLeft = entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id });
+    const isLeft = entry !== undefined && !isHeld(entry, { key, id });
     return isLeft ? { ...plainly, changes: true } : plainly;
   }
 }
