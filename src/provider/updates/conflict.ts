@@ -7,7 +7,8 @@ import { type WireFields, wordOf } from "../values/words";
 /** The three sides of one property that the program manages; of labels, of each key by itself. */
 export interface Side {
   readonly field: Field;
-  /** The property's path in the program. */
+  /** The steps to the property in the program, and the path that they make. */
+  readonly path: readonly string[];
   readonly property: string;
   /** The state's value, and the service's word for it after the last apply. */
   readonly inState: unknown;
@@ -35,7 +36,8 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
     const known = Object.hasOwn(wanted.words, field.name) ? wanted.words[field.name] : inState;
     const now = wordOf(field, object, inState, desired);
     const isShown = now !== undefined;
-    const side = { field, property: field.name, inState, known, now, isShown, desired, object };
+    const path = [field.name];
+    const side = { field, path, property: field.name, inState, known, now, isShown, desired, object };
     return field.type === "labels" ? eachKey(side) : [side];
   });
 }
@@ -47,6 +49,7 @@ function eachKey({ field, isShown, object, ...labels }: Side): Side[] {
   const desired = entriesOf(labels.desired);
   return [...new Set([...inState.keys(), ...desired.keys()])].sort().map((key) => ({
     field,
+    path: [field.name, key],
     property: labelPath(field, key),
     inState: inState.get(key),
     known: known.get(key),
