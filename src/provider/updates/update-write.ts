@@ -2,6 +2,7 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
+import { type Ignored, isIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { present } from "../looks/present";
 import { readUntil } from "../looks/read-until";
@@ -74,8 +75,7 @@ async function put(
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
   const { client, sightings } = call.session;
-  const ignored = call.session.memory.ignoredBy(hiddenOf(news).__key);
-  const body = updateBody(call.kind.fields, olds, news, before.fields, ignored);
+  const body = updateBody(call.kind.fields, olds, news, before.fields, ignoredBy(call, news));
   try {
     return await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
   } catch (error) {
@@ -94,8 +94,15 @@ function newerThan(call: Call, { id, olds }: Change, before: ApiObject): Promise
   );
 }
 
-function sides({ kind }: Call, { olds, news }: Change, { fields }: ApiObject): Side[] {
-  return sidesOf(kind.fields, { olds, words: hiddenOf(olds).__words ?? {}, news }, fields);
+/** All sides, except for what the program ignores: the body has that as it stands, so it must be shown. */
+function sides(call: Call, { olds, news }: Change, { fields }: ApiObject): Side[] {
+  const ignored = ignoredBy(call, news);
+  const all = sidesOf(call.kind.fields, { olds, words: hiddenOf(olds).__words ?? {}, news }, fields);
+  return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
+}
+
+function ignoredBy({ session }: Call, news: Properties): Ignored {
+  return session.memory.ignoredBy(hiddenOf(news).__key);
 }
 
 interface Circumstances {
