@@ -4,7 +4,7 @@ import { type Field, labelsOf, sameValue } from "../values/fields";
 import { mayBeSpelling } from "../values/spelling";
 import { type WireFields, wordOf } from "../values/words";
 
-/** The three sides of one property that the program manages; of labels, of each key by itself. */
+/** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface Side {
   readonly field: Field;
   /** The steps to the property in the program, and the path that they make. */
@@ -38,7 +38,7 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
     const isShown = now !== undefined;
     const path = [field.name];
     const side = { field, path, property: field.name, inState, known, now, isShown, desired, object };
-    return field.type === "labels" ? eachKey(side) : [side];
+    return field.type === "labels" && isShown ? eachKey(side) : [side];
   });
 }
 
@@ -85,17 +85,26 @@ export function isOwnWork(before: readonly Side[], after: readonly Side[]): bool
 
 /**
  * What an update whose revision is not in force any more has to do: nothing, where all is as desired already; go again,
- * where nothing of the program's was changed; or give way.
+ * where nothing of the program's was changed; or give way, also where a property isn't shown and so may have been changed.
  */
 export type Verdict = "made" | "again" | { readonly conflict: readonly Side[] };
 
 /**
  * @param unsure the sides before a request that may have been carried out, where there was one
  * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
+ * @param isKnown whether the object has the revision of the state, so that nobody has changed anything
  */
 export function judge(
   sides: readonly Side[],
-  { unsure, countsNew }: { unsure?: readonly Side[] | undefined; countsNew: (field: Field) => boolean },
+  {
+    unsure,
+    countsNew,
+    isKnown,
+  }: {
+    unsure?: readonly Side[] | undefined;
+    countsNew: (field: Field) => boolean;
+    isKnown: boolean;
+  },
 ): Verdict {
   const isOwn = unsure !== undefined && isOwnWork(unsure, sides);
   const conflict = sides.filter(
@@ -103,7 +112,9 @@ export function judge(
       isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
-  return isOwn || sides.filter(isToChange).every(isThere) ? "made" : "again";
+  if (isOwn || sides.filter(isToChange).every(isThere)) return "made";
+  const untold = sides.filter(({ isShown, field }) => !isShown && field.change === "in place");
+  return isKnown || untold.length === 0 ? "again" : { conflict: untold };
 }
 
 function entriesOf(labels: unknown): Map<string, unknown> {

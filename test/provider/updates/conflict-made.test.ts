@@ -92,9 +92,10 @@ describe("an update that was carried out, though its answer was lost and its rep
     service.emulator.fail({ method: "PUT", kind: "reset" });
     service.after("PUT", () => service.emulator.touch(saved.id));
     service.emulator.behaviour.extraFields = { flavor: undefined };
-    await service.updated(saved, { flavor: "m1.large" });
-    expect(service.fieldsOf(saved).flavor).toBe("m1.large");
-    expect(service.puts()).toEqual([0, 412, 200]);
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(message).toContain("the service doesn't show flavor");
+    expect(rowsOf(message)).toEqual([["flavor", "m1.small", "(not told)", "m1.large"]]);
+    expect(service.puts()).toEqual([0, 412]);
   });
 
   test.each([
