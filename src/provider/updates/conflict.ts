@@ -1,7 +1,7 @@
 import { propertyPath } from "../../diagnostics/property";
 import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
-import { mayBeSpelling } from "../values/spelling";
+import { isSpelling } from "../values/spelling";
 import { type WireFields, wordOf } from "../values/words";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
@@ -73,14 +73,12 @@ export const differing = (side: Side): boolean => side.isShown && !isThere(side)
 const isMoved = (side: Side): boolean =>
   side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known);
 
-/**
- * Whether an update that got no definite answer was carried out: before it nobody had changed anything, and all that it
- * changes is there now, at least in a spelling that may be the service's own.
- */
-export function isOwnWork(before: readonly Side[], after: readonly Side[]): boolean {
-  const changed = after.filter((side) => isToChange(side) && side.isShown);
-  const isMade = (side: Side): boolean => isThere(side) || (isMoved(side) && mayBeSpelling(side));
-  return changed.length > 0 && changed.every(isMade) && !before.some(isMoved);
+/** Whether all that an update changes is there, as far as it is shown, at least as normalized by the service. */
+export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boolean): boolean {
+  const changed = sides.filter((side) => isToChange(side) && side.isShown);
+  return (
+    changed.length > 0 && changed.every((side) => isThere(side) || (isMoved(side) && isNormalized(side)))
+  );
 }
 
 /**
@@ -106,7 +104,7 @@ export function judge(
     isKnown: boolean;
   },
 ): Verdict {
-  const isOwn = unsure !== undefined && isOwnWork(unsure, sides);
+  const isOwn = unsure !== undefined && !unsure.some(isMoved) && isMade(sides, isSpelling);
   const conflict = sides.filter(
     (side) =>
       isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),

@@ -167,6 +167,16 @@ describe("an update that goes on at the service when its time is over", () => {
     expect(puts(service).length).toBeGreaterThan(1);
   });
 
+  test("and fails then, is no excuse to take somebody else's value for the service's spelling", async () => {
+    const { service, web } = await slowUpdate(SHORT, { normalize: ["ids"] });
+    service.emulator.failNextOperation({ kind: "update" });
+    await web.up(LARGE);
+    service.emulator.finishOperations();
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(flavor(service)).toEqual(["theirs"]);
+  });
+
   test("and that the program has taken back meanwhile, is taken back at the service", async () => {
     const { service, web } = await slowUpdate();
     service.emulator.finishOperations();
