@@ -150,8 +150,8 @@ function verdict(
       ]
     : [
         `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
-        "Check at the service what has changed, and write into the program what is to stay. After `pulumi refresh`, the next " +
-          "`pulumi up` overwrites it",
+        "Check at the service what has changed, and write into the program what must stay. After `pulumi refresh`, the next " +
+          "`pulumi up` sets these properties as the program has them",
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),
