@@ -13,8 +13,8 @@ export interface History {
   readonly path: string;
   attempts: number;
   /**
-   * One element for each attempt whose outcome is unknown: its trace id, if it was answered with a failure that the service may have
-   * stored for the key, else `undefined`.
+   * One element for each attempt whose outcome is unknown: the text of its reply, if that is a failure that the service may have stored
+   * for the key, else `undefined`.
    */
   readonly unknown: (string | undefined)[];
   /** How the last attempt failed. */
@@ -47,11 +47,12 @@ export function mayBeDone({ unknown }: History): boolean {
 
 /**
  * Whether the service replays a failure that it has stored for the key (§4.7): then only another key can change the result. If any
- * attempt ended in another way, its response may be another one, and the request may have been carried out.
+ * attempt ended in another way, its response may be another one, and the request may have been carried out. Equal trace ids alone prove
+ * nothing, because a service may derive them from the key or the connection.
  */
 function isStoredFailure({ unknown }: History): boolean {
   const [first] = unknown;
-  return first !== undefined && unknown.length > 1 && unknown.every((traceId) => traceId === first);
+  return first !== undefined && unknown.length > 1 && unknown.every((reply) => reply === first);
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

@@ -169,12 +169,13 @@ export function createSend(parts: RequestParts): Send {
     }
   }
 
-  /** The trace id by which a failure would be recognized, if the service stored it for the key and replays it (§4.7). */
+  /** Status and body of a failure, if the service may have stored it for the key and replays it (§4.7). */
   function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
     if (attempt.kind !== "reply") return undefined;
-    const { status, problem } = attempt.reply;
-    const traceId = parts.traces.identifying(problem?.traceId, identity);
-    return status >= 500 && typeof identity === "string" ? traceId : undefined;
+    const { status, problem, body } = attempt.reply;
+    const isIdentified = parts.traces.identifies(problem?.traceId, identity);
+    if (!isIdentified || status < 500 || typeof identity !== "string") return undefined;
+    return JSON.stringify([status, body]);
   }
 
   function report(attempt: Parameters<RequestParts["onAttempt"]>[0]): void {

@@ -4,9 +4,10 @@ export interface Traces {
    * Records that a reply carries a trace id.
    *
    * @param request what was asked: the idempotency key of a creation, or a token of its own for any other request
-   * @returns the id, or `undefined` if it can't identify the reply: an empty or constant id, or one that another request got, too
+   * @returns whether it identifies the reply. An empty or constant id doesn't, nor one made from the key, nor one that another request
+   * got, too.
    */
-  identifying(traceId: string | undefined, request: string | symbol): string | undefined;
+  identifies(traceId: string | undefined, request: string | symbol): boolean;
 }
 
 /** Ids remembered: those of an outage, in which many requests fail at once. */
@@ -16,7 +17,7 @@ const SHARED = Symbol("shared");
 export function createTraces(): Traces {
   const requests = new Map<string, string | symbol>();
   return {
-    identifying(traceId = "", request) {
+    identifies(traceId = "", request) {
       const known = requests.get(traceId) ?? request;
       const owner = known === request ? request : SHARED;
       requests.delete(traceId);
@@ -25,9 +26,18 @@ export function createTraces(): Traces {
         if (requests.size <= REMEMBERED) break;
         requests.delete(oldest);
       }
-      return owner === request && isReal(traceId) && traceId !== request ? traceId : undefined;
+      return owner === request && isReal(traceId) && !isMadeFrom(request, traceId);
     },
   };
+}
+
+function isMadeFrom(request: string | symbol, traceId: string): boolean {
+  return typeof request === "string" && bare(traceId).includes(bare(request));
+}
+
+/** A UUID has the same meaning without its dashes and in upper case. */
+function bare(id: string): string {
+  return id.replaceAll("-", "").toLowerCase();
 }
 
 /** Ids such as "", "none" and "0000-0000" say that there is none. */

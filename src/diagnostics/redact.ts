@@ -6,16 +6,56 @@ const CUT = "…";
 /** Anything shorter would black out ordinary words and is no secret worth the name. */
 const SHORTEST = 4;
 
+/** A line of a longer secret may be an ordinary word. */
+const SHORTEST_LINE = 8;
+
+/** Type and key in an SSH public key, between its options and its comment. */
+const SSH_KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)/;
+
 /**
- * Replaces every secret in the text, also where it stands JSON-escaped or percent-encoded, or was cut off by "…".
+ * Replaces every secret in the text, in upper or lower case, also where it stands JSON-escaped or percent-encoded, or was cut off by "…".
+ * The same goes for a secret without the white space around it, for its lines, and for an SSH key without its comment.
  * Secrets of fewer than four characters are left alone.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  const forms = new Set(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(spellings));
+  const parts = secrets.flatMap(partsOf).filter((part) => part.length >= SHORTEST);
+  const forms = new Set(parts.flatMap(spellings).map(lowerCase));
   // The longest first: a secret may contain another one, whose replacement would leave its rest in the clear.
   const sorted = [...forms].sort((a, b) => b.length - a.length);
-  const clean = sorted.reduce((rest, form) => rest.replaceAll(form, REPLACEMENT), text);
+  const clean = sorted.reduce(without, text);
   return clean.includes(CUT) ? withoutBeginnings(clean, sorted) : clean;
+}
+
+/** What of a secret must not be shown: all of it, and what a service may repeat of it. */
+function partsOf(secret: string): string[] {
+  const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
+  const [, type, key] = SSH_KEY.exec(secret) ?? [];
+  return [
+    ...[secret, secret.trim()],
+    ...lines.filter((line) => line.length >= SHORTEST_LINE),
+    ...(key === undefined ? [] : [`${type} ${key}`, key]),
+  ];
+}
+
+/** Replaces a form, given in lower case, wherever it stands. */
+function without(text: string, form: string): string {
+  let end = 0;
+  const kept = lowerCase(text)
+    .split(form)
+    .map(({ length }) => {
+      const start = end;
+      end += length + form.length;
+      return text.slice(start, start + length);
+    });
+  return kept.join(REPLACEMENT);
+}
+
+/** The text in lower case, as long as before. */
+function lowerCase(text: string): string {
+  return text.replace(/\p{Lu}/gu, (letter) => {
+    const lower = letter.toLowerCase();
+    return lower.length === letter.length ? lower : letter;
+  });
 }
 
 /** Where a text was shortened, it may have been in the middle of a secret, of which the beginning is left then. */
@@ -31,7 +71,7 @@ function withoutBeginnings(text: string, forms: readonly string[]): string {
 /** How many characters at the end of a text are the beginning of a secret. */
 function beginningAtEnd(text: string, form: string): number {
   for (let length = Math.min(form.length, text.length); length >= SHORTEST; length--) {
-    if (text.endsWith(form.slice(0, length))) return length;
+    if (lowerCase(text.slice(-length)) === form.slice(0, length)) return length;
   }
   return 0;
 }
@@ -39,7 +79,6 @@ function beginningAtEnd(text: string, form: string): number {
 function spellings(secret: string): string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
   const encoded = encodeURIComponent(secret.toWellFormed());
-  const lowerCase = encoded.replace(/%[0-9A-F]{2}/g, (octet) => octet.toLowerCase());
   // Some languages escape the slashes of JSON, too.
   return [
     secret,
@@ -47,7 +86,6 @@ function spellings(secret: string): string[] {
     escaped.replaceAll("/", "\\/"),
     secret.replaceAll("~", "~0").replaceAll("/", "~1"), // in a JSON pointer
     encoded,
-    lowerCase,
     encoded.replaceAll("%20", "+"),
   ];
 }

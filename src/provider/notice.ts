@@ -120,14 +120,13 @@ export async function noticeDiff(
     if (plainly.replaces.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${plainly.replaces.join(", ")} can't be changed in place`);
     if (plainly.changes !== false || urn === undefined) return plainly;
-    // After a refresh, the engine does not know that the creation is unfinished.
-    if (pending?.key !== undefined) return { ...plainly, changes: true };
+    // After a refresh, the engine does not know that a creation or an update is unfinished.
+    if (pending !== undefined) return { ...plainly, changes: true };
     for (const purpose of purposesOf(urn, key).filter(
       ({ replaces }) => checkedWithOlds || replaces !== undefined,
     )) {
       const entry = await journal?.read(purpose);
-      if (entry !== undefined && !isHeld(entry, { key, id, operation: pending?.operation?.id }))
-        return { ...plainly, changes: true };
+      if (entry !== undefined && !isHeld(entry, { key, id })) return { ...plainly, changes: true };
     }
     return plainly;
   }

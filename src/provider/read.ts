@@ -30,9 +30,11 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   const whole = isItem ? await beyondTheList(call, object, state) : object;
   if (!isManaged(state)) return lookedUp(call, whole, state);
   const seen = refreshed(call, whole, state);
-  const operation = pending?.operation && (await lookAt(call, pending.operation));
-  if (operation === undefined || isTerminal(operation)) return seen;
-  // An update in progress may end under the revision that is shown already: only the former one is safe.
+  if (pending?.operation === undefined) return seen;
+  const operation = await lookAt(call, pending.operation);
+  if (operation !== undefined && isTerminal(operation)) return seen;
+  // An update that may be in progress may end under the revision that is shown already: only the former one is safe. An operation that
+  // can't be found may be in progress, too (E2).
   const { __pending, revision } = state;
   return { ...seen, props: plain({ ...seen.props, __pending, revision }) };
 }

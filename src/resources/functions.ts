@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type DependsOn, known } from "./depends-on";
+import { namesOfSecrets } from "./hidden-inputs";
 import { currentRun } from "./run";
 import { resolved } from "./sdk";
 
@@ -94,9 +95,14 @@ export interface LookupOptions {
  * other errors that say what failed and what to do
  */
 export function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
+  return instances(args);
+}
+
+/** @param secrets names of the arguments that must not be shown */
+function instances(args: GetInstancesArgs, secrets?: readonly string[]): Promise<FoundInstance[]> {
   return found(async () => {
     const { findInstances, sessionsOf } = await import("../provider/looks/lookups.js");
-    return findInstances(stackSetting, args, sessionsOf(currentRun()));
+    return findInstances(stackSetting, args, sessionsOf(currentRun()), secrets);
   });
 }
 
@@ -112,7 +118,7 @@ export function getInstancesOutput(
   options: LookupOptions = {},
 ): pulumi.Output<FoundInstance[]> {
   const given = pulumi.all([pulumi.output({ ...args }), known(options.dependsOn)]);
-  return awaited(given.apply(([filters]) => getInstances(filters)));
+  return awaited(given.apply(async ([filters]) => instances(filters, await namesOfSecrets({ ...args }))));
 }
 
 /**

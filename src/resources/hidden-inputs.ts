@@ -81,7 +81,8 @@ function mayHoldSecret(value: unknown): boolean {
   );
 }
 
-async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | undefined> {
+/** Returns the names of the arguments that are secret, or `undefined` if none is. */
+export async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | undefined> {
   const secret = await Promise.all(
     Object.entries(props).map(async ([key, value]) =>
       (await pulumi.isSecret(pulumi.output(value))) ? key : undefined,

@@ -111,6 +111,11 @@ describe("a failure that the service has stored for a key", () => {
     ["was a web page", { status: 200, body: "<html>" }],
     ["was another failure", failing("tr-0", 504)],
     ["was a failure without a trace id", { status: 503 }],
+    ["had the same trace id and another status", failing("tr-1", 502)],
+    [
+      "had the same trace id and another body",
+      { status: 500, body: { code: "bad_gateway", trace_id: "tr-1" } },
+    ],
   ] as const)(
     "is not assumed if the reply to an earlier attempt %s: that one may have succeeded",
     async (_how, first) => {
@@ -132,6 +137,7 @@ describe("a failure that the service has stored for a key", () => {
     "00000000000000000000000000000000",
     "00000000-0000-0000-0000-000000000000",
     "key-1",
+    "req-KEY1-a",
   ])("is not assumed if the trace id %j identifies nothing", async (traceId) => {
     expect(await create(failing(traceId))).toMatchObject({ replayed: false, attempts: 8, sent: true });
   });

@@ -132,6 +132,24 @@ describe("what can't pass is an error at once, without the tokens", () => {
     await expectSilentOn(source.get(), SUBJECT, SECRET, "t-1", LEAKED);
   });
 
+  test("a rejection that repeats the client's encoded credentials", async () => {
+    const given: string[] = [];
+    const service = await startService(({ headers }) => {
+      given.push(headers.authorization ?? "");
+      const error_description = `not accepted: ${headers.authorization}`;
+      return { status: 401, body: { error: "invalid_client", error_description } };
+    });
+    const settings = {
+      ...{ oidcTokenEndpoint: `${service.origin}/token`, oidcSubject: "env:ID_TOKEN" },
+      ...{ oidcClientId: "ci", oidcClientSecret: SECRET },
+    };
+    const source = sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock: new FakeClock({ auto: true }) });
+    expect(await wordsOf(source.get())).toContain("not accepted: Basic [secret] (401)");
+    expect(given).toEqual([
+      `Basic ${Buffer.from(`ci:${encodeURIComponent(SECRET).replaceAll("-", "%2D")}`).toString("base64")}`,
+    ]);
+  });
+
   test("the text of a refusal, however long it is", async () => {
     const { source } = await exchange({ status: 400, body: { error: "invalid_grant".padEnd(2 ** 20, "!") } });
     const { message } = await failureOf(source.get());

@@ -18,6 +18,40 @@ describe("redaction", () => {
     expect(redact('{"path":"a\\/b\\/c"', ["a/b/c"])).toBe('{"path":"[secret]"');
   });
 
+  it.each([
+    [
+      "in another case",
+      "Top-Secret-Name",
+      'the name "top-secret-name" is taken',
+      'the name "[secret]" is taken',
+    ],
+    ["in another case, with its beginning alone", "Hunter2-Of-It", "sent HUNTER2…", "sent [secret]…"],
+    ["without white space around it", "  hunter2 \n", 'label "hunter2"', 'label "[secret]"'],
+    ["line by line", "first line of it\r\n  second line\n", "bad: second line", "bad: [secret]"],
+    [
+      "without its comment, if it is an SSH key",
+      "ssh-ed25519 AAAAC3SECRET me@laptop",
+      "the key ssh-ed25519 AAAAC3SECRET is too short",
+      "the key [secret] is too short",
+    ],
+    [
+      "without its options and type, if it is an SSH key",
+      'no-pty ssh-rsa AAAAB3SECRET== "me"',
+      "AAAAB3SECRET==",
+      "[secret]",
+    ],
+  ])("takes a secret out %s", (_how, secret, text, clean) => {
+    expect(redact(text, [secret])).toBe(clean);
+  });
+
+  it("leaves the short lines of a secret alone, which are ordinary words", () => {
+    expect(redact("a value is missing", ["value\nhunter2-of-the-backend"])).toBe("a value is missing");
+  });
+
+  it("takes a secret out next to letters whose lower case is longer", () => {
+    expect(redact("İİ Hush-İ! rest", ["hush-İ!"])).toBe("İİ [secret] rest");
+  });
+
   it("takes out the beginning of a secret that was cut short, and no other words", () => {
     expect(redact("sent hunter2-of…", ["hunter2-of-the-backend"])).toBe("sent [secret]…");
     expect(redact("a hunter2-of… b hunter… hunter", ["hunter2-of-the-backend"])).toBe(

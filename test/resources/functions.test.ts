@@ -9,6 +9,7 @@ import {
   Project,
 } from "../../src";
 import { type Emulator, startEmulator } from "../../src/emulator";
+import { resolved } from "../../src/resources/sdk";
 import { registered } from "./registered";
 
 let emulator: Emulator;
@@ -58,4 +59,26 @@ test("an inline program ends if a function fails", async () => {
   };
   expect(await registered(program)).toEqual([]);
   expect(failure).toMatchObject({ message: expect.stringContaining("labels.env: must be a string") });
+});
+
+test("a filter that is a secret is in no error of getInstancesOutput, and one that isn't stays readable", async () => {
+  const detail = 'no label has the value "hunter2-of-the-backend" in the project "shop"';
+  const fault = emulator.fail({
+    kind: "status",
+    status: 422,
+    method: "GET",
+    times: 9,
+    problem: { code: "wrong", detail },
+  });
+  const pw = pulumi.secret("hunter2-of-the-backend");
+  let failure: unknown;
+  await registered(async () => {
+    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({ project: "shop", labels: { pw } });
+    pulumi.recover(found, () => []);
+    failure = await resolved(found).catch((error: unknown) => error);
+  });
+  fault.off();
+  expect(failure).toMatchObject({
+    message: expect.stringContaining('no label has the value "[secret]" in the project "shop"'),
+  });
 });

@@ -3,7 +3,7 @@ import { CloudInfraError } from "../../diagnostics/error";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
-import { type Ignored, isIgnored, isIgnoredLabel } from "../inputs/ignored";
+import { type Ignored, isIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { becomesLive } from "../live";
 import { findNow } from "../looks/absence";
@@ -49,7 +49,7 @@ export async function adopt(
   const ignored = session.memory.ignoredBy(key);
   const differences = sidesOf(kind.fields, { olds: {}, words: {}, news: inputs }, object.fields)
     .filter(differing)
-    .filter(({ field, property }) => !isIgnored(ignored, field, property));
+    .filter(({ path }) => !isIgnored(ignored, path));
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
@@ -94,7 +94,7 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: 
       const value = inputs[field.name];
       if (value === undefined) return [];
       const word = wordOf(field, object.fields, value);
-      const isLeft = word === undefined || isIgnored(ignored, field, field.name);
+      const isLeft = word === undefined || isIgnored(ignored, [field.name]);
       return [[field.name, isLeft ? value : withIgnoredLabels(field, asValue(field, word), value, ignored)]];
     }),
   );
@@ -105,7 +105,7 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: 
 /** Of labels, those that `ignoreChanges` lists have the program's values, so that they are no difference. */
 function withIgnoredLabels(field: Field, there: unknown, declared: unknown, ignored: Ignored): unknown {
   if (field.type !== "labels") return there;
-  const left = Object.entries(labelsOf(declared)).filter(([key]) => isIgnoredLabel(ignored, field, key));
+  const left = Object.entries(labelsOf(declared)).filter(([key]) => isIgnored(ignored, [field.name, key]));
   return { ...labelsOf(there), ...Object.fromEntries(left) };
 }
 

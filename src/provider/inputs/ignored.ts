@@ -1,19 +1,25 @@
-import type { Field } from "../values/fields";
-
-/** The properties that the resource option `ignoreChanges` lists: paths such as `flavor`, `labels.env` or `labels["a/b"]`. */
+/** The property paths that the resource option `ignoreChanges` lists: `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or `*`. */
 export type Ignored = readonly string[];
 
-/** Whether a property, or the field that it belongs to, is ignored. */
-export function isIgnored(ignored: Ignored, field: Field, property: string): boolean {
-  return ignored.some((path) => path === field.name || normalized(path) === normalized(property));
+/**
+ * Whether a property is ignored. A path covers everything below it; one that ends in `*` also covers what all of that is in.
+ *
+ * @param property its steps: `["labels", "env"]`
+ */
+export function isIgnored(ignored: Ignored, property: readonly string[]): boolean {
+  const covers = (path: ReturnType<typeof stepsOf>): boolean =>
+    path.length > 0 && path.every((step, at) => step === "*" || step === property[at]);
+  return ignored.map(stepsOf).some(covers);
 }
 
-/** Whether one label is ignored. */
-export function isIgnoredLabel(ignored: Ignored, field: Field, key: string): boolean {
-  return isIgnored(ignored, field, `${field.name}[${JSON.stringify(key)}]`);
-}
+/** A string in brackets, an index or `*` in brackets, or a name. */
+const STEP = /\["((?:\\"|[^"])*)"\]|\[([^\]]*)\]|([^.[]+)/g;
 
-/** Writes each step in brackets, as a path may be written in several ways. */
-function normalized(path: string): string {
-  return path.replaceAll(/\.(\w+)/g, '["$1"]');
+/** The steps of a path, as Pulumi parses it. An index is a number, so it is no label key. */
+function stepsOf(path: string): (string | number)[] {
+  return [...path.matchAll(STEP)].map(([, quoted, index, name = ""]) => {
+    if (quoted !== undefined) return quoted.replaceAll('\\"', '"');
+    if (index !== undefined) return index === "*" ? index : Number(index);
+    return name;
+  });
 }

@@ -3,6 +3,7 @@ import type { ApiObject, Client } from "../../api/client";
 import { inWords } from "../../diagnostics/words";
 import { type Call, lookup } from "../call";
 import type { Properties } from "../host";
+import { secretsOf } from "../inputs/secrets";
 import { instanceKind, type Kind, projectKind } from "../kind";
 import { Sessions } from "../session";
 import { outputsOf } from "../values/outputs";
@@ -26,9 +27,16 @@ export function sessionsOf(run: object): Sessions {
  * Lists every instance that matches, from all pages, with the property names of programs.
  *
  * @param given the program's arguments, not checked yet
+ * @param secrets names of the arguments that are secret
  */
-export async function findInstances(setting: StackSetting, given: unknown, sessions: Sessions) {
-  const objects = await find(instanceKind, { setting, sessions }, () => {
+export async function findInstances(
+  setting: StackSetting,
+  given: unknown,
+  sessions: Sessions,
+  secrets: readonly string[] = [],
+) {
+  const { texts } = secretsOf({ ...Object(given), __secrets: secrets });
+  const objects = await find(instanceKind, { setting, sessions, texts }, () => {
     const { profile, ...filter } = instanceFilter(given);
     return { profile, list: (client, options) => client.instances.list(filter, options) };
   });
@@ -51,6 +59,8 @@ export async function findProjects(setting: StackSetting, given: unknown, sessio
 interface Asked {
   readonly setting: StackSetting;
   readonly sessions: Sessions;
+  /** Secrets among the arguments. */
+  readonly texts?: readonly string[];
 }
 
 /** A list request, and the profile of the settings to send it with. */
@@ -59,15 +69,19 @@ interface Search {
   readonly list: (client: Client, options: Call) => Promise<ApiObject[]>;
 }
 
-async function find(kind: Kind, { setting, sessions }: Asked, prepare: () => Search): Promise<Properties[]> {
-  let secrets: readonly string[] = [];
+async function find(
+  kind: Kind,
+  { setting, sessions, texts = [] }: Asked,
+  prepare: () => Search,
+): Promise<Properties[]> {
+  let secrets = texts;
   let profile: string | undefined;
   try {
     const search = prepare();
     profile = search.profile;
     sessions.configure(setting);
     const session = sessions.open(profile);
-    secrets = session.client.tokens;
+    secrets = [...texts, ...session.client.tokens];
     const call = lookup(kind, session);
     const objects = await search.list(session.client, call);
     return objects.map((object) => shown(call, object));

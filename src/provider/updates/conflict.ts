@@ -1,13 +1,14 @@
 import { propertyPath } from "../../diagnostics/property";
 import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
-import { mayBeSpelling } from "../values/spelling";
+import { isSpelling } from "../values/spelling";
 import { type WireFields, wordOf } from "../values/words";
 
-/** The three sides of one property that the program manages; of labels, of each key by itself. */
+/** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface Side {
   readonly field: Field;
-  /** The property's path in the program. */
+  /** The steps to the property in the program, and the path that they make. */
+  readonly path: readonly string[];
   readonly property: string;
   /** The state's value, and the service's word for it after the last apply. */
   readonly inState: unknown;
@@ -35,8 +36,9 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
     const known = Object.hasOwn(wanted.words, field.name) ? wanted.words[field.name] : inState;
     const now = wordOf(field, object, inState, desired);
     const isShown = now !== undefined;
-    const side = { field, property: field.name, inState, known, now, isShown, desired, object };
-    return field.type === "labels" ? eachKey(side) : [side];
+    const path = [field.name];
+    const side = { field, path, property: field.name, inState, known, now, isShown, desired, object };
+    return field.type === "labels" && isShown ? eachKey(side) : [side];
   });
 }
 
@@ -47,6 +49,7 @@ function eachKey({ field, isShown, object, ...labels }: Side): Side[] {
   const desired = entriesOf(labels.desired);
   return [...new Set([...inState.keys(), ...desired.keys()])].sort().map((key) => ({
     field,
+    path: [field.name, key],
     property: labelPath(field, key),
     inState: inState.get(key),
     known: known.get(key),
@@ -70,37 +73,46 @@ export const differing = (side: Side): boolean => side.isShown && !isThere(side)
 const isMoved = (side: Side): boolean =>
   side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known);
 
-/**
- * Whether an update that got no definite answer was carried out: before it nobody had changed anything, and all that it
- * changes is there now, at least in a spelling that may be the service's own.
- */
-export function isOwnWork(before: readonly Side[], after: readonly Side[]): boolean {
-  const changed = after.filter((side) => isToChange(side) && side.isShown);
-  const isMade = (side: Side): boolean => isThere(side) || (isMoved(side) && mayBeSpelling(side));
-  return changed.length > 0 && changed.every(isMade) && !before.some(isMoved);
+/** Whether all that an update changes is there, as far as it is shown, at least as normalized by the service. */
+export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boolean): boolean {
+  const changed = sides.filter((side) => isToChange(side) && side.isShown);
+  return (
+    changed.length > 0 && changed.every((side) => isThere(side) || (isMoved(side) && isNormalized(side)))
+  );
 }
 
 /**
  * What an update whose revision is not in force any more has to do: nothing, where all is as desired already; go again,
- * where nothing of the program's was changed; or give way.
+ * where nothing of the program's was changed; or give way, also where a property isn't shown and so may have been changed.
  */
 export type Verdict = "made" | "again" | { readonly conflict: readonly Side[] };
 
 /**
  * @param unsure the sides before a request that may have been carried out, where there was one
  * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
+ * @param isKnown whether the object has the revision of the state, so that nobody has changed anything
  */
 export function judge(
   sides: readonly Side[],
-  { unsure, countsNew }: { unsure?: readonly Side[] | undefined; countsNew: (field: Field) => boolean },
+  {
+    unsure,
+    countsNew,
+    isKnown,
+  }: {
+    unsure?: readonly Side[] | undefined;
+    countsNew: (field: Field) => boolean;
+    isKnown: boolean;
+  },
 ): Verdict {
-  const isOwn = unsure !== undefined && isOwnWork(unsure, sides);
+  const isOwn = unsure !== undefined && !unsure.some(isMoved) && isMade(sides, isSpelling);
   const conflict = sides.filter(
     (side) =>
       isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
-  return isOwn || sides.filter(isToChange).every(isThere) ? "made" : "again";
+  if (isOwn || sides.filter(isToChange).every(isThere)) return "made";
+  const untold = sides.filter(({ isShown, field }) => !isShown && field.change === "in place");
+  return isKnown || untold.length === 0 ? "again" : { conflict: untold };
 }
 
 function entriesOf(labels: unknown): Map<string, unknown> {

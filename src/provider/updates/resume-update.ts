@@ -12,9 +12,10 @@ import { present } from "../looks/present";
 import { findMade } from "../looks/see-again";
 import { update } from "../update";
 import { outputsOfNew } from "../values/outputs";
+import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { wordsAfter } from "../values/words";
-import { isOwnWork, isThere, sidesOf } from "./conflict";
+import { isMade, isThere, sidesOf } from "./conflict";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
@@ -48,7 +49,7 @@ async function finished(
   const error = await failureOf(call, id, olds, pending);
   call.session.sightings.forget();
   if (pending.key === undefined)
-    return { ...olds, ...(await updated(call, id, olds, pending)), __pending: undefined };
+    return { ...olds, ...(await updated(call, id, olds, pending, error)), __pending: undefined };
   const sought = soughtOf(call.kind, id, olds);
   // Right after the end of its operation, a list may not show the object yet.
   const object = await (error === undefined ? findMade(call, sought) : findNow(call, sought));
@@ -95,6 +96,7 @@ async function updated(
   id: string,
   olds: Properties,
   { asked = {} }: Pending,
+  error: CloudInfraError | undefined,
 ): Promise<Properties> {
   const { fields: now } = await present(call, id, olds);
   const news = {
@@ -104,7 +106,7 @@ async function updated(
   const changed = call.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
   const { __words: words = {} } = hiddenOf(olds);
   const sides = sidesOf(changed, { olds, words, news }, now);
-  const isOwn = isOwnWork([], sides);
+  const isOwn = isMade(sides, error === undefined ? mayBeSpelling : isSpelling);
   const made = changed.filter(
     (field) => isOwn || sides.every((side) => side.field !== field || isThere(side)),
   );

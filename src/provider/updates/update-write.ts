@@ -2,6 +2,7 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
+import { type Ignored, isIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { present } from "../looks/present";
 import { readUntil } from "../looks/read-until";
@@ -41,8 +42,7 @@ const MOST_TRIES = 4;
  * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten
  */
 export async function write(call: Call, change: Change, current: ApiObject): Promise<Written> {
-  const known = hiddenOf(change.olds).revision;
-  const isAsKnown = ({ revision }: ApiObject): boolean => known !== undefined && revision === known;
+  const isAsKnown = (object: ApiObject): boolean => hasKnownRevision(change, object);
   let before = current;
   if (!isAsKnown(before)) {
     // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
@@ -74,8 +74,7 @@ async function put(
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
   const { client, sightings } = call.session;
-  const ignored = call.session.memory.ignoredBy(hiddenOf(news).__key);
-  const body = updateBody(call.kind.fields, olds, news, before.fields, ignored);
+  const body = updateBody(call.kind.fields, olds, news, before.fields, ignoredBy(call, news));
   try {
     return await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
   } catch (error) {
@@ -94,8 +93,15 @@ function newerThan(call: Call, { id, olds }: Change, before: ApiObject): Promise
   );
 }
 
-function sides({ kind }: Call, { olds, news }: Change, { fields }: ApiObject): Side[] {
-  return sidesOf(kind.fields, { olds, words: hiddenOf(olds).__words ?? {}, news }, fields);
+/** All sides, except for what the program ignores: the body has that as it stands, so it must be shown. */
+function sides(call: Call, { olds, news }: Change, { fields }: ApiObject): Side[] {
+  const ignored = ignoredBy(call, news);
+  const all = sidesOf(call.kind.fields, { olds, words: hiddenOf(olds).__words ?? {}, news }, fields);
+  return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
+}
+
+function ignoredBy({ session }: Call, news: Properties): Ignored {
+  return session.memory.ignoredBy(hiddenOf(news).__key);
 }
 
 interface Circumstances {
@@ -106,14 +112,23 @@ interface Circumstances {
 /** What an object with these sides means for the update. */
 function judged(
   call: Call,
-  { olds }: Change,
+  change: Change,
   object: ApiObject,
   all: readonly Side[],
   unsure?: readonly Side[],
 ): Verdict {
+  const { olds } = change;
   const { __unmanaged: seen = {} } = hiddenOf(olds);
   const now = unmanagedIn(call.kind.fields, olds, object.fields) ?? {};
-  return judge(all, { unsure, countsNew: ({ name }) => now[name] !== seen[name] });
+  return judge(all, {
+    unsure,
+    countsNew: ({ name }) => now[name] !== seen[name],
+    isKnown: object.revision === undefined || hasKnownRevision(change, object),
+  });
+}
+
+function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
+  return revision !== undefined && revision === hiddenOf(olds).revision;
 }
 
 /** @throws CloudInfraError `revision_conflict` if somebody changed what the program manages */
@@ -128,17 +143,21 @@ function verdict(
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news);
   const names = namesOf(found.conflict, secrets);
-  throw new CloudInfraError(
-    "revision_conflict",
-    `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
-    {
-      ...requestOf(refusal),
-      lines: conflictTable(all, found.conflict, secrets),
-      hint:
-        "nothing was overwritten. `pulumi refresh` takes over what is there now, and the next `pulumi up` puts it right; " +
-        "to keep it, write it into the program first",
-    },
-  );
+  const [message, hint] = found.conflict.some(({ isShown }) => isShown)
+    ? [
+        `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
+        "`pulumi refresh` takes over what is there now, and the next `pulumi up` puts it right; to keep it, write it into the program first",
+      ]
+    : [
+        `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
+        "Check at the service what has changed, and write into the program what must stay. After `pulumi refresh`, the next " +
+          "`pulumi up` sets these properties as the program has them",
+      ];
+  throw new CloudInfraError("revision_conflict", message, {
+    ...requestOf(refusal),
+    lines: conflictTable(all, found.conflict, secrets),
+    hint: `nothing was overwritten. ${hint}`,
+  });
 }
 
 function revisionOf({ kind }: Call, { id, revision }: ApiObject, refusal?: CloudInfraError): string {

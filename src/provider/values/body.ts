@@ -1,5 +1,5 @@
 import type { Properties } from "../host";
-import { type Ignored, isIgnored, isIgnoredLabel } from "../inputs/ignored";
+import { type Ignored, isIgnored } from "../inputs/ignored";
 import { type Field, labelsOf } from "./fields";
 import type { WireFields } from "./words";
 
@@ -31,7 +31,7 @@ export function updateBody(
 ): string {
   const body: Properties = {};
   for (const field of fields) {
-    const asItIs = isIgnored(ignored, field, field.name) ? current[field.wire] : undefined;
+    const asItIs = isIgnored(ignored, [field.name]) ? current[field.wire] : undefined;
     const desired =
       field.type === "labels" ? mergedLabels(field, olds, news, current, ignored) : news[field.name];
     const value = asItIs ?? desired ?? whenUnset(field, olds, current);
@@ -51,9 +51,11 @@ function mergedLabels(
   const managed = news[field.name];
   if (managed === undefined && olds[field.name] === undefined) return undefined;
   const now = Object.entries(labelsOf(current[field.wire]));
-  const others = now.filter(([key]) => !Object.hasOwn(managedBefore, key));
-  const left = now.filter(([key]) => isIgnoredLabel(ignored, field, key));
-  return sorted({ ...Object.fromEntries(others), ...labelsOf(managed), ...Object.fromEntries(left) });
+  const isLeft = (key: string): boolean =>
+    current[field.wire] !== undefined && isIgnored(ignored, [field.name, key]);
+  const kept = now.filter(([key]) => isLeft(key) || !Object.hasOwn(managedBefore, key));
+  const own = Object.entries(labelsOf(managed)).filter(([key]) => !isLeft(key));
+  return sorted(Object.fromEntries([...kept, ...own]));
 }
 
 /** An argument that was set and is no more is emptied or left out; one that never was stays as the service has it. */

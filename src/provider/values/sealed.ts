@@ -9,14 +9,20 @@ const asSecret = (value: unknown): Properties => ({
   value,
 });
 
-/** Outputs in which whatever repeats a secret input is secret, too: a URL with a secret name, or the address of a secret `publicIp`. */
+/** The inputs that the service may derive outputs from, in a form that can't be recognized: a URL with a slug of the name. */
+const DERIVED: Readonly<Record<string, string>> = {
+  ipAddress: "publicIp",
+  url: "name",
+  description: "name",
+};
+
+/** Outputs in which whatever repeats a secret input, or may be derived from one, is secret, too. */
 export function sealed(fields: readonly Field[], outputs: Properties): Properties {
   const { names, texts } = secretsOf(outputs);
   const isOwn = (name: string): boolean =>
     !name.startsWith("__") && !fields.some((field) => field.name === name);
   const repeats = (name: string, value: unknown): boolean =>
-    (name === "ipAddress" && names.has("publicIp")) ||
-    (typeof value === "string" && redact(value, texts) !== value);
+    names.has(DERIVED[name] ?? "") || (typeof value === "string" && redact(value, texts) !== value);
   return Object.fromEntries(
     Object.entries(outputs).map(([name, value]) => [
       name,

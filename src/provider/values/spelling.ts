@@ -3,17 +3,24 @@ import type { Side } from "../updates/conflict";
 import { sameValue } from "./fields";
 
 /**
- * Whether the service's word may be its own spelling of the desired value, rather than what somebody else made of it:
- * it has spelt the value before in its own way, too; or it shows an address for "auto" (§2.2); or only the case differs.
+ * Whether the remote value is the desired one as normalized by the service: only the case differs, or an address stands for
+ * "auto" (§2.2).
  */
-export function mayBeSpelling({ field, inState, known, now, desired, object }: Side): boolean {
-  if (desired === undefined) return false;
-  if (typeof now === "string" && typeof desired === "string") {
-    if (now.trim().toLowerCase() === desired.trim().toLowerCase()) return true;
-    if (isIP(desired)) return false;
-    if (isIP(now)) return !hasAddressBeside(field.wire, object);
-  }
-  return inState !== undefined && !sameValue(field, inState, known);
+export function isSpelling({ field, now, desired, object }: Side): boolean {
+  if (typeof now !== "string" || typeof desired !== "string") return false;
+  if (now.trim().toLowerCase() === desired.trim().toLowerCase()) return true;
+  return isIP(now) > 0 && isIP(desired) === 0 && !hasAddressBeside(field.wire, object);
+}
+
+/**
+ * Whether the remote value may be the desired one as normalized by the service, which has normalized the value before. Any value
+ * may be, so this is no evidence of an update that isn't known to have been carried out.
+ */
+export function mayBeSpelling(side: Side): boolean {
+  const { field, inState, known, now, desired } = side;
+  if (isSpelling(side)) return true;
+  const isAddress = [now, desired].some((value) => typeof value === "string" && isIP(value) > 0);
+  return desired !== undefined && !isAddress && inState !== undefined && !sameValue(field, inState, known);
 }
 
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */

@@ -255,6 +255,8 @@ describe("an adopted instance whose resource ignores changes", () => {
   test.each([
     ["a property", ["flavor", "labels"], { flavor: "m1.large", labels: { env: "prod", team: "ops" } }],
     ["a label", ["flavor", 'labels["env"]'], { flavor: "m1.large", labels: { env: "prod", team: "web" } }],
+    ["any property", ["*"], { image: "theirs", flavor: "m1.large", labels: { env: "prod" } }],
+    ["any label", ["flavor", "labels.*"], { flavor: "m1.large", labels: { env: "prod", team: "ops" } }],
   ])("keeps what differs in %s that is ignored", async (_what, __ignoreChanges, fields) => {
     const service = await startService();
     const { id, news } = foreign(service, fields);

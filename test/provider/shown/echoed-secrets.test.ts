@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
-import { changed, failureOf, madeInstance, startService } from "../service";
+import { OTHER_KEY } from "../samples";
+import { changed, failureOf, madeInstance, madeProject, startService } from "../service";
 
 const SECRET = "hunter2-of-the-backend";
 
@@ -84,6 +85,21 @@ describe("an output that repeats a secret input", () => {
     const saved = await madeInstance(service, { name: "hush name", __secrets: ["name"] });
     expect(isSecret(saved.state.url)).toBe(true);
     expect(isSecret(saved.state.status)).toBe(false);
+  });
+
+  test("is marked if it may have the secret name in another form: as a part of the URL", async () => {
+    const service = await startService({
+      behaviour: { extraFields: { url: "https://example.com/top-secret-name" } },
+    });
+    const saved = await madeInstance(service, { name: "Top Secret Name", __secrets: ["name"] });
+    expect(isSecret(saved.state.url)).toBe(true);
+    expect(isSecret(saved.state.ipAddress)).toBe(false);
+    const project = await madeProject(service, {
+      __key: OTHER_KEY,
+      name: "Top Secret Name",
+      __secrets: ["name"],
+    });
+    expect(isSecret(project.state.description)).toBe(true);
   });
 
   test("is in clear if no input is secret", async () => {

@@ -29,6 +29,23 @@ describe("an update is sent at the current revision if nobody changed what the p
     expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ flavor: "m1.large" });
   });
 
+  test("what the option ignoreChanges lists moved before, and stays as it is", async () => {
+    const service = await startRaced();
+    const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
+    const __ignoreChanges = ["flavor", "labels.tier"];
+    service.emulator.edit(saved.id, { flavor: "autoscaled", labels: { team: "web", tier: "b" } });
+    await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges });
+    const labels = { team: "ops", tier: "a" };
+    const { outs } = await service.updated(saved, { labels });
+    service.emulator.edit(saved.id, { flavor: "autoscaled again" });
+    await service.updated(saved, { name: "front", labels }, outs);
+    expect(service.fieldsOf(saved)).toMatchObject({
+      name: "front",
+      flavor: "autoscaled again",
+      labels: { team: "ops", tier: "b" },
+    });
+  });
+
   test.each([
     ["header", 200],
     ["body", 200],

@@ -38,15 +38,15 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ publicIp: "auto" });
   });
 
-  test("is one as well where the service has spelt the value before in its own way, too", async () => {
+  test("is none where a value that differs may be the service's spelling, or somebody else's: a conflict is reported", async () => {
     const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
     service.after("PUT", () => {
       service.emulator.behaviour.extraFields = { flavor: "flv-2" };
     });
-    const { outs } = await service.updated(saved, { flavor: "m1.large" });
-    expect(outs).toMatchObject({ flavor: "m1.large", __words: { flavor: "flv-2" } });
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
     expect(service.puts()).toEqual([0, 412]);
   });
 
@@ -92,9 +92,10 @@ describe("an update that was carried out, though its answer was lost and its rep
     service.emulator.fail({ method: "PUT", kind: "reset" });
     service.after("PUT", () => service.emulator.touch(saved.id));
     service.emulator.behaviour.extraFields = { flavor: undefined };
-    await service.updated(saved, { flavor: "m1.large" });
-    expect(service.fieldsOf(saved).flavor).toBe("m1.large");
-    expect(service.puts()).toEqual([0, 412, 200]);
+    const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(message).toContain("the service doesn't show flavor");
+    expect(rowsOf(message)).toEqual([["flavor", "m1.small", "(not told)", "m1.large"]]);
+    expect(service.puts()).toEqual([0, 412]);
   });
 
   test.each([

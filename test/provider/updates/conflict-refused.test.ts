@@ -91,13 +91,53 @@ test("a value that the service spells in its own way is shown in both spellings"
   ]);
 });
 
-test("a field that this reply does not carry is neither a conflict nor lost", async () => {
-  const service = await startRaced();
-  const saved = await madeInstance(service);
-  service.emulator.edit(saved.id, { status: "stopped" });
-  service.emulator.behaviour.extraFields = { flavor: undefined };
-  await service.updated(saved, { network: "backend" });
-  expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", network: "backend" });
+describe("if the service doesn't show a managed property", () => {
+  const sparse = { getObject: 405, itemsWithout: ["flavor", "labels"] } as const;
+  const labels = { team: "web" };
+  const start = async (more: Properties) => {
+    const service = await startRaced({ behaviour: sparse });
+    return { service, saved: await madeInstance(service, more) };
+  };
+
+  test("at the revision that the state knows, the update is sent, and the property stays", async () => {
+    const { service, saved } = await start({ labels });
+    await service.updated(saved, { name: "front" });
+    expect(service.fieldsOf(saved)).toMatchObject({ name: "front", flavor: "m1.small", labels });
+  });
+
+  test.each<[string, Properties, string[][]]>([
+    [
+      "labels",
+      { labels },
+      [
+        ["flavor", "m1.small", "(not told)", "m1.small"],
+        ["labels", '{"team":"web"}', "(not told)", '{"team":"web"}'],
+      ],
+    ],
+    ["no labels", {}, [["flavor", "m1.small", "(not told)", "m1.small"]]],
+  ])(
+    "at another revision, the update is refused, because somebody may have changed it (%s)",
+    async (_what, more, rows) => {
+      const { service, saved } = await start(more);
+      service.emulator.edit(saved.id, { flavor: "huge", labels: { team: "web", theirs: "kept" } });
+      const now = service.fieldsOf(saved);
+      const { message } = await failureOf(service.updated(saved, { name: "front" }));
+      expect(message).toContain("the service doesn't show flavor");
+      expect(message).toContain("nothing was overwritten");
+      expect(rowsOf(message)).toEqual([["name", "web", "web", "front"], ...rows]);
+      expect(service.fieldsOf(saved)).toEqual(now);
+      expect(service.puts()).toEqual([]);
+    },
+  );
+
+  test("at another revision, the update is refused also if the property is ignored: it could not be sent as it stands", async () => {
+    const { service, saved } = await start({});
+    service.emulator.edit(saved.id, { flavor: "huge" });
+    await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges: ["flavor"] });
+    const { message } = await failureOf(service.updated(saved, { name: "front" }));
+    expect(message).toContain("the service doesn't show flavor");
+    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "huge", name: "web" });
+  });
 });
 
 test("an update after a refresh puts right what was a conflict before", async () => {

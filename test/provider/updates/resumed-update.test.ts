@@ -170,6 +170,16 @@ describe("an update that goes on at the service when its time is over", () => {
     expect(puts(service).length).toBeGreaterThan(1);
   });
 
+  test("and fails then, is no excuse to take somebody else's value for the service's spelling", async () => {
+    const { service, web } = await slowUpdate(SHORT, { normalize: ["ids"] });
+    service.emulator.failNextOperation({ kind: "update" });
+    await web.up(LARGE);
+    service.emulator.finishOperations();
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(flavor(service)).toEqual(["theirs"]);
+  });
+
   test("and that the program has taken back meanwhile, is taken back at the service", async () => {
     const { service, web } = await slowUpdate();
     service.emulator.finishOperations();
@@ -178,6 +188,34 @@ describe("an update that goes on at the service when its time is over", () => {
     expect(await web.up(SHORT)).toBeUndefined();
     expect(flavor(service)).toEqual(["m1.small"]);
     expect(web.there().state).toMatchObject({ flavor: "m1.small" });
+    await web.expectOne();
+  });
+
+  test("is waited for and taken back if the program takes it back after a refresh, which clears the engine's error", async () => {
+    const { service, web } = await slowUpdate();
+    await web.refresh();
+    expect(await web.up(SHORT)).toContain("is not over");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.small"]);
+    await web.expectOne();
+  });
+
+  test("stays in the state with the revision from before if a refresh can't find the operation", async () => {
+    const { service, web, before } = await slowUpdate();
+    service.emulator.fail({ kind: "status", status: 404, path: "/v1/operations/" });
+    service.emulator.edit(web.there().id, { network: "theirs" });
+    await web.refresh();
+    expect(web.there().state).toMatchObject({
+      network: "theirs",
+      revision: before.state.revision,
+      __pending: { operation: { id: expect.any(String) } },
+    });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.small"]);
     await web.expectOne();
   });
 

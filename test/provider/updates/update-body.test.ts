@@ -57,6 +57,12 @@ describe("labels", () => {
   const labels = (olds: unknown, news: unknown, object = current) =>
     bodyOf({ labels: olds }, { labels: news }, object).labels;
 
+  test("that are ignored stay as they are, also if the object doesn't have them", () => {
+    const own = instanceNews({ labels: { team: "shop", tier: "a", "cost-center": "b" } });
+    const body = updateBody(instanceFields, own, own, current, ["labels.team", "labels.cost-center"]);
+    expect(JSON.parse(body).labels).toEqual({ owner: "ops", team: "web", tier: "a" });
+  });
+
   test("of others are kept", () => {
     expect(labels({ team: "web" }, { team: "shop" })).toEqual({ owner: "ops", team: "shop" });
   });

@@ -11,7 +11,7 @@ import type { Issued } from "../renewable-token";
 import type { OidcSetting } from "../token-setting";
 import { addressOf } from "./address";
 import { createFetch, type Fetch, Passing } from "./fetch";
-import { subjectToken } from "./subject";
+import { type SubjectParts, subjectToken } from "./subject";
 
 /** What an exchange is made with. */
 export interface ExchangeParts {
@@ -54,7 +54,7 @@ export function tokenExchange(
     const { env, allowHttp } = parts;
     const secret = (text: string) => void secrets.push(text);
     const subject = await subjectToken(setting, { env, allowHttp, fetch, secret });
-    return await ask(oauth, server, setting, { subject, fetch });
+    return await ask(oauth, server, setting, { subject, fetch, secret });
   }
 
   async function withRetries(secrets: string[], signal: AbortSignal): Promise<Issued> {
@@ -125,7 +125,7 @@ async function ask(
   oauth: typeof OAuth,
   server: OAuth.AuthorizationServer,
   setting: OidcSetting,
-  { subject, fetch }: { readonly subject: string; readonly fetch: Fetch },
+  { subject, fetch, secret }: Pick<SubjectParts, "fetch" | "secret"> & { readonly subject: string },
 ): Promise<Issued> {
   const { audience, scope, subjectTokenType } = setting;
   const parameters = {
@@ -144,8 +144,11 @@ async function ask(
     parameters,
     {
       [oauth.allowInsecureRequests]: true, // `addressOf` has checked the address
-      [oauth.customFetch]: (url, { headers, body }) =>
-        fetch("the token exchange", new URL(url), { method: "POST", headers, body: String(body) }),
+      [oauth.customFetch]: (url, { headers, body }) => {
+        // The service may repeat the client's credentials as they are encoded here.
+        if (headers.authorization !== undefined) secret(headers.authorization.replace(/^Basic /, ""));
+        return fetch("the token exchange", new URL(url), { method: "POST", headers, body: String(body) });
+      },
     },
   );
   const issued = await usable("the token exchange", async () =>
