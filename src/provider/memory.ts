@@ -49,7 +49,7 @@ interface Diffed {
 
 /** What this process remembers of the resources that it was called for. It serves one run of one stack. */
 export class Memory {
-  /** Organization of the stack, once a check has reported it. */
+  /** Organization of the stack, once a check or, in a run without checks, a delete has reported it. */
   organization: string | undefined;
   /** URN of any resource that a check of this run was about: it holds the stack's current name. */
   urn: string | undefined;
@@ -187,6 +187,11 @@ export class Memory {
   /** URN under which Pulumi shows a resource. Undefined if the recorded one now belongs to another resource. */
   rowOf({ __urn: urn, __key: key }: Pick<Hidden, "__urn" | "__key">): string | undefined {
     return this.knowsNow(key) || urn === undefined || !this.seen.has(urn) ? urn : undefined;
+  }
+
+  /** Records that a delete begins. Without a check, only the state tells the stack's organization. */
+  deletes(state: Properties): void {
+    if (this.urn === undefined) this.organization ??= hiddenOf(state).__organization;
   }
 
   deleted(object: ObjectIdentity): void {

@@ -129,8 +129,10 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const news = sessions.memory.withNow(given);
       return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });
     },
-    delete: (id, props) =>
-      run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id }),
+    delete: (id, props) => {
+      sessions.memory.deletes(props);
+      return run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id });
+    },
   });
 }
 

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { backendOf } from "../journal/backend";
 import { namesIn, readText, systemDisk } from "../journal/disk";
 import { type Entry, parseEntry } from "../journal/entry";
-import { journalFolder, stackOf } from "../journal/place";
+import { isAt, journalFolder, stackOf } from "../journal/place";
 import { journalDir } from "./confirm";
 import { organizationOfStack } from "./sdk";
 
@@ -26,12 +26,9 @@ export async function unsettledEntries(): Promise<UnsettledEntry[]> {
   const names = (await namesIn(systemDisk, folder)).filter((name) => name.endsWith(".jsonl"));
   const texts = await Promise.all(names.map((name) => readText(systemDisk, path.join(folder, name))));
   const own = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}`;
-  const backend = backendOf(process.cwd(), process.env);
-  const organization = organizationOfStack();
-  const isOwn = (entry: Entry): boolean =>
-    stackOf(entry.urn) === own &&
-    entry.backend === backend &&
-    (entry.recovered === true || entry.organization === organization);
+  const cwd = process.cwd();
+  const home = { organization: organizationOfStack(), backend: backendOf(cwd, process.env), cwd };
+  const isOwn = (entry: Entry): boolean => stackOf(entry.urn) === own && isAt(entry, home);
   return texts
     .flatMap((text) => (text && parseEntry(text)) || [])
     .filter(isOwn)
