@@ -189,11 +189,6 @@ export class Memory {
     return this.knowsNow(key) || urn === undefined || !this.seen.has(urn) ? urn : undefined;
   }
 
-  /** Records that a delete begins. Without a check, only the state tells the stack's organization. */
-  deletes(state: Properties): void {
-    if (this.urn === undefined) this.organization ??= hiddenOf(state).__organization;
-  }
-
   deleted(object: ObjectIdentity): void {
     this.gone.add(textOf(object));
   }
