@@ -8,6 +8,7 @@ import { pendingCreations } from "./recover/creations";
 import { parseExport } from "./recover/deployment";
 import { forgetNote } from "./recover/forget";
 import { noteCreations } from "./recover/note";
+import { organizationOf } from "./recover/organization";
 import { stackExport } from "./recover/stack-export";
 import { type JournalPlace, storedSettings } from "./recover/stored-settings";
 import { strayNotes } from "./recover/stray-notes";
@@ -35,8 +36,12 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const deployment = parseExport(await stackExport(args));
   const settings = storedSettings(deployment, process.env, args.endpoint);
   const pending = pendingCreations(deployment);
+  const organization = organizationOf(deployment, args);
   const journalAt = ({ endpoint, journalDir }: JournalPlace, backend?: string): Journal =>
-    openJournal({ endpoint, dir: journalDir, cwd: dir, env: process.env, backend, warn: console.error });
+    openJournal({
+      ...{ endpoint, dir: journalDir, cwd: dir, env: process.env, backend, warn: console.error },
+      organization: () => organization,
+    });
   if (args.forget !== undefined) {
     if (settings.places.length === 0) throw noEndpoint();
     const journals = settings.places.flatMap((place) => [journalAt(place), journalAt(place, dir)]);

@@ -5,7 +5,7 @@ import { appendTo, type Disk, namesIn, putFile, readText, removeFile, systemDisk
 import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
 import { EntryFiles } from "./entry-files";
 import { inTime } from "./in-time";
-import { fileName, journalFolder, type Place, type Purpose, suffixOf } from "./place";
+import { fileName, isAt, journalFolder, type Place, type Purpose, suffixOf } from "./place";
 import { RunFacts } from "./run-facts";
 
 /**
@@ -40,7 +40,10 @@ export interface Journal {
 export type Begun = Pick<Entry, "urn" | "key" | "resource" | "replaces" | "body" | "at" | "recovered">;
 
 /** What a creation is for, in this stack and at this endpoint. */
-export type For = Pick<Purpose, "urn" | "replaces">;
+export interface For extends Pick<Purpose, "urn" | "replaces"> {
+  /** The key of the creation, if it is known: an entry that may be another stack's must have it. */
+  readonly key?: string | undefined;
+}
 
 export interface JournalOptions extends Place {
   /** Normalized base URL of the service. */
@@ -105,9 +108,11 @@ class FileJournal implements Journal {
     const own = await this.readFor(purpose);
     if (own !== undefined) return own;
     // `recover` can't always know the organization, nor the backend that an exported state comes from.
-    for (const backend of new Set([purpose.backend, this.cwd])) {
-      const entry = await this.readFor({ ...purpose, organization: undefined, backend });
-      if (entry?.recovered) return entry;
+    for (const organization of new Set([purpose.organization, undefined])) {
+      for (const backend of new Set([purpose.backend, this.cwd])) {
+        const entry = await this.readFor({ ...purpose, organization, backend });
+        if (entry?.recovered && [undefined, entry.key].includes(wanted.key)) return entry;
+      }
     }
     return undefined;
   }
@@ -166,10 +171,8 @@ class FileJournal implements Journal {
         return entry ?? []; // a damaged one may be another program's
       });
     });
-    const isOwn = (entry: Entry): boolean =>
-      entry.endpoint === endpoint &&
-      entry.backend === backend &&
-      (organization === undefined || [undefined, organization].includes(entry.organization));
+    const home = { organization, backend, cwd: this.cwd };
+    const isOwn = (entry: Entry): boolean => entry.endpoint === endpoint && isAt(entry, home);
     return (entries ?? []).filter(isOwn).sort((a, b) => a.at - b.at);
   }
 

@@ -50,6 +50,23 @@ export function suffixOf(endpoint: string): string {
   return `-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
 
+/** What entries tell of a stack beside its name. */
+interface Home {
+  readonly organization: string | undefined;
+  readonly backend: string;
+  /** The program's folder. */
+  readonly cwd: string;
+}
+
+/**
+ * Reports whether an entry is of an organization and backend. `recover` can't always know the organization, nor the backend that an
+ * exported state comes from.
+ */
+export function isAt({ organization, backend, recovered = false }: Entry, home: Home): boolean {
+  const isOfOrganization = organization === home.organization || (recovered && organization === undefined);
+  return isOfOrganization && (backend === home.backend || (recovered && backend === home.cwd));
+}
+
 /** Returns the stack's part of a URN: `urn:pulumi:STACK::PROJECT`. */
 export function stackOf(urn: string): string {
   return urn.split("::").slice(0, 2).join("::");

@@ -5,7 +5,7 @@ import { type Call, valuesOf } from "./call";
 import { adopt, importedId } from "./creation/adopt";
 import { carryOut, note } from "./creation/carry-out";
 import { completed, fitted } from "./creation/completion";
-import { discard, leftOverOf, settled, type Unfinished } from "./creation/left-over";
+import { discard, leftOverOf, retryOf, settled, type Unfinished } from "./creation/left-over";
 import { failedAgain, unfinished } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { keyAfter, nextKey } from "./creation/post";
@@ -34,10 +34,14 @@ export async function create(call: Call, inputs: Properties): Promise<Created> {
   if (imported !== undefined) return adopt(call, inputs, imported);
   const left = await leftOverOf(call, inputs);
   if (left === undefined) return make(call, inputs, await unspentKey(call, inputs));
-  const resumed = await resume(call, inputs, left);
+  const retry = await retryOf(call, inputs, left);
+  const first = await resume(call, inputs, left);
+  if (retry?.key !== undefined && first !== undefined) await call.session.journal.remove(retry.key);
+  const resumed = first ?? (retry && (await resume(call, inputs, retry)));
   if (resumed !== undefined) return resumed;
-  if (left.key !== undefined) await call.session.journal.remove(left.key);
-  const key = keyAfter(left.key, keyOf(inputs));
+  const last = retry ?? left;
+  if (last.key !== undefined) await call.session.journal.remove(last.key);
+  const key = keyAfter(last.key, keyOf(inputs));
   return make(call, inputs, key).catch((error: unknown) => {
     // Without a new state, the engine would keep the creation whose failure is known, and resume it again and again (C4).
     throw left.isInState && isCloudInfraError(error) ? failedAgain(call, error, inputs, key) : error;

@@ -25,6 +25,7 @@ const FAREWELL_MS = 1_000;
 export class Interruption {
   private readonly calls = new Set<AbortController>();
   private signal: NodeJS.Signals | undefined;
+  private lastWork: (() => Promise<void>) | undefined;
 
   constructor(
     private readonly process: Signalled,
@@ -45,9 +46,26 @@ export class Interruption {
     }
   }
 
+  /**
+   * Does some work before the process ends. The engine sends SIGINT to a process that it has no more calls for, and waits for up to five
+   * seconds until it has ended. Only the first work counts. It is left out if a signal interrupts a call.
+   */
+  beforeTheEnd(work: () => Promise<void>): void {
+    if (this.signal === undefined && this.lastWork === undefined) this.process.on("SIGINT", this.end);
+    this.lastWork ??= work;
+  }
+
+  private readonly end: Listener = (signal) => {
+    if (this.calls.size > 0) return; // `interrupt` hears the signal, too
+    this.process.off("SIGINT", this.end);
+    const kill = (): unknown => this.process.kill(this.process.pid, signal);
+    void this.lastWork?.().then(kill, kill);
+  };
+
   private readonly interrupt: Listener = (signal) => {
     this.signal = signal;
     this.ignore();
+    this.process.off("SIGINT", this.end);
     for (const call of this.calls) call.abort(interrupted(signal));
   };
 

@@ -49,7 +49,7 @@ interface Diffed {
 
 /** What this process remembers of the resources that it was called for. It serves one run of one stack. */
 export class Memory {
-  /** Organization of the stack, once a check has reported it. */
+  /** Organization of the stack, once a check or, in a run without checks, a delete has reported it. */
   organization: string | undefined;
   /** URN of any resource that a check of this run was about: it holds the stack's current name. */
   urn: string | undefined;

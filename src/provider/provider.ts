@@ -16,6 +16,7 @@ import { read } from "./read";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
 import { Progress } from "./shown/progress";
+import { noticeDelete } from "./unsettled";
 import { NotApplied } from "./update";
 import { resumeUpdate } from "./updates/resume-update";
 import { plain } from "./values/plain";
@@ -129,8 +130,10 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const news = sessions.memory.withNow(given);
       return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });
     },
-    delete: (id, props) =>
-      run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id }),
+    delete: (id, props) => {
+      noticeDelete(sessions, interruption, props);
+      return run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id });
+    },
   });
 }
 

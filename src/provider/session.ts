@@ -45,7 +45,7 @@ export class Sessions {
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
     readonly clock: Clock = systemClock,
-    private readonly warn: (message: string) => void | Promise<void> = console.warn,
+    readonly warn: (message: string) => void | Promise<void> = console.warn,
     private readonly outside: Outside = {},
   ) {}
 
@@ -72,6 +72,11 @@ export class Sessions {
     this.opened.set(profile, session);
     this.current.add(profile);
     return session;
+  }
+
+  /** The sessions that this process has opened. */
+  get all(): readonly Session[] {
+    return [...new Set(this.opened.values())];
   }
 
   /** The session for check and diff: in a preview without settings there is none. */

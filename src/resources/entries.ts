@@ -3,22 +3,10 @@ import * as pulumi from "@pulumi/pulumi";
 import { backendOf } from "../journal/backend";
 import { namesIn, readText, systemDisk } from "../journal/disk";
 import { type Entry, parseEntry } from "../journal/entry";
-import { journalFolder, stackOf } from "../journal/place";
+import { isAt, journalFolder, stackOf } from "../journal/place";
+import { type UnsettledEntry, unsettled } from "../journal/unsettled";
 import { journalDir } from "./confirm";
 import { organizationOfStack } from "./sdk";
-
-/** A creation that was interrupted, and that no command has brought to its end since. */
-export interface UnsettledEntry {
-  /** The URN of the resource when the creation began. */
-  readonly urn: string;
-  readonly kind: "project" | "instance";
-  /** When the creation began, in milliseconds since 1970. */
-  readonly at: number;
-  /** The id of the object, if it is known. */
-  readonly id?: string | undefined;
-  /** The id of the operation, if the service is known to have accepted the request. */
-  readonly operation?: string | undefined;
-}
 
 /** Reads the entries of this stack from the journal on this machine, for any endpoint. */
 export async function unsettledEntries(): Promise<UnsettledEntry[]> {
@@ -26,20 +14,12 @@ export async function unsettledEntries(): Promise<UnsettledEntry[]> {
   const names = (await namesIn(systemDisk, folder)).filter((name) => name.endsWith(".jsonl"));
   const texts = await Promise.all(names.map((name) => readText(systemDisk, path.join(folder, name))));
   const own = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}`;
-  const backend = backendOf(process.cwd(), process.env);
-  const organization = organizationOfStack();
-  const isOwn = (entry: Entry): boolean =>
-    stackOf(entry.urn) === own &&
-    entry.backend === backend &&
-    (entry.recovered === true || entry.organization === organization);
+  const cwd = process.cwd();
+  const home = { organization: organizationOfStack(), backend: backendOf(cwd, process.env), cwd };
+  const isOwn = (entry: Entry): boolean => stackOf(entry.urn) === own && isAt(entry, home);
   return texts
     .flatMap((text) => (text && parseEntry(text)) || [])
     .filter(isOwn)
     .sort((one, other) => one.at - other.at)
     .map(unsettled);
-}
-
-function unsettled({ urn, at, id, operation }: Entry): UnsettledEntry {
-  const kind = urn.split("::")[2]?.endsWith(":Project") ? "project" : "instance";
-  return { urn, kind, at, id, operation: operation?.id };
 }

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { UnsettledEntry } from "./entries";
+import type { UnsettledEntry } from "../journal/unsettled";
 import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
 import { currentRun } from "./run";
 import { afterRun, resolved } from "./sdk";
@@ -36,26 +36,16 @@ export async function recordRegistration(
 export async function warnOfUnsettled(read: () => Promise<readonly UnsettledEntry[]>): Promise<void> {
   const { registered } = currentRun();
   const entries = (await read()).filter(({ urn }) => !registered.has(urn));
-  if (entries.length > 0) await pulumi.log.warn(warning(entries));
+  if (entries.length === 0) return;
+  const { unsettledWarning } = await import("../journal/unsettled.js");
+  await pulumi.log.warn(unsettledWarning(entries, WORDS));
 }
 
-function warning(entries: readonly UnsettledEntry[]): string {
-  const headline =
-    entries.length === 1
-      ? "an interrupted creation of this stack is unfinished, and the program no longer declares its resource"
-      : `${entries.length} interrupted creations of this stack are unfinished, and the program no longer declares their resources`;
-  return [
-    `cloudinfra: ${headline}:`,
-    ...entries.flatMap((entry) => [`  ${described(entry)}`, `    ${entry.urn}`]),
+const WORDS = {
+  one: "the program no longer declares its resource",
+  several: "the program no longer declares their resources",
+  hints: [
     "To keep an object, declare its resource again and run `pulumi up`.",
     "Otherwise, delete the object at the service, then run `npx pulumi-cloudinfra recover --forget <urn>`.",
-  ].join("\n");
-}
-
-function described({ urn, kind, at, id, operation }: UnsettledEntry): string {
-  const name = urn.split("::").slice(3).join("::");
-  const known =
-    id !== undefined ? `id ${id}` : operation !== undefined ? `operation ${operation}` : undefined;
-  const started = `started ${new Date(at).toISOString().replace(/\.\d+/, "")}`;
-  return `${kind} "${name}"${known === undefined ? ", which may not exist" : ` with the ${known}`}, ${started}`;
-}
+  ],
+};

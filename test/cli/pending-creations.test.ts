@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type PendingCreations, pendingCreations } from "../../src/cli/recover/creations";
 import { parseExport } from "../../src/cli/recover/deployment";
+import { nextKey } from "../../src/provider/creation/post";
 import { creationBody } from "../../src/provider/values/body";
 import { instanceFields, projectFields } from "../../src/provider/values/fields";
 import {
@@ -164,6 +165,37 @@ describe("a pending creation", () => {
   ])("is left where a resource has its key in its %s", (_, fields) => {
     const holder = { ...resource(INSTANCE, "renamed", {}), ...fields };
     expect(found({ resources: [holder], pending: [web] })).toEqual({ cutOff: [], held: 1 });
+  });
+
+  describe("that has resumed a placeholder", () => {
+    const created = "2026-03-04T09:00:00Z";
+    const at = KEY_MADE + 1000;
+    const placeholder = (pending: Fields, more: Fields = {}): Fields =>
+      resource(INSTANCE, "web", instanceInputs(), {
+        ...{ id: "operation/op-1", created, outputs: { __key: KEY, __pending: secret(pending) } },
+        ...more,
+      });
+    const resuming = creating(resource(INSTANCE, "web", instanceInputs(), { created }));
+
+    it.each([
+      ["the first one", KEY],
+      ["a later one", OTHER_KEY],
+    ])("may have sent the key after that of the placeholder: %s", (_, key) => {
+      // The first kill has left a pending creation, too, which the placeholder holds.
+      const { cutOff, held } = found({ resources: [placeholder({ key, at })], pending: [resuming, web] });
+      const begun = { key: nextKey(key), resource: KEY, replaces: KEY, at, recovered: true };
+      expect(cutOff).toMatchObject([{ begun }]);
+      expect(cutOff[0]?.begun?.body).toBe(creationBody(instanceFields, instanceInputs()));
+      expect(held).toBe(1);
+    });
+
+    it.each([
+      ["is known to have failed", placeholder({ key: KEY, at, failed: true })],
+      ["has ended: the state has the object", placeholder({ key: KEY, at }, { id: "ins-1" })],
+      ["was made by a later `up`", placeholder({ key: KEY, at }, { created: "2026-03-04T11:00:00Z" })],
+    ])("is held if the placeholder's creation %s", (_, resources) => {
+      expect(found({ resources: [resources], pending: [resuming] })).toEqual({ cutOff: [], held: 1 });
+    });
   });
 
   it("is not held by a resource with another key, such as the one it was to replace", () => {

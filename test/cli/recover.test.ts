@@ -258,7 +258,22 @@ describe("recover --forget", () => {
   it("fails where there is no such note", async () => {
     const { write, recover } = machine();
     const { code, stderr } = await recover(["--file", write(killed), "--forget", "urn:x"]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "no journal entry for urn:x\n" });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining("no journal entry for urn:x\n"),
+    });
+    expect(stderr).toContain("--stack <organization>/<project>/<stack>");
+  });
+
+  it("removes both entries of a resource: that of its creation, and that of its replacement", async () => {
+    const { journal, write, recover } = machine();
+    const entry = { urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 };
+    await journal.begin(entry);
+    await journal.begin({ ...entry, key: OTHER_KEY, resource: OTHER_KEY, replaces: KEY });
+    const { code, stdout, stderr } = await recover(["--file", write(exported()), "--forget", WEB]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`removed 2 journal entries for ${WEB}`);
+    expect(await journal.list()).toEqual([]);
   });
 });
 

@@ -166,6 +166,15 @@ describe("the list", () => {
     expect((await journal.list()).map(({ at }) => at)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
+  test("has what `recover --file` wrote for the program's folder, because it doesn't know the backend", async () => {
+    const { journal, dir, cwd } = opened({ env: { PULUMI_BACKEND_URL: "https://api.pulumi.com" } });
+    const { journal: recover } = opened({ dir, cwd, env: { PULUMI_BACKEND_URL: "", PULUMI_HOME: dir } });
+    await recover.begin(begun());
+    expect(await journal.list()).toEqual([]);
+    await recover.begin(begun({ urn: otherUrn, key: "key-2", recovered: true }));
+    expect(await journal.list()).toMatchObject([{ key: "key-2", backend: cwd }]);
+  });
+
   test("passes over damaged entries, which may be another program's", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());

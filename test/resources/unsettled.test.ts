@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
-import type { UnsettledEntry } from "../../src/resources/entries";
+import type { UnsettledEntry } from "../../src/journal/unsettled";
 import { afterRun } from "../../src/resources/sdk";
 import { recordRegistration, warnOfUnsettled } from "../../src/resources/unsettled";
 import { type Run, registered } from "./registered";

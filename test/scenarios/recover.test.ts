@@ -201,8 +201,10 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
       expect(pendingCreations(deployment).cutOff).toMatchObject([
         {
           what: `instance "${name}"`,
-          replaces: made?.headers["idempotency-key"],
-          begun: { key: posts(emulator)[1]?.headers["idempotency-key"] },
+          begun: {
+            key: posts(emulator)[1]?.headers["idempotency-key"],
+            replaces: made?.headers["idempotency-key"],
+          },
         },
       ]);
     },

@@ -1,18 +1,33 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { expectConverged, expectOk } from "../harness/assertions";
-import { describeLongOnEngines } from "../harness/describe-on-engines";
+import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on-engines";
 import type { RunResult } from "../harness/engine";
 import { withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
 import { expectOneEach, programOf, urnOf } from "./cut-off";
 import { journalOf, killedCreation } from "./killed";
 
-/** The warnings about interrupted creations of resources that the program no longer declares. */
-const warningsOf = ({ diagnostics }: RunResult): string[] =>
+/** The warnings about interrupted creations. By default, those of resources that the program no longer declares. */
+const warningsOf = ({ diagnostics }: RunResult, words = "no longer declares"): string[] =>
   diagnostics
-    .filter(({ severity, message }) => severity === "warning" && message.includes("no longer declares"))
+    .filter(({ severity, message }) => severity === "warning" && message.includes(words))
     .map(({ message }) => message);
+
+describeOnEngines("a creation that was killed in a project that isn't in the stack", (engine) => {
+  it("is named in one warning of a `destroy`, which leaves its object alone", async () => {
+    await withStack(engine, { program: programOf({}) }, async (scenario) => {
+      const { stack, emulator } = scenario;
+      expectOk(await stack.run("up"));
+      const { id: project } = emulator.addProject();
+      const id = await killedCreation(scenario, "web", { project });
+      const [warning, ...more] = warningsOf(expectOk(await stack.run("destroy")), "may still exist");
+      expect(more).toEqual([]);
+      expect(warning).toContain(urnOf("web"));
+      expect([...emulator.instances.keys()]).toEqual([id]);
+    });
+  });
+});
 
 describeLongOnEngines(
   "a creation that was killed, and whose resource is then removed from the program",

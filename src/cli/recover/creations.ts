@@ -1,6 +1,8 @@
 import { validate } from "uuid";
 import * as v from "valibot";
 import type { Begun } from "../../journal/journal";
+import { isPlaceholder, type Pending, pendingOf } from "../../provider/creation/pending";
+import { nextKey } from "../../provider/creation/post";
 import type { Properties } from "../../provider/host";
 import { instanceKind, type Kind, projectKind } from "../../provider/kind";
 import { creationBody } from "../../provider/values/body";
@@ -44,21 +46,29 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
     const kind = type === "creating" ? kinds.get(resource.type) : undefined;
     if (kind === undefined) return [];
     const inputs = propertiesInClear(resource.inputs);
-    return [{ kind, resource, inputs, hidden: hiddenOf(inputs), replaced: replacedBy(resource, deployment) }];
+    const [hidden, replaced] = [hiddenOf(inputs), replacedBy(resource, deployment)];
+    return [{ kind, resource, inputs, hidden, replaced, retried: retriedBy(hidden, replaced) }];
   });
   // A resumed creation that was interrupted again is pending twice, under one key. The request that was sent with the key is the first
   // one, which comes last in the list.
-  const each = [...new Map(pending.map((one) => [one.hidden.__key ?? one.resource.urn, one])).values()];
+  const identity = ({ hidden, resource, retried }: (typeof pending)[number]): string =>
+    JSON.stringify([hidden.__key ?? resource.urn, retried?.key]);
+  const each = [...new Map(pending.map((one) => [identity(one), one])).values()];
   // A resource with the `import` option adopts an object. Only its replacement creates one.
   const adopts = ({ hidden, replaced }: (typeof each)[number]): boolean =>
     hidden.__import !== undefined && hidden.__import !== replaced?.id;
-  const open = each.filter((one) => !held.has(one.hidden.__key ?? "") && !adopts(one));
-  const cutOff = open.map(({ kind, resource, inputs, hidden, replaced }) => {
+  const isHeld = ({ hidden, retried }: (typeof each)[number]): boolean =>
+    retried === undefined && held.has(hidden.__key ?? "");
+  const open = each.filter((one) => !isHeld(one) && !adopts(one));
+  const cutOff = open.map(({ kind, resource, inputs, hidden, replaced, retried }) => {
     const urn = urnForNextUp(resource.urn, hidden.__urn);
     return {
       what: `${kind.name} "${resourceName({ __urn: resource.urn })}"`,
       ...{ urn, provider: resource.provider, profile: hidden.profile },
-      begun: begun(kind, { ...hidden, __urn: urn }, inputs, replaced && keysOf(replaced)[0]),
+      begun: begun(kind, { ...hidden, __urn: urn }, inputs, {
+        replaces: replaced && keysOf(replaced)[0],
+        ...(retried?.key !== undefined && { key: nextKey(retried.key), at: retried.at ?? UNKNOWN_AGE }),
+      }),
     };
   });
   return { cutOff, held: each.length - open.length };
@@ -81,24 +91,34 @@ function replacedBy(pending: Resource, { resources }: Deployment): Resource | un
   );
 }
 
+/**
+ * The placeholder's creation, if a pending creation has resumed a placeholder: if the resumed creation failed, the next key may have been sent.
+ * A placeholder only holds its own key.
+ */
+function retriedBy({ __key: key }: Hidden, replaced: Resource | undefined): Pending | undefined {
+  if (key === undefined || !isPlaceholder(replaced?.id ?? "") || replaced === undefined) return undefined;
+  const pending = pendingOf({ __pending: inClear(replaced.outputs.__pending) });
+  return keysOf(replaced).includes(key) && !pending?.failed ? pending : undefined;
+}
+
 /** Older than any valid key: the next `up` then reports the creation and sends nothing. */
 const UNKNOWN_AGE = 0;
 
 /**
  * Its time is that of its key, so it is never later than the request. The state only has the time of the last command.
  *
- * @param replaces the key of the resource that the creation replaces, if it replaces one that the state still holds
+ * @param more the key of the resource that the creation replaces, if the state still holds it; and what differs if the creation is retried
  */
 function begun(
   kind: Kind,
   { __urn: urn, __key: key, __keyAt: at = UNKNOWN_AGE }: Hidden & { readonly __urn: string },
   inputs: Properties,
-  replaces: string | undefined,
+  more: Pick<Begun, "replaces"> & Partial<Pick<Begun, "key" | "at">>,
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   const body = creationBody(kind.fields, inputs);
-  return { urn, key, resource: key, replaces, body, at, recovered: true };
+  return { urn, key, resource: key, body, at, ...more, recovered: true };
 }
 
 /** The keys of the creations that the state holds, finished or not. */

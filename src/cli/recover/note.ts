@@ -11,7 +11,7 @@ export async function noteCreations(
   cutOff: readonly CutOff[],
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<boolean> {
-  const keys = new Map((await journal.list()).map((entry) => [purposeOf(entry), entry.key]));
+  const keys = new Map<string, string>();
   let allNoted = true;
   for (const creation of cutOff) {
     const noted = await noteCreation(journal, keys, creation, dryRun);
@@ -39,7 +39,7 @@ async function noteCreation(
     );
     return false;
   }
-  const known = keys.get(purposeOf(begun));
+  const known = keys.get(purposeOf(begun)) ?? (await journal.read(begun))?.key;
   if (known === undefined && !dryRun) {
     await journal.begin(begun);
     if ((await journal.read(begun))?.key !== begun.key) {

@@ -10,6 +10,7 @@ import { hiddenOf } from "../values/state";
 import { carryOut } from "./carry-out";
 import { advice, PartialState } from "./partial";
 import { type Pending, pendingOf, placeholderId, sentFields } from "./pending";
+import { nextKey } from "./post";
 import { warnOfLeftAlone } from "./unclear";
 
 /** A creation that an earlier run has not finished, and what proves whose its object is. */
@@ -67,11 +68,32 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
     return placeholder;
   if (placeholder === undefined) return ofEntry(entry);
   if (placeholder.key === entry.key) return { ...placeholder, ...entry };
+  if (isRetry(entry, placeholder)) return placeholder;
   const isLater = entry.at >= (placeholder.at ?? 0);
   await settle(call, inputs, isLater ? placeholder : ofEntry(entry));
   if (isLater) return ofEntry(entry);
   await call.session.journal.remove(entry.key);
   return placeholder;
+}
+
+/**
+ * Whether an entry is about the retry of an unfinished creation that may have failed. `recover` can't know whether its key was ever sent, so
+ * it counts only once the creation is known to have failed.
+ */
+function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): boolean {
+  return recovered && first !== undefined && key === nextKey(first);
+}
+
+/** Returns the retry of an unfinished creation, if `recover` has written an entry about it. */
+export async function retryOf(
+  { session }: Call,
+  inputs: Properties,
+  left: Unfinished,
+): Promise<Unfinished | undefined> {
+  const { __urn: urn = "" } = hiddenOf(inputs);
+  const { resumes } = session.memory.of(urn);
+  const entry = resumes && (await session.journal.read(resumes));
+  return entry !== undefined && isRetry(entry, left) ? ofEntry(entry) : undefined;
 }
 
 /**

@@ -21,8 +21,9 @@ const hiddenProperties = v.object({
   __keyAt: v.fallback(v.optional(v.number()), undefined),
   __timeouts: timeouts,
   __secrets: names,
-  /** Only among the inputs of a program: URNs that the resource had before, and the stack's organization. */
+  /** Only among the inputs of a program: URNs that the resource had before. */
   __aliasUrns: names,
+  /** The stack's organization, if its backend has organizations. */
   __organization: text,
   /** Only among the inputs of a program: the properties that the option `ignoreChanges` lists. */
   __ignoreChanges: names,
@@ -36,7 +37,15 @@ const hiddenProperties = v.object({
   __words: record,
   /** Only among outputs: what the program says now, where that is not what the inputs keep. */
   __now: v.fallback(
-    v.optional(v.object({ __urn: text, __timeouts: timeouts, __secrets: names, __autonamed: flag })),
+    v.optional(
+      v.object({
+        __urn: text,
+        __timeouts: timeouts,
+        __secrets: names,
+        __autonamed: flag,
+        __organization: text,
+      }),
+    ),
     undefined,
   ),
   /** Digests of what the object had in fields that the program does not set, when it was last seen. */
@@ -54,11 +63,8 @@ export function hiddenOf(properties: Properties): Hidden {
 
 /** The hidden inputs, and the profile, as the state's inputs have them, which need not be what the program says now. */
 export function hiddenInputs(properties: Properties): Properties {
-  const { profile, __urn, __key, __keyAt, __timeouts, __secrets, __autonamed, __import } = v.parse(
-    hiddenProperties,
-    properties,
-  );
-  return { profile, __urn, __key, __keyAt, __timeouts, __secrets, __autonamed, __import };
+  const { profile, __key, __keyAt, __import, ...others } = v.parse(hiddenProperties, properties);
+  return { profile, __key, __keyAt, __import, ...pickNow(others) };
 }
 
 /** What the program says of a resource beside its arguments, and may say otherwise at the next run. */
@@ -68,8 +74,8 @@ export function nowOf(properties: Properties): Now {
   return pickNow(hiddenOf(properties));
 }
 
-function pickNow({ __urn, __timeouts, __secrets, __autonamed }: Now): Now {
-  return { __urn, __timeouts, __secrets, __autonamed };
+function pickNow({ __urn, __timeouts, __secrets, __autonamed, __organization }: Now): Now {
+  return { __urn, __timeouts, __secrets, __autonamed, __organization };
 }
 
 /** The hidden outputs that go with the hidden inputs. */

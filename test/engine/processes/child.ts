@@ -47,6 +47,12 @@ export class Child {
     return this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
+  async end(): Promise<void> {
+    if (this.running) this.#process.kill("SIGINT");
+    const timer = setTimeout(() => void this.kill(), 5_000);
+    await this.exited.catch(() => undefined).finally(() => clearTimeout(timer));
+  }
+
   async kill(): Promise<void> {
     if (this.running) this.#process.kill("SIGKILL");
     await this.exited.catch(() => undefined);

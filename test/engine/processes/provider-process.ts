@@ -92,9 +92,10 @@ export class ProviderProcess {
     }
   }
 
+  /** Ends the process as the CLI does: it has a few seconds to end by itself. */
   async close(): Promise<void> {
     this.client.close();
-    await this.child.kill();
+    await this.child.end();
   }
 }
 

@@ -1,0 +1,35 @@
+import { stackOf } from "../journal/place";
+import { unsettled, unsettledWarning } from "../journal/unsettled";
+import type { Properties } from "./host";
+import type { Interruption } from "./interruption";
+import type { Sessions } from "./session";
+import { hiddenOf } from "./values/state";
+
+/**
+ * Records that a delete begins. A run without checks, such as `destroy`, learns its organization from the state. It has no program that warns
+ * of unsettled creations, so this process does at its end: until then, a later delete may settle them.
+ */
+export function noticeDelete(sessions: Sessions, interruption: Interruption, state: Properties): void {
+  const { memory } = sessions;
+  if (memory.urn !== undefined) return;
+  const { __urn: urn, __organization } = hiddenOf(state);
+  memory.organization ??= __organization;
+  if (urn !== undefined) interruption.beforeTheEnd(() => warnOfUnsettled(sessions, stackOf(urn)));
+}
+
+async function warnOfUnsettled({ memory, warn, all }: Sessions, stack: string): Promise<void> {
+  if (memory.urn !== undefined) return;
+  const lists = await Promise.all(all.map(({ journal }) => journal.list()));
+  const entries = new Map(lists.flat().map((entry) => [entry.key, entry]));
+  const ours = [...entries.values()].filter(({ urn }) => stackOf(urn) === stack);
+  if (ours.length > 0) await warn(unsettledWarning(ours.map(unsettled), WORDS));
+}
+
+const WORDS = {
+  one: "its object may still exist",
+  several: "their objects may still exist",
+  hints: [
+    "Delete each object at the service if it exists, then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "After an interruption, run `pulumi up` before `pulumi destroy`, which finds only what the state holds.",
+  ],
+};

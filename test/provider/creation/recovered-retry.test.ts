@@ -1,0 +1,83 @@
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Journal, openJournal } from "../../../src/journal/journal";
+import type { Pending } from "../../../src/provider/creation/pending";
+import { nextKey } from "../../../src/provider/creation/post";
+import { type OneInstance, oneInstance, URN } from "../one-instance";
+import type { Service } from "../service";
+
+const ELSEWHERE = { onAnotherMachine: true };
+
+/** A creation that timed out; `recover` can't tell whether it failed, and whether the `up` that was killed then has sent the next key. */
+async function timedOut({ fails }: { fails: boolean }) {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  if (fails) service.emulator.failNextOperation({ kind: "create" });
+  await web.up({ __timeouts: { create: "5s" } });
+  const sent = web.posts()[0]?.body ?? "";
+  if (fails) {
+    service.emulator.finishOperations();
+    await web.killedUp({}, { pauses: 1 });
+    expect(web.keys()).toBe(2);
+  }
+  service.emulator.finishOperations();
+  service.emulator.behaviour.operationMs = 100;
+  return { service, web, elsewhere: await recovered(service, web, sent) };
+}
+
+/** What `recover` writes on another machine. */
+async function recovered(
+  { emulator, journalDir }: Service,
+  web: OneInstance,
+  body: string,
+): Promise<Journal> {
+  const { inputs, state } = web.there();
+  const { key = "", at = 0 } = Object(state.__pending) as Pending;
+  const journal = openJournal({
+    endpoint: emulator.endpoint,
+    dir: path.join(journalDir, "of-another-machine"),
+    warn: (message) => expect.fail(message),
+  });
+  const resource = String(inputs.__key);
+  await journal.begin({
+    urn: URN,
+    key: nextKey(key),
+    resource,
+    replaces: resource,
+    body,
+    at,
+    recovered: true,
+  });
+  return journal;
+}
+
+describe("the retry of a creation, of which another machine only knows that it may have been sent", () => {
+  test("is resumed if the creation has failed, with the arguments that it was sent with", async () => {
+    const { service, web, elsewhere } = await timedOut({ fails: true });
+    Object.assign(service.emulator.behaviour, { keyReuseStatus: 409, keyReuseCode: "conflict" });
+    expect(await web.up({ flavor: "m1.large" }, ELSEWHERE)).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);
+    expect(service.emulator.instances.get(web.there().id)?.fields.flavor).toBe("m1.large");
+    expect(await elsewhere.list()).toEqual([]);
+  });
+
+  test("is never sent if the creation has succeeded: its instance is adopted", async () => {
+    const { service, web, elsewhere } = await timedOut({ fails: false });
+    const [id] = service.emulator.instances.keys();
+    expect(await web.up({}, ELSEWHERE)).toBeUndefined();
+    expect(web.there().id).toBe(id);
+    expect(web.keys()).toBe(1);
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await elsewhere.list()).toEqual([]);
+  });
+
+  test("creates nothing once the service has forgotten its key", async () => {
+    const { service, web, elsewhere } = await timedOut({ fails: true });
+    const [entry] = await elsewhere.list();
+    if (entry === undefined) throw new Error("nothing is noted");
+    await elsewhere.remove(entry.key);
+    await elsewhere.begin({ ...entry, at: Date.now() - 24 * 3_600_000 });
+    expect(await web.up({}, ELSEWHERE)).toContain("interrupted more than 23 hours ago");
+    expect(service.emulator.instances.size).toBe(1);
+    expect(await elsewhere.list()).toHaveLength(1);
+  });
+});

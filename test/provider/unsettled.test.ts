@@ -1,0 +1,72 @@
+import { expect, test, vi } from "vitest";
+import { OneInstance, URN } from "./one-instance";
+import { madeProject, type Saved, type Service, saidBy, startService } from "./service";
+
+/** A stack with a project, and a creation of it that was killed in a project that isn't in the stack. */
+async function killed(more: Record<string, unknown> = {}) {
+  const service = await startService();
+  const web = new OneInstance(service);
+  await web.killedUp(more);
+  return { service, web, saved: await madeProject(service) };
+}
+
+/** `pulumi destroy`: the engine ends the process with SIGINT when it has no more calls. */
+async function destroyed(service: Service, { id, state }: Saved): Promise<void> {
+  const { projects } = await service.anew();
+  await projects.delete(id, state);
+  service.signals.emit("SIGINT", "SIGINT");
+  await vi.waitFor(() => expect(service.signals.endedBy).toEqual(["SIGINT"]));
+  expect(service.signals.heard).toBe(0);
+}
+
+test("a destroy warns once of an interrupted creation that it leaves unsettled", async () => {
+  const { service, web, saved } = await killed();
+  await destroyed(service, saved);
+  const { operation } = await web.noted();
+  expect(service.warnings).toEqual([
+    expect.stringContaining(
+      "an interrupted creation of this stack is unfinished, and its object may still exist",
+    ),
+  ]);
+  expect(service.warnings[0]).toContain(`instance "web" with the operation ${operation?.id}, started 20`);
+  expect(service.warnings[0]).toContain(URN);
+  expect(service.warnings[0]).toContain("recover --forget <urn>");
+});
+
+test("a destroy doesn't warn of an interrupted creation that it settles", async () => {
+  const service = await startService();
+  const saved = await madeProject(service);
+  await new OneInstance(service).killedUp();
+  await destroyed(service, saved);
+  expect(service.warnings).toEqual([]);
+});
+
+test.each([
+  ["stack", { __urn: URN.replace("pulumi:dev", "pulumi:prod") }],
+  ["organization", { __organization: "beta" }],
+])("a destroy doesn't warn of an interrupted creation of another %s", async (_, more) => {
+  const { service, saved } = await killed(more);
+  await destroyed(service, saved).catch(() => undefined);
+  expect(service.warnings).toEqual([]);
+});
+
+test("an `up` leaves the warning to the program", async () => {
+  const { service, saved } = await killed();
+  const { projects } = await service.anew();
+  const { heard } = service.signals;
+  await projects.check(saved.inputs, saved.inputs);
+  await projects.delete(saved.id, saved.state);
+  expect(service.signals.heard).toBe(heard);
+});
+
+test("a deletion that a signal interrupts is an error, and a second signal ends the process at once", async () => {
+  const { service, saved } = await killed();
+  const { projects } = await service.anew();
+  const unanswered = service.emulator.fail({ method: "DELETE", kind: "hang" });
+  const said = saidBy(projects.delete(saved.id, saved.state));
+  await vi.waitFor(() => expect(unanswered.used).toBe(1));
+  service.signals.emit("SIGINT", "SIGINT");
+  expect(service.signals.heard).toBe(0);
+  expect(await said).toContain("interrupted by SIGINT");
+  expect(service.warnings).toEqual([]);
+});
