@@ -48,6 +48,11 @@ describe("a pending creation names the key of the resource that it replaces", ()
     ["before the old one is deleted", replacing(), old()],
     ["after the old one is deleted", replacing(), old({ pendingReplacement: true })],
     [
+      "after a second Ctrl-C",
+      replacing({ created: "2026-03-04T09:01:30Z" }),
+      old({ pendingReplacement: true }),
+    ],
+    [
       "under a new name",
       replacing({ aliases: [urnOf(INSTANCE, "former")] }),
       old({ urn: urnOf(INSTANCE, "former") }),

@@ -83,11 +83,15 @@ function urnForNextUp(urn: string, inInputs: string | undefined): string {
   return [...urn.split("::").slice(0, 2), ...inInputs.split("::").slice(2)].join("::");
 }
 
-/** The resource that a pending creation replaces: the one with its URN, or an earlier URN, and the same time of creation. */
+/**
+ * The resource that a pending creation replaces: the one with its URN, or an earlier URN, that has the same time of creation, or was deleted
+ * for its replacement.
+ */
 function replacedBy(pending: Resource, { resources }: Deployment): Resource | undefined {
   const urns = [pending.urn, ...pending.aliases];
   return resources.find(
-    ({ urn, created }) => created !== undefined && created === pending.created && urns.includes(urn),
+    ({ urn, created, pendingReplacement }) =>
+      urns.includes(urn) && (pendingReplacement || (created !== undefined && created === pending.created)),
   );
 }
 

@@ -13,8 +13,13 @@ const resource = v.object({
   outputs: properties,
   /** URN and id of the resource's provider. */
   provider: text,
-  /** When the resource was created. A pending replacement has the time of the resource that it replaces. */
+  /**
+   * When the resource was created. A pending replacement has the time of the resource that it replaces; or, if its creation ended after a
+   * second Ctrl-C, the time of that end.
+   */
   created: text,
+  /** Whether the resource was deleted so that another one can replace it. */
+  pendingReplacement: v.fallback(v.optional(v.boolean()), undefined),
   /** Earlier URNs of a resource that was renamed or moved. */
   aliases: v.fallback(v.optional(v.array(v.string()), []), []),
 });
