@@ -7,7 +7,7 @@ import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
 import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
-import { findMade } from "./looks/see-again";
+import { findMade, findOfCreation } from "./looks/see-again";
 import type { Look } from "./looks/sightings";
 import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
@@ -49,7 +49,9 @@ async function look(
   // Items of the list have no description (§2.1), and nothing else of the project is known yet.
   const isAlone = call.kind === projectKind && isFirstLookup(state);
   const first = await (isAlone ? sightings.fresh(sought, call) : sightings.recent(sought, call));
-  return { first, object: await findOrAbsent(call, sought, first) };
+  // Nothing is lost with a lookup, so that two checks are enough.
+  const find = isManaged(state) ? findOrAbsent : findOfCreation;
+  return { first, object: await find(call, sought, first) };
 }
 
 const isManaged = (state: Properties): boolean => hiddenOf(state).__key !== undefined;

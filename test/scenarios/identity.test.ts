@@ -141,8 +141,7 @@ describe.each([true, false])(
           await stack.taint(urnOf("web"));
           const result = await stack.run("up");
           if (deleteFirst) expectOk(result);
-          else
-            expect(errorsOf(result)).toContain("was not replaced: its `import` option has adopted it again");
+          else expect(errorsOf(result)).toContain("was not replaced: it was adopted again");
           expectOk(await stack.run("up"));
           const kept = await idOf(scenario, "web");
           expect([...emulator.instances.keys()]).toEqual([kept]);

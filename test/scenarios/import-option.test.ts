@@ -52,7 +52,7 @@ describeLongOnEngines("the import option", (engine) => {
       const web = stateOf(await stack.deployment(), "web").urn;
       const again = await stack.run("up", { targetReplace: [web] });
       expect(again.ok).toBe(false);
-      expect(again.output).toContain("was not replaced: its `import` option has adopted it again");
+      expect(again.output).toContain("was not replaced: it was adopted again");
       expectOk(await stack.run("up"));
       expect(emulator.instances.has(ids.web)).toBe(true);
       expect(stateOf(await stack.deployment(), "web").id).toBe(ids.web);

@@ -27,9 +27,12 @@ export const spellings: Readonly<Record<string, Spelling>> = {
     image: place === "item" ? `/v1/images/${instance.image}` : `img-${instance.image}`,
   }),
   "capital letters": (instance) => ({ ...instance, flavor: String(instance.flavor).toUpperCase() }),
-  "objects for names": (instance) => ({ ...instance, flavor: { id: "flv-1", name: instance.flavor } }),
+  "objects for names": (instance) => ({
+    ...instance,
+    flavor: { id: `flv-${instance.flavor}`, name: instance.flavor },
+  }),
   "objects in another order of fields": (instance, place) => {
-    const flavor = { id: "flv-1", name: instance.flavor };
+    const flavor = { id: `flv-${instance.flavor}`, name: instance.flavor };
     return { ...instance, flavor: place === "item" ? reversed(flavor) : flavor };
   },
   "an address for auto": (instance) => ({ ...instance, public_ip: instance.ip_address }),

@@ -111,7 +111,10 @@ export function judge(
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isThere)) return "made";
-  const untold = sides.filter(({ isShown, field }) => !isShown && field.change === "in place");
+  // Many services leave out what has no value, so that a property without a value before may be shown by its absence.
+  const untold = sides.filter(
+    ({ isShown, inState, field }) => !isShown && inState !== undefined && field.change === "in place",
+  );
   return isKnown || untold.length === 0 ? "again" : { conflict: untold };
 }
 
