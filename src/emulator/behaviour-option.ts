@@ -58,6 +58,7 @@ export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelli
   locationOrigin: origin,
   resultOrigin: origin,
   projectPost: oneCode(200, 201, 202),
+  postIgnores: { allowed: "<fields, as labels,ssh_keys>", schema: list },
   putReply: oneCode(200, 204, 202),
   deleteObject: oneCode(204, 202, 200, 405),
   writeReply: oneOf("full", "slim"),

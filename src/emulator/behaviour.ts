@@ -55,6 +55,8 @@ export interface Behaviour {
 
   /** Reply to the creation of a project: 202 starts an operation. @default 201 */
   projectPost: 200 | 201 | 202;
+  /** Fields of the request that the creation of an instance ignores, such as `labels`. @default none */
+  postIgnores: readonly string[];
   /** Reply to an update: the instance, nothing, or an operation that makes the change when it ends. @default 200 */
   putReply: 200 | 204 | 202;
   /** Reply to a deletion: nothing, an operation, the deleted object, or "method not allowed". @default 204 */
@@ -185,6 +187,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   resultLink: "absolute",
   location: "absolute",
   projectPost: 201,
+  postIgnores: [],
   putReply: 200,
   deleteObject: 204,
   writeReply: "full",

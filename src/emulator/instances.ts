@@ -18,11 +18,9 @@ export const createInstance: Handler = (state, request) => {
   const { fields } = parsed;
   const refused = state.rules.checkValues(fields) ?? checkPlace(state, fields.project, fields.name);
   if (refused) return refused;
-  const instance = newInstance(state, {
-    ...fields,
-    ssh_keys: fields.ssh_keys ?? [],
-    labels: fields.labels ?? {},
-  });
+  const { postIgnores } = state.behaviour;
+  const heeded = Object.fromEntries(Object.entries(fields).filter(([name]) => !postIgnores.includes(name)));
+  const instance = newInstance(state, { ssh_keys: [], labels: {}, ...heeded });
   const visible = state.behaviour.instanceVisible === "at-once";
   if (visible) state.instances.add(instance);
   const end = (status: string, at: number) => {

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { instanceNews, SSH_KEY } from "../samples";
+import { failureOf, startService } from "../service";
+
+const ARGS = { labels: { team: "web" }, sshKeys: [SSH_KEY] };
+
+async function created(postIgnores: readonly string[], more: object = {}) {
+  const service = await startService({ behaviour: { postIgnores, ...more } });
+  const project = service.emulator.addProject().id;
+  const { inputs } = await service.instances.check({}, instanceNews({ project, ...ARGS }));
+  const methods = () =>
+    service.emulator.requests.map(({ method }) => method).filter((method) => method !== "GET");
+  return { service, inputs, creating: service.instances.create(inputs), methods };
+}
+
+describe("arguments that the service ignores when it creates an instance", () => {
+  test("are set by an update: the creation request doesn't name labels (§2.2)", async () => {
+    const { service, creating, methods } = await created(["labels", "ssh_keys"]);
+    const { id, outs } = await creating;
+    expect(methods()).toEqual(["POST", "PUT"]);
+    expect(service.emulator.instances.get(id)?.fields).toMatchObject({
+      labels: { team: "web" },
+      ssh_keys: [SSH_KEY],
+    });
+    expect(outs).toMatchObject(ARGS);
+  });
+
+  test("are an error if the update ignores them, too, and the instance is in the state", async () => {
+    const { service, inputs, creating } = await created(["labels"], { getObject: 200 });
+    service.emulator.behaviour.spelling = (instance) => ({ ...instance, labels: {} });
+    const error = await failureOf(creating);
+    expect(error.message).toContain("did not change labels");
+    expect(error).toMatchObject({ id: [...service.emulator.instances.keys()][0] });
+    expect(inputs).toBeDefined();
+  });
+
+  test("cost no request if the service ignores none", async () => {
+    const { creating, methods } = await created([]);
+    await creating;
+    expect(methods()).toEqual(["POST"]);
+  });
+});
