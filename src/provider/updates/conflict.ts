@@ -63,8 +63,15 @@ function eachKey({ field, isShown, object, ...labels }: Side): Side[] {
 export const isToChange = ({ field, inState, desired }: Side): boolean => !sameValue(field, inState, desired);
 
 /** The service has what the program asks for, whoever put it there. */
-export const isThere = ({ field, now, isShown, desired }: Side): boolean =>
-  isShown && sameValue(field, now, desired);
+export const isThere = (side: Side): boolean =>
+  side.isShown && (sameValue(side.field, side.now, side.desired) || isInSameCase(side));
+
+/** Whether the service, which shows the state's value in capital or small letters only, shows the desired value in the same way. */
+function isInSameCase({ inState, known, now, desired }: Side): boolean {
+  if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
+  const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
+  return ways.some((way) => way(inState) === known && way(desired) === now);
+}
 
 /** The service shows something else than the program asks for. */
 export const differing = (side: Side): boolean => side.isShown && !isThere(side);

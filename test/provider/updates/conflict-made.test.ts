@@ -50,6 +50,15 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(service.puts()).toEqual([0, 412]);
   });
 
+  test("is one after a kill as well if the service shows all values in capital letters", async () => {
+    const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
+    const saved = await madeInstance(service);
+    await service.updated(saved, { flavor: "m1.large" });
+    const { outs } = await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of the first one
+    expect(outs).toMatchObject({ flavor: "m1.large", __words: { flavor: "M1.LARGE" } });
+    expect(service.puts()).toEqual([200]);
+  });
+
   test("is none where only a value that nobody asked for is there", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
