@@ -154,7 +154,7 @@ export function createSend(parts: RequestParts): Send {
     } catch (error) {
       if (!limit.signal.aborted) throw error;
       if (!signal.aborted) return { kind: "silence", neverSent };
-      // Ended by the caller or the deadline: the request may have arrived all the same.
+      // Ended by the caller or the deadline: the request may have arrived nevertheless.
       if (!neverSent) seen.unknown.push(undefined);
       throw signal.reason;
     } finally {

@@ -15,7 +15,7 @@ export interface LoggedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** As it was sent. */
   readonly body: string;
-  /** Status of the reply; 0 while there is none, and if a fault prevented a valid one. */
+  /** Status of the reply. It is 0 until a reply is sent, and if a fault prevented a valid reply. */
   readonly status: number;
   /** The fault that applied to it. */
   readonly fault?: FaultKind;

@@ -104,15 +104,16 @@ class FileJournal implements Journal {
   }
 
   async read(wanted: For): Promise<Entry | undefined> {
-    const purpose = this.purposeOf(wanted);
-    const own = await this.readFor(purpose);
-    if (own !== undefined) return own;
+    const own = this.purposeOf(wanted);
     // `recover` can't always know the organization, nor the backend that an exported state comes from.
-    for (const organization of new Set([purpose.organization, undefined])) {
-      for (const backend of new Set([purpose.backend, this.cwd])) {
-        const entry = await this.readFor({ ...purpose, organization, backend });
-        if (entry?.recovered && [undefined, entry.key].includes(wanted.key)) return entry;
-      }
+    const others = [own.organization, undefined].flatMap((organization) =>
+      [own.backend, this.cwd].map((backend) => ({ ...own, organization, backend })),
+    );
+    const byFile = new Map([own, ...others].map((purpose) => [fileName(purpose), purpose]));
+    for (const [file, purpose] of byFile) {
+      const entry = await this.readFor(purpose);
+      const isRecovered = entry?.recovered && [undefined, entry.key].includes(wanted.key);
+      if (entry !== undefined && (file === fileName(own) || isRecovered)) return entry;
     }
     return undefined;
   }

@@ -55,8 +55,8 @@ export class RunFacts {
   async hasOther(fact: Fact): Promise<boolean> {
     if (this.isOwn(fact)) return false;
     const text = await this.onDisk((file) => readText(this.disk, file));
-    const lines = text?.split("\n").flatMap(parseLine) ?? [];
-    return lines.some((line) => isDeepStrictEqual(line.fact, fact) && isRunning(line.by));
+    const same = text?.split("\n").filter((line) => line.includes(JSON.stringify(fact))) ?? [];
+    return same.flatMap(parseLine).some((line) => isDeepStrictEqual(line.fact, fact) && isRunning(line.by));
   }
 
   private isOwn(fact: Fact): boolean {

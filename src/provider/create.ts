@@ -10,7 +10,7 @@ import { failedAgain, unfinished } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
-import { textOf } from "./identity";
+import { identityOf, textOf } from "./identity";
 import { becomesLive } from "./live";
 import { creationBody } from "./values/body";
 import { hiddenOf } from "./values/state";
@@ -130,9 +130,9 @@ async function created(
 }
 
 /** Another process of this run may have resumed the same creation for another resource. */
-async function requireNotShared({ session, kind }: Call, id: string): Promise<void> {
-  const object = { endpoint: session.client.endpoint, kind: kind.name, id };
-  if (!(await session.journal.run.hasOther({ live: textOf(object) }))) return;
+async function requireNotShared(call: Call, id: string): Promise<void> {
+  const { session, kind } = call;
+  if (!(await session.journal.run.hasOther({ live: textOf(identityOf(call, id)) }))) return;
   throw new CloudInfraError("conflict", `${kind.name} ${id} was adopted by another resource in this run`, {
     hint: "Nothing was changed. Run `pulumi up` again",
   });

@@ -1,6 +1,8 @@
+import { CloudInfraError } from "../diagnostics/error";
 import type { Call } from "./call";
 import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
+import type { Kind } from "./kind";
 import { hiddenOf } from "./values/state";
 
 /**
@@ -34,4 +36,11 @@ export async function isAdopted(call: Call, id: string): Promise<boolean> {
   const { memory, journal } = call.session;
   const object = identityOf(call, id);
   return memory.liveAs(object)?.isAdopted || journal.run.hasOther({ adopted: textOf(object) });
+}
+
+/** The error about an object that two resources would share. */
+export function alreadyManaged({ name }: Kind, id: string, owner: string | undefined): CloudInfraError {
+  return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
+    hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
+  });
 }

@@ -7,6 +7,7 @@ import { diff } from "./diff";
 import type { Difference, Properties } from "./host";
 import { textOf } from "./identity";
 import type { Kind } from "./kind";
+import { alreadyManaged } from "./live";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -98,7 +99,7 @@ export async function noticeDiff(
     throw otherImport(kind, id, imported);
   const object = { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
   const owner = memory.liveAs(object);
-  if (checkedWithOlds && owner?.isAdopted && owner.urn !== urn) throw managedTwice(kind, id, owner.urn);
+  if (checkedWithOlds && owner?.isAdopted && owner.urn !== urn) throw alreadyManaged(kind, id, owner.urn);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
@@ -130,12 +131,6 @@ export async function noticeDiff(
     }
     return plainly;
   }
-}
-
-function managedTwice({ name }: Kind, id: string, owner: string | undefined): CloudInfraError {
-  return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
-    hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
-  });
 }
 
 function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {

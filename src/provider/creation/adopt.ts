@@ -5,7 +5,7 @@ import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
 import { type Ignored, isIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
-import { becomesLive } from "../live";
+import { alreadyManaged, becomesLive } from "../live";
 import { findNow } from "../looks/absence";
 import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
@@ -68,9 +68,7 @@ function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
   const object = identityOf(call, id);
   const holder = memory.liveAs(object)?.urn ?? memory.claim(textOf(object), urn);
   if (holder === urn) return;
-  throw new CloudInfraError("conflict", `${call.kind.name} ${id} is already managed by ${holder}`, {
-    hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
-  });
+  throw alreadyManaged(call.kind, id, holder);
 }
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {

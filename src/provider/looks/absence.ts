@@ -1,7 +1,7 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Call } from "../call";
-import { textOf } from "../identity";
+import { identityOf, textOf } from "../identity";
 import { projectKind } from "../kind";
 import type { Look, Sought } from "./sightings";
 
@@ -48,7 +48,7 @@ async function isEvident(call: Call, { kind, id, project }: Sought): Promise<boo
 }
 
 async function wasDeleted({ session }: Call, project: string): Promise<boolean> {
-  const object = { endpoint: session.client.endpoint, kind: projectKind.name, id: project };
+  const object = identityOf({ kind: projectKind, session }, project);
   return session.memory.isGone(object) || session.journal.deletions.has(textOf(object));
 }
 
