@@ -129,13 +129,13 @@ function isUnchanged({ revision }: ApiObject, state: Properties): boolean {
 }
 
 function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
-  const words = hiddenOf(state).__words ?? {};
-  return compareWords(call.kind.fields, { values: valuesOf(call, state), words }, object.fields);
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
+  return compareWords(call.kind.fields, { values: valuesOf(call, state), words, applied }, object.fields);
 }
 
 function refreshed(call: Call, object: ApiObject, state: Properties): Found {
-  const { values, words } = seenOf(call, object, state);
-  const props = outputsOf(call, object, { hidden: state, values, words, before: state });
+  const { values, words, applied } = seenOf(call, object, state);
+  const props = outputsOf(call, object, { hidden: state, values, words, applied, before: state });
   return {
     id: object.id,
     props: isUnchanged(object, state) ? plain({ ...props, __unmanaged: state.__unmanaged }) : props,

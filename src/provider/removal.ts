@@ -6,6 +6,7 @@ import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
 import { findNow, secondLook } from "./looks/absence";
+import { readUntil } from "./looks/read-until";
 import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
@@ -27,7 +28,13 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
     call.session.memory.deleted(identityOf(call, id));
     return;
   }
-  if ((await findNow(call, sought)) !== undefined) throw notOffered(call, sought);
+  // If the reply to the DELETE that succeeded was lost, reads may lag behind it.
+  const left = await readUntil(
+    call,
+    () => findNow(call, sought),
+    (object) => object === undefined,
+  );
+  if (left !== undefined) throw notOffered(call, sought);
 }
 
 /** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */

@@ -46,7 +46,7 @@ const resource: DynamicResource = {
     ...["profile", "project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
     ...["status", "createdAt", "revision", "url", "ipAddress", "additionalProperties"],
   ],
-  secretOutputs: ["additionalProperties", "__pending", "__words"],
+  secretOutputs: ["additionalProperties", "__pending", "__words", "__applied"],
 };
 
 /** A virtual machine instance in a project. Its `id` is the id that the service assigns. */

@@ -28,7 +28,7 @@ const resource: DynamicResource = {
   provider: "project",
   type: "pulumi-nodejs:dynamic/cloudinfra:Project",
   outputs: ["profile", "name", "region", "description", "createdAt"],
-  secretOutputs: ["__pending", "__words"],
+  secretOutputs: ["__pending", "__words", "__applied"],
 };
 
 /** A project of the Cloud Infrastructure Service. Its `id` is the id that the service assigns. */

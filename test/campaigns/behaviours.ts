@@ -9,6 +9,11 @@ export function unusualBehaviour(random: Random): Partial<Behaviour> {
   const rarely = <T>(usual: T, ...others: [T, ...T[]]): T =>
     random.chance(0.75) ? usual : random.pick(others);
   const location = random.pick(["absolute", "relative", "missing"] as const);
+  const itemsWithout = rarely<readonly string[]>(
+    [],
+    ["labels", "ssh_keys"],
+    ["flavor", "network", "public_ip"],
+  );
   const softDelete = rarely<string | undefined>(undefined, "deleted", "TERMINATED", "Deleted");
   return {
     location,
@@ -28,7 +33,9 @@ export function unusualBehaviour(random: Random): Partial<Behaviour> {
     // Without `items`, the provider takes a reply for that of another service.
     emptyItems: rarely<Behaviour["emptyItems"]>("list", "null"),
     lastCursor: rarely<Behaviour["lastCursor"]>("null", "absent", "empty"),
-    itemsWithout: rarely<readonly string[]>([], ["labels", "ssh_keys"], ["flavor", "network", "public_ip"]),
+    itemsWithout,
+    // What nothing shows can't be kept (README): a GET shows what lists omit.
+    ...(itemsWithout.length > 0 && { getObject: 200 }),
     lagMs: rarely(0, 500, 2_000),
     lagIn: random.pick(["lists", "reads", "both"]),
     lagPart: random.pick(["all", "fields", "objects"]),

@@ -101,7 +101,7 @@ test("the secret outputs stay secret if a transformation replaces the option add
       if (request.getName() === "web") secretOutputs = request.getAdditionalsecretoutputsList();
     },
   });
-  expect(secretOutputs).toEqual(["ipAddress", "additionalProperties", "__pending", "__words"]);
+  expect(secretOutputs).toEqual(["ipAddress", "additionalProperties", "__pending", "__words", "__applied"]);
 });
 
 test("a child of an instance, and a second resource with the same options, are not affected", async () => {

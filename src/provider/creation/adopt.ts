@@ -47,7 +47,7 @@ export async function adopt(
   const { kind, session } = call;
   const { __key: key } = hiddenOf(inputs);
   const ignored = session.memory.ignoredBy(key);
-  const differences = sidesOf(kind.fields, { olds: {}, words: {}, news: inputs }, object.fields)
+  const differences = sidesOf(kind.fields, { olds: {}, news: inputs }, object.fields)
     .filter(differing)
     .filter(({ path }) => !isIgnored(ignored, path));
   const lasting = differences.filter(({ field }) => field.change === "replace");

@@ -14,12 +14,15 @@ export function secretsOf(...states: readonly Properties[]): Secrets {
   return {
     names: new Set(each.flatMap(({ names }) => names)),
     texts: each.flatMap(({ state, names }) =>
-      names.flatMap((name) => [state, remoteIn(state)].flatMap((values) => textsIn(values[name]))),
+      names.flatMap((name) => [state, ...remembered(state)].flatMap((values) => textsIn(values[name]))),
     ),
   };
 }
 
-const remoteIn = (state: Properties): Properties => hiddenOf(state).__words ?? {};
+function remembered(state: Properties): Properties[] {
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
+  return [words, applied];
+}
 
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];

@@ -2,7 +2,8 @@ import { propertyPath } from "../../diagnostics/property";
 import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
-import { type WireFields, wordOf } from "../values/words";
+import { hiddenOf } from "../values/state";
+import { type Applied, appliedIn, type WireFields, wordOf } from "../values/words";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface Side {
@@ -13,6 +14,8 @@ export interface Side {
   /** The state's value, and the service's word for it after the last apply. */
   readonly inState: unknown;
   readonly known: unknown;
+  /** What the program applied before somebody changed the property, and a refresh accepted that. */
+  readonly applied?: Applied | undefined;
   /** The service's word now; `isShown` is false where the reply does not carry the field, which says nothing about it. */
   readonly now: unknown;
   readonly isShown: boolean;
@@ -21,24 +24,25 @@ export interface Side {
   readonly object: WireFields;
 }
 
-/** What a comparison is made of: state, what the service remembers its values as, and inputs. */
+/** What a comparison is made of: the state, and the inputs. */
 export interface Wanted {
   readonly olds: Properties;
-  readonly words: Properties;
   readonly news: Properties;
 }
 
 /** State, service and program beside each other, property by property. */
 export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFields): Side[] {
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(wanted.olds);
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
     if (inState === undefined && desired === undefined) return [];
-    const known = Object.hasOwn(wanted.words, field.name) ? wanted.words[field.name] : inState;
+    const known = Object.hasOwn(words, field.name) ? words[field.name] : inState;
     const now = wordOf(field, object, inState, desired);
     const isShown = now !== undefined;
     const path = [field.name];
     const side = { field, path, property: field.name, inState, known, now, isShown, desired, object };
-    return field.type === "labels" && isShown ? eachKey(side) : [side];
+    if (field.type === "labels" && isShown) return eachKey(side);
+    return [{ ...side, applied: appliedIn(applied, field.name) }];
   });
 }
 
@@ -64,7 +68,13 @@ export const isToChange = ({ field, inState, desired }: Side): boolean => !sameV
 
 /** The service has what the program asks for, whoever put it there. */
 export const isThere = (side: Side): boolean =>
-  side.isShown && (sameValue(side.field, side.now, side.desired) || isInSameCase(side));
+  side.isShown && (sameValue(side.field, side.now, side.desired) || isInSameCase(side) || isAsApplied(side));
+
+function isAsApplied({ field, applied, now, desired }: Side): boolean {
+  return (
+    applied !== undefined && sameValue(field, desired, applied.value) && sameValue(field, now, applied.word)
+  );
+}
 
 /** Whether the service, which shows the state's value in capital or small letters only, shows the desired value in the same way. */
 function isInSameCase({ inState, known, now, desired }: Side): boolean {
@@ -83,8 +93,9 @@ const isMoved = (side: Side): boolean =>
 /** Whether all that an update changes is there, as far as it is shown, at least as normalized by the service. */
 export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boolean): boolean {
   const changed = sides.filter((side) => isToChange(side) && side.isShown);
+  const isChanged = (side: Side): boolean => isMoved(side) || side.applied !== undefined;
   return (
-    changed.length > 0 && changed.every((side) => isThere(side) || (isMoved(side) && isNormalized(side)))
+    changed.length > 0 && changed.every((side) => isThere(side) || (isChanged(side) && isNormalized(side)))
   );
 }
 
@@ -118,9 +129,10 @@ export function judge(
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isThere)) return "made";
-  // Many services leave out what has no value, so that a property without a value before may be shown by its absence.
+  // Many services leave out what has no value, so that the absence of a property may show that it has none, as before or as desired.
   const untold = sides.filter(
-    ({ isShown, inState, field }) => !isShown && inState !== undefined && field.change === "in place",
+    ({ isShown, inState, desired, field }) =>
+      !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
   );
   return isKnown || untold.length === 0 ? "again" : { conflict: untold };
 }

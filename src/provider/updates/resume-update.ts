@@ -104,17 +104,19 @@ async function updated(
     ...Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, value ?? undefined])),
   };
   const changed = call.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
-  const { __words: words = {} } = hiddenOf(olds);
-  const sides = sidesOf(changed, { olds, words, news }, now);
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(olds);
+  const sides = sidesOf(changed, { olds, news }, now);
   const isOwn = isMade(sides, error === undefined ? mayBeSpelling : isSpelling);
   const made = changed.filter(
     (field) => isOwn || sides.every((side) => side.field !== field || isThere(side)),
   );
   const names = made.map(({ name }) => name);
-  const kept = Object.entries(words).filter(([name]) => !names.includes(name));
+  const kept = (properties: Properties): Properties =>
+    Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
   return {
     ...Object.fromEntries(names.map((name) => [name, news[name]])),
-    __words: { ...Object.fromEntries(kept), ...wordsAfter(made, news, now) },
+    __words: { ...kept(words), ...wordsAfter(made, news, now) },
+    __applied: kept(applied),
   };
 }
 

@@ -64,15 +64,19 @@ function newerOf(look: ApiObject, own: ApiObject): ApiObject {
   return { ...own, fields: { ...look.fields, ...own.fields } };
 }
 
-/** The changed fields whose word at the service is neither the desired value nor another than before. */
+/**
+ * The changed fields whose word at the service is neither the desired value nor another than before. If a refresh accepted that word, it
+ * may be the service's own for the desired value: that of an update whose reply was lost, for example.
+ */
 function unmadeFields({ fields, olds, news }: Change, before: WireFields, after: WireFields): Field[] {
-  const sidesIn = (object: WireFields): Side[] => sidesOf(fields, { olds, news, words: {} }, object);
+  const sidesIn = (object: WireFields): Side[] => sidesOf(fields, { olds, news }, object);
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   const unmade = sidesIn(after).filter(
     (side) =>
       isToChange(side) &&
       side.isShown &&
       !isThere(side) &&
+      !(side.applied !== undefined && mayBeSpelling(side)) &&
       sameValue(side.field, side.now, wordsBefore.get(side.property)),
   );
   return fields.filter((field) => unmade.some((side) => side.field === field));
@@ -86,17 +90,15 @@ function unmadeFields({ fields, olds, news }: Change, before: WireFields, after:
 export function outputsAfter(call: Call, change: Change, outcome: Outcome): Properties {
   const { olds, news } = change;
   const { object, unmade } = outcome;
-  const { __words: remembered = {}, revision } = hiddenOf(olds);
+  const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
   const made = change.fields.filter((field) => !unmade.includes(field));
+  const others = call.kind.fields.filter((field) => !made.includes(field));
   const values = {
     ...valuesOf(call, news),
     ...Object.fromEntries(unmade.map(({ name }) => [name, olds[name]])),
   };
   const words = {
-    ...only(
-      call.kind.fields.filter((field) => !made.includes(field)),
-      remembered,
-    ),
+    ...only(others, remembered),
     ...Object.assign({}, ...made.map((field) => spelling(field, change, outcome))),
   };
   const { drifted } = compareWords(call.kind.fields, { values, words }, object.fields);
@@ -104,6 +106,7 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
     hidden: news,
     values,
     words,
+    applied: only(others, applied),
     before: { ...olds, revision: undefined },
   });
 }
@@ -114,7 +117,7 @@ function spelling(field: Field, { olds, news }: Change, { object, own }: Outcome
   const wordIn = (fields: WireFields): unknown => wordOf(field, fields, desired);
   const ownWord = wordIn(own?.fields ?? {});
   const isSameState = object.revision !== undefined && object.revision === own?.revision;
-  const sides = sidesOf([field], { olds, news, words: hiddenOf(olds).__words ?? {} }, object.fields);
+  const sides = sidesOf([field], { olds, news }, object.fields);
   const isOwn =
     isSameState ||
     (ownWord === undefined

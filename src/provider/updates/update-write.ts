@@ -96,7 +96,7 @@ function newerThan(call: Call, { id, olds }: Change, before: ApiObject): Promise
 /** All sides, except for what the program ignores: the body has that as it stands, so it must be shown. */
 function sides(call: Call, { olds, news }: Change, { fields }: ApiObject): Side[] {
   const ignored = ignoredBy(call, news);
-  const all = sidesOf(call.kind.fields, { olds, words: hiddenOf(olds).__words ?? {}, news }, fields);
+  const all = sidesOf(call.kind.fields, { olds, news }, fields);
   return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
 }
 

@@ -18,6 +18,8 @@ export interface Known {
   readonly values: Properties;
   /** The service's own spelling of them, where it differs. */
   readonly words: Properties;
+  /** What was applied to those that somebody has changed since. */
+  readonly applied?: Properties | undefined;
   /** The outputs before; what this reply does not carry is not known to have changed. */
   readonly before: Properties;
 }
@@ -32,7 +34,8 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     ...hiddenOutputs(known.hidden),
     __endpoint: call.session.client.endpoint,
     __resumed: hiddenOf(known.before).__resumed,
-    __words: Object.keys(known.words).length > 0 ? known.words : undefined,
+    __words: unlessEmpty(known.words),
+    __applied: unlessEmpty(known.applied),
     __unmanaged: unmanagedIn(
       call.kind.fields,
       known.values,
@@ -40,6 +43,10 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
       hiddenOf(known.before).__unmanaged,
     ),
   });
+}
+
+function unlessEmpty(properties: Properties = {}): Properties | undefined {
+  return Object.keys(properties).length > 0 ? properties : undefined;
 }
 
 /** The outputs of an object that is seen for the first time since it was made: its spelling is the service's word from now on. */

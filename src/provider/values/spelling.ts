@@ -17,10 +17,16 @@ export function isSpelling({ field, now, desired, object }: Side): boolean {
  * may be, so this is no evidence of an update that isn't known to have been carried out.
  */
 export function mayBeSpelling(side: Side): boolean {
-  const { field, inState, known, now, desired } = side;
+  const { now, desired } = side;
   if (isSpelling(side)) return true;
   const isAddress = [now, desired].some((value) => typeof value === "string" && isIP(value) > 0);
-  return desired !== undefined && !isAddress && inState !== undefined && !sameValue(field, inState, known);
+  return desired !== undefined && !isAddress && hasOtherWords(side);
+}
+
+/** Whether the service has another word than the program for a value of the property, and none that is known for the desired one. */
+function hasOtherWords({ field, inState, known, applied, desired }: Side): boolean {
+  if (applied !== undefined) return !sameValue(field, desired, applied.value);
+  return inState !== undefined && !sameValue(field, inState, known);
 }
 
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */

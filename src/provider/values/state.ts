@@ -35,6 +35,8 @@ const hiddenProperties = v.object({
   /** Only among outputs: whether an interrupted creation was resumed. The state may still hold its placeholder. */
   __resumed: flag,
   __words: record,
+  /** Only among outputs: of the properties that somebody has changed since, the value that was applied last, and its word. */
+  __applied: record,
   /** Only among outputs: what the program says now, where that is not what the inputs keep. */
   __now: v.fallback(
     v.optional(

@@ -46,11 +46,25 @@ export function wordsAfter(
   return words;
 }
 
+/** A value that the program applied, and the service's word for it, which is another. */
+export interface Applied {
+  readonly value: unknown;
+  readonly word: unknown;
+}
+
+/** The value that was applied before somebody changed the property, as the state has it. */
+export function appliedIn(applied: Properties, name: string): Applied | undefined {
+  const pair: unknown = Object.hasOwn(applied, name) ? applied[name] : undefined;
+  return typeof pair === "object" && pair !== null && "value" in pair && "word" in pair ? pair : undefined;
+}
+
 /** What the service holds now, in terms of the program's values. */
 export interface Sighting {
   /** The program's values; where the service's word moved since the last apply, that word. */
   readonly values: Properties;
   readonly words: Properties;
+  /** What was applied to the fields that somebody has changed, if the service has a word of its own for it. */
+  readonly applied: Properties;
   /** Names of the fields that somebody changed, and of those that the reply does not carry. */
   readonly drifted: readonly string[];
   readonly untold: readonly string[];
@@ -59,11 +73,12 @@ export interface Sighting {
 /** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
 export function compareWords(
   fields: readonly Field[],
-  known: { readonly values: Properties; readonly words: Properties },
+  known: { readonly values: Properties; readonly words: Properties; readonly applied?: Properties },
   object: WireFields,
 ): Sighting {
   const values: Properties = {};
   const words: Properties = {};
+  const applied: Properties = {};
   const drifted: string[] = [];
   const untold: string[] = [];
   for (const field of fields) {
@@ -72,6 +87,13 @@ export function compareWords(
     const word = wordOf(field, object, value);
     const isRemembered = Object.hasOwn(known.words, field.name);
     if (word === undefined) untold.push(field.name);
+    const last = appliedIn(known.applied ?? {}, field.name);
+    if (last !== undefined && word !== undefined && sameValue(field, word, last.word)) {
+      values[field.name] = last.value;
+      words[field.name] = last.word;
+      continue;
+    }
+    if (last !== undefined) applied[field.name] = last;
     if (word === undefined || sameValue(field, word, isRemembered ? known.words[field.name] : value)) {
       values[field.name] = value;
       if (isRemembered) words[field.name] = known.words[field.name];
@@ -80,11 +102,13 @@ export function compareWords(
       if (isRemembered) words[field.name] = known.words[field.name];
     } else {
       drifted.push(field.name);
+      if (isRemembered && field.type === "text")
+        applied[field.name] = { value, word: known.words[field.name] };
       const own = asValue(field, word);
       if (own !== undefined) values[field.name] = own;
     }
   }
-  return { values, words, drifted, untold };
+  return { values, words, applied, drifted, untold };
 }
 
 /**

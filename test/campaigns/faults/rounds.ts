@@ -36,8 +36,8 @@ export class Rounds {
   private readonly chance: Random;
   private readonly mix: FaultMix;
   private readonly storedFailures: StoredFailures;
-  /** A service normalizes values in one way. If it changed that, its objects would look as if somebody had changed them. */
-  private readonly normalize: Behaviour["normalize"];
+  /** A service shows values in one way. If it changed that, its objects would look as if somebody had changed them. */
+  private readonly shows: Partial<Behaviour>;
   /** Projects of somebody else, with instances of theirs, in which ours are made. */
   private readonly homes: readonly [string, string];
 
@@ -50,7 +50,8 @@ export class Rounds {
     this.random = new Random(seed);
     this.chance = new Random(this.random.seed());
     const { world, leaks } = setting;
-    this.normalize = unusualBehaviour(this.random).normalize ?? [];
+    const { normalize = [], itemsWithout = [], getObject } = unusualBehaviour(this.random);
+    this.shows = { normalize, itemsWithout, ...(getObject !== undefined && { getObject }) };
     const secret = leaks.secret();
     this.slots = slots(secret);
     this.homes = [world.addProject(), world.addProject()];
@@ -68,10 +69,10 @@ export class Rounds {
     Object.assign(emulator.behaviour, randomBehaviour(this.random), unusualBehaviour(this.random), {
       operationMs: this.random.pick([100, 3_000, 20_000, 60_000]),
       pageSize: this.random.pick([undefined, 20]),
-      normalize: this.normalize,
       cachedReplies: this.random.pick(["all", "all", "successes"]),
       // Somebody else has instances of the same names.
       uniqueNames: false,
+      ...this.shows,
     } satisfies Partial<Behaviour>);
     for (const { resource } of this.slots)
       if (resource.saved && this.random.chance(0.15)) world.addTo(resource.saved.id, this.random);
@@ -121,7 +122,7 @@ export class Rounds {
         try {
           await this.counter.during(operation, () => this.turn(operation, process, refreshes));
         } catch (error) {
-          this.failed(slot, error);
+          await this.failed(slot, error, process);
           failed.push(operation);
         }
       }),
@@ -162,18 +163,33 @@ export class Rounds {
     await resource.up({ provider, journalDir }, slot.news());
   }
 
-  private failed({ options, resource }: Slot, error: unknown): void {
+  private async failed(slot: Slot, error: unknown, process: Process): Promise<void> {
+    const { options, resource } = slot;
     const words = error instanceof Error ? `${error.message}\n${error.stack}` : String(error);
     // What a careless service repeats to others is a secret for them only where they know it for one.
     this.setting.leaks.said(`an error of ${options.name}:`, words, options.secret ? "anybody" : "the owner");
     const { code = "no code at all" } = Object(Object(error).cause);
     const isDeleted = code === "not_found" && this.setting.world.wasDeleted(options.kind, resource.saved?.id);
-    if (!PASSING.has(code) && !isDeleted)
+    if (!PASSING.has(code) && !isDeleted && !(code === "forbidden" && (await this.isRemoved(slot, process))))
       this.broken(options.name, `failed with ${code}, which no fault explains: ${words}`);
     const [line = ""] = words.split("\n");
     this.failures.push(
       line.replace(/ ("[^"]*"|(ins|prj|op)-[0-9a-f]+)/g, "").replace(/\d+ (m?s|%)/g, "… $1"),
     );
+  }
+
+  /**
+   * A machine can't know that a project is gone if another one has requested its deletion: a person removes it from the state (README).
+   */
+  private async isRemoved({ resource, options }: Slot, process: Process): Promise<boolean> {
+    for (const { id } of resource.entries) {
+      const isGone = options.kind === "project" && this.setting.world.wasDeleted("project", id);
+      if (!isGone || (await this.setting.hasRequestedDeletion(process, id))) continue;
+      this.failures.push("(a person has removed a project from the state that another machine has deleted)");
+      resource.forget(id);
+      return true;
+    }
+    return false;
   }
 
   private broken(resource: string, what: string): void {

@@ -3,7 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
-import { openJournal } from "../../../src/journal/journal";
+import { type Journal, openJournal } from "../../../src/journal/journal";
+import { textOf } from "../../../src/provider/identity";
 import { Leaks } from "../../harness/leaks";
 import { fastClock } from "../../operations/fast-clock";
 import { openProviders, type Providers } from "../../provider/providers";
@@ -30,6 +31,8 @@ export interface Setting {
   process(machine: "usual" | "other"): Promise<Process>;
   /** Removes the journal entry of a creation on both machines, as `recover --forget` does. */
   forget(key: string): Promise<void>;
+  /** Whether the machine of this process has a record that it has requested the deletion of a project. */
+  hasRequestedDeletion(process: Process, project: string): Promise<boolean>;
   /** Searches the journals for the token. */
   lookIntoJournals(): void;
   /** Resolves when no request is under way any more, also none that its client has given up. */
@@ -56,6 +59,9 @@ export async function openSetting(): Promise<Setting> {
   watch = (request) => world.answered(request);
   const root = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-faults-"));
   const { endpoint, token } = emulator;
+  const warn = (message: string): void => void warnings.push(message);
+  const journalIn = (dir: string): Journal =>
+    openJournal({ endpoint, dir, cwd: process.cwd(), env: {}, warn });
   return {
     emulator,
     world,
@@ -64,16 +70,13 @@ export async function openSetting(): Promise<Setting> {
     warnings,
     process: async (machine) => {
       const journalDir = path.join(root, machine);
-      const warn = (message: string): void => void warnings.push(message);
       return { journalDir, ...(await openProviders({ endpoint, token, journalDir }, { clock, warn })) };
     },
     forget: async (key) => {
-      for (const machine of ["usual", "other"]) {
-        const dir = path.join(root, machine);
-        const warn = (message: string): void => void warnings.push(message);
-        await openJournal({ endpoint, dir, cwd: process.cwd(), env: {}, warn }).remove(key);
-      }
+      for (const machine of ["usual", "other"]) await journalIn(path.join(root, machine)).remove(key);
     },
+    hasRequestedDeletion: ({ journalDir }, id) =>
+      journalIn(journalDir).deletions.has(textOf({ endpoint, kind: "project", id })),
     lookIntoJournals: () => leaks.files("the journal,", root),
     quiet: async () => {
       while (answered < emulator.requests.length) await delay(20);

@@ -8,13 +8,11 @@ import type { Random } from "../random";
  */
 export function foreignBehaviour(random: Random): Partial<Behaviour> {
   const usual = randomBehaviour(random);
-  const { ids, itemsWithout = [], linkOrigin: _, resultOrigin: __, ...unusual } = unusualBehaviour(random);
+  const { ids, linkOrigin: _, resultOrigin: __, ...unusual } = unusualBehaviour(random);
   return {
     ...usual,
     ...unusual,
     ids: ids === "uuid" ? "uuid" : "prefixed",
-    // Only a GET shows what lists omit.
-    itemsWithout: usual.getObject === 200 ? itemsWithout : [],
     normalize: [],
     lagMs: 0,
     busyInstance: random.pick(["accepted", "accepted", "refused"]),

@@ -32,7 +32,9 @@ export class EngineResource extends EngineRow {
   }
 
   /** What `pulumi state delete` does. */
-  forget(): void {
+  forget(id = this.saved?.id): void {
+    this.replaced = this.replaced.filter((one) => one.id !== id);
+    if (this.saved?.id !== id) return;
     this.saved = undefined;
     this.isDeleted = false;
   }

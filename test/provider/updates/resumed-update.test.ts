@@ -251,3 +251,16 @@ describe("an update that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 });
+
+test("an update that is sent again after a refresh, and takes too long, is made once its operation has succeeded: capital letters", async () => {
+  const { service, web } = await slowUpdate(LARGE, { normalize: ["upper-case"] });
+  service.emulator.finishOperations();
+  await web.refresh();
+  expect(web.there().state).toMatchObject({ flavor: "M1.LARGE" });
+  expect(await web.up(LARGE)).toContain("is not over");
+  service.emulator.finishOperations();
+  const before = puts(service).length;
+  expect(await web.up(LARGE)).toBeUndefined();
+  expect(puts(service)).toHaveLength(before);
+  await web.expectOne();
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/provider/host";
+import { secretsOf } from "../../../src/provider/inputs/secrets";
+import { changed, failureOf, madeInstance, type Saved } from "../service";
+import { type RacedService, startRaced } from "./raced-service";
+
+/** The resource after a refresh: the state has what somebody else has changed. */
+async function refreshed({ anew }: RacedService, saved: Saved, state = saved.state): Promise<Properties> {
+  const { instances } = await anew();
+  const { props } = await instances.read(saved.id, state);
+  return { ...props };
+}
+
+describe.each(["ids", "upper-case"] as const)("a service that normalizes values: %s", (way) => {
+  const behaviour = { normalize: [way] };
+
+  test("an update of which nothing was known is made if it is sent again after a refresh, and once is enough", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
+    const state = await refreshed(service, saved);
+    const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
+    expect(outs).toMatchObject({ flavor: "m1.large" });
+    expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: "m1.large" });
+  });
+
+  test("what somebody changes, and then takes back, is no drift, also if a refresh has seen it", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.large" });
+    const state = await refreshed(service, saved);
+    expect(state.flavor).not.toBe("m1.small");
+    service.emulator.edit(saved.id, { flavor: "m1.small" });
+    const { __words, flavor } = await refreshed(service, saved, state);
+    expect({ __words, flavor }).toEqual({ __words: saved.state.__words, flavor: "m1.small" });
+  });
+
+  test("drift that the service accepts to remove, but doesn't, is an error at each update", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.large" });
+    service.emulator.ignoreUpdatesOf("flavor");
+    let state = await refreshed(service, saved);
+    for (const _ of ["first", "again"]) {
+      const error = await failureOf(service.updated(saved, {}, state));
+      expect(error.message).toContain("did not change flavor");
+      state = { ...Object(Object(error).properties) };
+    }
+  });
+
+  test("a change that is ignored is an error after drift was removed as well", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.large" });
+    const { outs } = await service.updated(saved, {}, await refreshed(service, saved));
+    service.emulator.ignoreUpdatesOf("flavor");
+    const error = await failureOf(service.updated(saved, { flavor: "m1.huge" }, outs));
+    expect(error.message).toContain("did not change flavor");
+  });
+});
+
+test("a secret that a service normalizes, and that somebody changes, is redacted as long as the state has it", async () => {
+  const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
+  const saved = await madeInstance(service, { network: "back-3f9d1c", __secrets: ["network"] });
+  service.emulator.edit(saved.id, { network: "other" });
+  const state = await refreshed(service, saved);
+  expect(secretsOf(state).texts).toEqual(expect.arrayContaining(["OTHER", "back-3f9d1c", "BACK-3F9D1C"]));
+});
+
+test("a property that an update of which nothing was known has removed is no conflict if the service leaves it out", async () => {
+  const service = await startRaced({ behaviour: { absentValues: "omitted" } });
+  const saved = await madeInstance(service, { publicIp: "auto" });
+  const news = changed(saved, { publicIp: undefined, flavor: "m1.large" });
+  await service.instances.update(saved.id, saved.state, news); // the state doesn't know of it
+  const { outs } = await service.instances.update(saved.id, saved.state, news);
+  expect(outs).toMatchObject({ flavor: "m1.large" });
+  expect(outs.publicIp).toBeUndefined();
+});
