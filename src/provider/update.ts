@@ -7,8 +7,8 @@ import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { present } from "./looks/present";
-import { isPending, outputsAfter, readBack } from "./updates/update-outcome";
-import { type Change, write } from "./updates/update-write";
+import { isPending, type Outcome, outputsAfter, readBack } from "./updates/update-outcome";
+import { type Change, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
 import { hiddenOutputs } from "./values/state";
 
@@ -35,7 +35,7 @@ export async function update(
   if (written.kind === "accepted" && written.accepted.kind === "operation") {
     await finishOrKeep(call, change, written.accepted.operation);
   }
-  const outcome = await readBack(call, change, written);
+  const outcome = await readBackOrKeep(call, change, written);
   const outs = outputsAfter(call, change, outcome);
   if (outcome.unmade.length === 0) return { outs };
   throw isPending(written)
@@ -60,18 +60,39 @@ function notYetApplied(
 
 /** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
 async function finishOrKeep(call: Call, change: Change, operation: Operation): Promise<void> {
-  const { id, olds, news, fields } = change;
   try {
     await finish(call, operation);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "operation_failed") throw error;
-    const asked = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
-    const pending: Pending = { operation: { id: operation.id, url: operation.url }, asked };
     const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
-    throw new PartialState(error, id, { ...olds, ...hiddenOutputs(news), __pending: pending }, hint);
+    throw unseen(change, error, hint, { id: operation.id, url: operation.url });
   } finally {
     call.session.sightings.forget();
   }
+}
+
+/** Without the record that the service has accepted the update, the next `up` would take it for somebody else's change. */
+async function readBackOrKeep(call: Call, change: Change, written: Written): Promise<Outcome> {
+  try {
+    return await readBack(call, change, written);
+  } catch (error) {
+    if (!isCloudInfraError(error) || error.code === "not_found") throw error;
+    const hint =
+      "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
+    throw unseen(change, error, hint);
+  }
+}
+
+/** The state after an update that the service has accepted, and of which nobody has seen the result. */
+function unseen(
+  { id, olds, news, fields }: Change,
+  error: CloudInfraError,
+  hint: string,
+  operation?: Pending["operation"],
+): PartialState {
+  const asked = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
+  const pending: Pending = { operation, asked };
+  return new PartialState(error, id, { ...olds, ...hiddenOutputs(news), __pending: pending }, hint);
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */

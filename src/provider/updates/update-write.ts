@@ -10,7 +10,7 @@ import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
 import { hiddenOf } from "../values/state";
 import { unmanagedIn } from "../values/unmanaged";
-import { judge, type Side, sidesOf, type Verdict } from "./conflict";
+import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
 
 /** An update of one object: what the state has, what the program asks for, and the fields in which they differ. */
@@ -145,7 +145,9 @@ function verdict(
   const names = namesOf(found.conflict, secrets);
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
-        `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
+        unsure !== undefined && found.conflict.every(isToChange)
+          ? `a reply to this update was lost, and ${names} of ${call.kind.name} ${change.id} changed: by it or by somebody else`
+          : `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
         "`pulumi refresh` takes over what is there now, and the next `pulumi up` puts it right; to keep it, write it into the program first",
       ]
     : [

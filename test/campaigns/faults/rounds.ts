@@ -40,6 +40,8 @@ export class Rounds {
   private readonly shows: Partial<Behaviour>;
   /** Projects of somebody else, with instances of theirs, in which ours are made. */
   private readonly homes: readonly [string, string];
+  /** Resources whose conflict a person resolves by a refresh. */
+  private readonly toRefresh = new Set<Slot>();
 
   constructor(
     private readonly setting: Setting,
@@ -117,7 +119,10 @@ export class Rounds {
     await Promise.all(
       this.slots.map(async (slot) => {
         const operation = open.find((one) => one.slot === slot) ?? begun("nothing", slot);
-        const refreshes = operation.action === "read" || (which === "again" && this.chance.chance(0.2));
+        const refreshes =
+          this.toRefresh.delete(slot) ||
+          operation.action === "read" ||
+          (which === "again" && this.chance.chance(0.2));
         operation.runs += 1;
         try {
           await this.counter.during(operation, () => this.turn(operation, process, refreshes));
@@ -170,11 +175,24 @@ export class Rounds {
     this.setting.leaks.said(`an error of ${options.name}:`, words, options.secret ? "anybody" : "the owner");
     const { code = "no code at all" } = Object(Object(error).cause);
     const isDeleted = code === "not_found" && this.setting.world.wasDeleted(options.kind, resource.saved?.id);
-    if (!PASSING.has(code) && !isDeleted && !(code === "forbidden" && (await this.isRemoved(slot, process))))
+    if (code === "revision_conflict" && this.isUnclear(slot)) this.toRefresh.add(slot);
+    else if (code === "forbidden" && (await this.isRemoved(slot, process))) return;
+    else if (!PASSING.has(code) && !isDeleted)
       this.broken(options.name, `failed with ${code}, which no fault explains: ${words}`);
     const [line = ""] = words.split("\n");
     this.failures.push(
       line.replace(/ ("[^"]*"|(ins|prj|op)-[0-9a-f]+)/g, "").replace(/\d+ (m?s|%)/g, "… $1"),
+    );
+  }
+
+  /** Whether a conflict may be about an update of one's own whose reply was lost: ids don't show what was asked for (README). */
+  private isUnclear({ resource, options }: Slot): boolean {
+    const path = `/v1/${options.kind}s/${resource.saved?.id}`;
+    return (
+      this.shows.normalize?.includes("ids") === true &&
+      this.setting.emulator.requests.some(
+        (request) => request.method === "PUT" && request.path === path && request.fault !== undefined,
+      )
     );
   }
 

@@ -46,6 +46,7 @@ describe("an update that was carried out, though its answer was lost and its rep
       service.emulator.behaviour.extraFields = { flavor: "flv-2" };
     });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(message).toContain("a reply to this update was lost, and flavor of instance");
     expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
     expect(service.puts()).toEqual([0, 412]);
   });

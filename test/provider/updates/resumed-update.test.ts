@@ -264,3 +264,17 @@ test("an update that is sent again after a refresh, and takes too long, is made 
   expect(puts(service)).toHaveLength(before);
   await web.expectOne();
 });
+
+test("an accepted update of which the result can't be read is recognized by the next `up`, though the service shows ids for names", async () => {
+  const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
+  await web.up(SHORT);
+  let isDown = true;
+  const when = (): boolean => isDown && puts(service).length > 0;
+  service.emulator.fail({ method: "GET", kind: "status", when, times: Number.POSITIVE_INFINITY });
+  expect(await web.up(LARGE)).toContain("The service has accepted the update");
+  isDown = false;
+  expect(await web.up(LARGE)).toBeUndefined();
+  expect(puts(service)).toHaveLength(1);
+  expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+  await web.expectOne();
+});
