@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -67,11 +68,13 @@ function memberOf(text: string, ...names: readonly string[]): string | undefined
   }
 }
 
-/** Without a password, a query, or a slash at the end; folders are absolute. */
+/** Without a password or a slash at the end; a query, which may hold secrets, is hashed; folders are absolute. */
 function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
   if (folder !== undefined) return `file://${path.resolve(cwd, folder.replace(/^~(?=$|\/)/, homeOf(env)))}`;
   const url = URL.parse(text);
   if (url === null) return text;
-  return `${url.protocol}//${url.host}${url.pathname}`.replace(/\/+$/, "");
+  url.searchParams.sort();
+  const query = url.search === "" ? "" : `?${hash("sha256", url.search).slice(0, 12)}`;
+  return `${`${url.protocol}//${url.host}${url.pathname}`.replace(/\/+$/, "")}${query}`;
 }

@@ -14,8 +14,8 @@ interface Batch {
 const batches = new Map<string, Batch>();
 
 /**
- * Removes the entry about an object that the state now holds. Call it when the `id` of the resource resolves: the engine has
- * saved the resource by then.
+ * Removes the entry about an object that the state now holds. Call it when the `id` of the resource resolves: unless it saves only at
+ * the end of its run, the engine has saved the resource by then.
  *
  * Never rejects: an entry that can't be removed is removed by the next check of the resource.
  *
@@ -48,7 +48,7 @@ async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, st
   batches.delete(folder);
   const isConfirmed = (text: string): boolean => {
     const entry = parseEntry(text);
-    return entry?.id !== undefined && ids.get(entry.resource) === entry.id;
+    return entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
   };
   const entries = (await namesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
   const work = entries.map(async (name) => {

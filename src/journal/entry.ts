@@ -24,6 +24,8 @@ export interface Entry {
   readonly id?: string;
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
+  /** Whether the entry stays until a check with the saved state, because the engine saves nothing before the end of its run. */
+  readonly isKept?: boolean;
 }
 
 interface NamedOperation {
@@ -36,8 +38,8 @@ export type More = Pick<Entry, "operation" | "id">;
 
 /** Returns the first line of an entry's file. */
 export function firstLine(entry: Entry): string {
-  const { urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered } = entry;
-  return `${JSON.stringify({ urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered })}\n`;
+  const { operation: _, id: __, ...begun } = entry;
+  return `${JSON.stringify(begun)}\n`;
 }
 
 /** Returns a later line. It starts with a line break because a kill may have cut off the line before it. */
@@ -67,7 +69,8 @@ function parseObject(line: string): Fields {
 }
 
 function begun(fields: Fields): Entry | undefined {
-  const { urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered } = fields;
+  const { urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered, isKept } =
+    fields;
   if (typeof urn !== "string" || typeof backend !== "string" || typeof endpoint !== "string")
     return undefined;
   if (typeof key !== "string" || typeof resource !== "string") return undefined;
@@ -77,6 +80,7 @@ function begun(fields: Fields): Entry | undefined {
     ...(typeof organization === "string" && { organization }),
     ...(typeof replaces === "string" && { replaces }),
     ...(recovered === true && { recovered }),
+    ...(isKept === true && { isKept }),
   };
 }
 

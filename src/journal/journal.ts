@@ -24,6 +24,8 @@ export interface Journal {
   note(key: string, more: More): Promise<void>;
   /** Reads the entry for a purpose, however old. A damaged one is set aside with a warning. */
   read(purpose: For): Promise<Entry | undefined>;
+  /** Makes the entry for a purpose the one for the creation of a resource with another URN, unless there is one. */
+  move(from: For, urn: string): Promise<void>;
   /** Finds the entry of the resource with this key, in whatever stack and at whatever endpoint, as a key is unique. */
   find(resource: string): Promise<Entry | undefined>;
   /** Removes the entry with this key. */
@@ -88,7 +90,8 @@ class FileJournal implements Journal {
 
   begin(begun: Begun): Promise<Entry | undefined> {
     const purpose = this.purposeOf(begun);
-    const text = firstLine({ ...begun, ...purpose });
+    const isKept = savesOnlyAtTheEnd(this.options.env ?? process.env);
+    const text = firstLine({ ...begun, ...purpose, isKept });
     return this.safely(async (folder) => {
       const file = path.join(folder, fileName(purpose));
       const known = this.known.get(file);
@@ -116,6 +119,20 @@ class FileJournal implements Journal {
       if (entry !== undefined && (file === fileName(own) || isRecovered)) return entry;
     }
     return undefined;
+  }
+
+  async move(from: For, urn: string): Promise<void> {
+    const [old, now] = [this.purposeOf(from), this.purposeOf({ urn })];
+    await this.safely(async (folder) => {
+      const [source, target] = [path.join(folder, fileName(old)), path.join(folder, fileName(now))];
+      const entry = entryFor(old, await readText(this.disk, source));
+      if (entry === undefined) return;
+      const text = firstLine({ ...entry, ...now }) + laterLine(entry);
+      if ((await putFile(this.disk, target, text, () => false)) !== undefined) return;
+      await removeFile(this.disk, source, hasKey(entry.key));
+      this.known.delete(source);
+      this.learn(target, entry);
+    });
   }
 
   private readFor(purpose: Purpose): Promise<Entry | undefined> {
@@ -236,6 +253,11 @@ class FileJournal implements Journal {
     this.warned.add(about);
     await this.options.warn(`cloudinfra: ${message}.`);
   }
+}
+
+/** Whether the engine of this process, which has the engine's environment, saves resources only at the end, long after create has returned. */
+function savesOnlyAtTheEnd({ PULUMI_SKIP_CHECKPOINTS: skips = "" }: NodeJS.ProcessEnv): boolean {
+  return /^(1|true)$/i.test(skips);
 }
 
 function entryFor(purpose: Purpose, text: string | undefined): Entry | undefined {

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import os from "node:os";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { appendOrCreate, codeOf, type Disk, readText } from "./disk";
@@ -30,7 +31,7 @@ interface Line {
   readonly by: number;
 }
 
-/** The facts of one run. If the disk can't be used, only this process knows them. */
+/** The facts of one run. If the journal's folder can't be used, they are in a temporary one; if no disk can, only this process knows them. */
 export class RunFacts {
   private readonly own: Fact[] = [];
 
@@ -44,7 +45,10 @@ export class RunFacts {
   async add(fact: Fact): Promise<void> {
     this.own.push(fact);
     const line: Line = { fact, by: process.pid };
-    await this.onDisk((file) => appendOrCreate(this.disk, file, `${JSON.stringify(line)}\n`));
+    for (const file of this.files()) {
+      const isWritten = appendOrCreate(this.disk, file, `${JSON.stringify(line)}\n`).then(() => true);
+      if (await inTime(isWritten).catch(() => false)) return;
+    }
   }
 
   async has(fact: Fact): Promise<boolean> {
@@ -54,8 +58,9 @@ export class RunFacts {
   /** Whether another process of this run has added the fact. */
   async hasOther(fact: Fact): Promise<boolean> {
     if (this.isOwn(fact)) return false;
-    const text = await this.onDisk((file) => readText(this.disk, file));
-    const same = text?.split("\n").filter((line) => line.includes(JSON.stringify(fact))) ?? [];
+    const read = this.files().map((file) => inTime(readText(this.disk, file)).catch(() => undefined));
+    const lines = (await Promise.all(read)).flatMap((text) => text?.split("\n") ?? []);
+    const same = lines.filter((line) => line.includes(JSON.stringify(fact)));
     return same.flatMap(parseLine).some((line) => isDeepStrictEqual(line.fact, fact) && isRunning(line.by));
   }
 
@@ -63,15 +68,23 @@ export class RunFacts {
     return this.own.some((known) => isDeepStrictEqual(known, fact));
   }
 
-  private async onDisk<T>(work: (file: string) => Promise<T>): Promise<T | undefined> {
-    if (this.run === undefined) return undefined;
-    try {
-      const file = path.join(this.folder(), hash("sha256", this.run).slice(0, 24) + RUN_FACTS);
-      return await inTime(work(file));
-    } catch {
-      return undefined; // the journal has warned that its folder can't be used
-    }
+  /** Where the facts of this run may be: the journal has warned if its folder can't be used. */
+  private files(): string[] {
+    if (this.run === undefined) return [];
+    const name = hash("sha256", this.run).slice(0, 24) + RUN_FACTS;
+    return [this.folder, temporaryFolder].flatMap((folder) => {
+      try {
+        return [path.join(folder(), name)];
+      } catch {
+        return []; // there is no home
+      }
+    });
   }
+}
+
+/** Only this user can use it. */
+function temporaryFolder(): string {
+  return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
 }
 
 /** A line that was cut off is as if it had never been written. */

@@ -3,15 +3,15 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import { type Call, valuesOf } from "./call";
 import { adopt, importedId } from "./creation/adopt";
-import { carryOut, note } from "./creation/carry-out";
+import { carryOut } from "./creation/carry-out";
 import { completed, fitted } from "./creation/completion";
 import { discard, leftOverOf, retryOf, settled, type Unfinished } from "./creation/left-over";
+import { note } from "./creation/note";
 import { failedAgain, unfinished } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
-import { identityOf, textOf } from "./identity";
-import { becomesLive } from "./live";
+import { becomesLive, requireNotShared } from "./live";
 import { creationBody } from "./values/body";
 import { hiddenOf } from "./values/state";
 
@@ -64,7 +64,7 @@ async function resume(call: Call, inputs: Properties, left: Unfinished): Promise
   if (end.kind === "made") {
     const outs = await fitted(call, end.object, left, inputs);
     if (outs !== undefined) {
-      await requireNotShared(call, end.object.id);
+      await requireNotShared(call, inputs, end.object.id);
       const resumed = await created(call, inputs, left, end.object.id, outs, left.id !== undefined);
       await settled(call, left);
       return resumed;
@@ -81,7 +81,8 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
   const { journal, memory } = call.session;
   const { __urn: urn = "" } = hiddenOf(inputs);
   const body = creationBody(call.kind.fields, inputs);
-  const { key: replaces } = memory.of(urn);
+  const { key: replaces, displaces } = memory.of(urn);
+  if (displaces !== undefined) await journal.move(displaces.purpose, displaces.to);
   let spent: CloudInfraError | undefined;
   for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now() };
@@ -90,7 +91,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
     if (other !== undefined) return join(call, inputs, other, body);
     const end = await carryOut(call, inputs, pending, false);
     if (end.kind === "made") {
-      const outs = await completed(call, end.object, valuesOf(call, inputs), inputs);
+      const outs = await completed(call, end.object, valuesOf(call, inputs), inputs, pending);
       return created(call, inputs, pending, end.object.id, outs);
     }
     if (end.kind === "failed" && end.object)
@@ -127,15 +128,6 @@ async function created(
   await becomesLive(call, inputs, id, { isAdopted });
   await note(call, pending, { id });
   return { id, outs };
-}
-
-/** Another process of this run may have resumed the same creation for another resource. */
-async function requireNotShared(call: Call, id: string): Promise<void> {
-  const { session, kind } = call;
-  if (!(await session.journal.run.hasOther({ live: textOf(identityOf(call, id)) }))) return;
-  throw new CloudInfraError("conflict", `${kind.name} ${id} was adopted by another resource in this run`, {
-    hint: "Nothing was changed. Run `pulumi up` again",
-  });
 }
 
 /** A key whose object was deleted in this run would bring that object's creation back. */

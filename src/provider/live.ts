@@ -2,7 +2,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import type { Call } from "./call";
 import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
-import type { Kind } from "./kind";
+import { type Kind, projectKind } from "./kind";
 import { hiddenOf } from "./values/state";
 
 /**
@@ -20,6 +20,10 @@ export async function becomesLive(
   const { __urn: urn, __key: key } = hiddenOf(inputs);
   const object = identityOf(call, id);
   memory.made(urn, object, key, isAdopted);
+  // A request to delete the project has had no effect, or was about an earlier project of this id.
+  const project = call.kind === projectKind ? id : inputs.project;
+  if (typeof project === "string")
+    await journal.deletions.remove(textOf(identityOf({ ...call, kind: projectKind }, project)));
   await journal.run.add({ live: textOf(object) });
   if (isAdopted) await journal.run.add({ adopted: textOf(object) });
 }
@@ -36,6 +40,24 @@ export async function isAdopted(call: Call, id: string): Promise<boolean> {
   const { memory, journal } = call.session;
   const object = identityOf(call, id);
   return memory.liveAs(object)?.isAdopted || journal.run.hasOther({ adopted: textOf(object) });
+}
+
+/** Another process of this run, or another resource, may have the object already: two resources never share one. */
+export async function requireNotShared(call: Call, inputs: Properties, id: string): Promise<void> {
+  const { memory, journal } = call.session;
+  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  const object = identityOf(call, id);
+  const owner = memory.liveAs(object);
+  if (owner !== undefined && owner.urn !== urn && owner.key !== key)
+    throw alreadyManaged(call.kind, id, owner.urn);
+  if (!(await journal.run.hasOther({ live: textOf(object) }))) return;
+  throw new CloudInfraError(
+    "conflict",
+    `${call.kind.name} ${id} was adopted by another resource in this run`,
+    {
+      hint: "Nothing was changed. Run `pulumi up` again",
+    },
+  );
 }
 
 /** The error about an object that two resources would share. */

@@ -20,6 +20,8 @@ export interface Seen {
   readonly operation?: string | undefined;
   /** Where the journal has the unfinished creation that the next create resumes. */
   readonly resumes?: For | undefined;
+  /** Where the journal has a creation under this URN that belongs to the resource that had the URN before, and the present URN of that. */
+  readonly displaces?: { readonly purpose: For; readonly to: string } | undefined;
   /** An entry of the resource with a later key than its first: the diff tells whether the state holds its object. */
   readonly retried?: Entry | undefined;
   /** A creation that the state holds as unfinished. */
@@ -100,7 +102,7 @@ export class Memory {
   }
 
   /** Adds to what is known of a URN. */
-  knows(urn: string, more: Pick<Seen, "resumes" | "retried">): void {
+  knows(urn: string, more: Pick<Seen, "resumes" | "displaces" | "retried">): void {
     this.seen.set(urn, { ...this.of(urn), ...more });
   }
 

@@ -67,8 +67,12 @@ async function unfinishedEntry(
   const aliased = replaces === undefined ? aliases.map((alias) => ({ urn: alias })) : [];
   for (const purpose of [...purposesOf(urn, replaces), ...aliased]) {
     const entry = await journal?.read(purpose);
-    if (entry === undefined || isHeld(entry, memory.of(urn)) || memory.claim(entry.key, urn) !== urn)
+    if (entry === undefined || isHeld(entry, memory.of(urn))) continue;
+    const owner = memory.claim(entry.key, urn);
+    if (owner !== urn) {
+      if (purpose.urn === urn) memory.knows(urn, { displaces: { purpose, to: owner } });
       continue;
+    }
     memory.knows(urn, { resumes: purpose });
     return entry;
   }
@@ -99,13 +103,14 @@ export async function noticeDiff(
     throw otherImport(kind, id, imported);
   const object = { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
   const owner = memory.liveAs(object);
-  if (checkedWithOlds && owner?.isAdopted && owner.urn !== urn) throw alreadyManaged(kind, id, owner.urn);
+  if (checkedWithOlds && owner !== undefined && owner.urn !== urn && owner.key !== key)
+    throw alreadyManaged(kind, id, owner.urn);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
   const replaces = answer.replaces.length > 0;
   memory.diffed(urn, object, { pending, replaces, at: endpoint, key });
-  // Another process may be about to delete the placeholder of the creation, and the object with it.
+  // Another process may be about to delete another record of the object: the placeholder of its creation, for example.
   if (isResumed && checkedWithOlds && !replaces) await journal?.run.add({ live: textOf(object) });
   return answer;
 

@@ -3,6 +3,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { isFailure, isSuccess, isTerminal } from "../operations/operation";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
 import { lookAt } from "./creation/being-made";
+import { note } from "./creation/note";
 import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
 import { projectKind } from "./kind";
@@ -103,6 +104,7 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   const sought = soughtOf(call.kind, real, state);
   const object = isSuccess(seen) ? await findMade(call, sought) : (await look(call, real, state)).object;
   if (object === undefined) return isSuccess(seen) ? unchanged : {};
+  await note(call, pending, { id: real });
   if (isFailure(seen)) return markedAsFailed({ ...unchanged, id: real }, pending);
   return { ...unchanged, id: real, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
 }

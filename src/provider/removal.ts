@@ -1,6 +1,7 @@
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
+import type { Operation } from "../operations/operation";
 import { type Call, finish, soughtOf } from "./call";
 import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
@@ -21,7 +22,7 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
   const sought = soughtOf(call.kind, id, { project });
   const accepted = await tryDelete(call, sought).finally(() => call.session.sightings.forget());
   if (accepted !== undefined) {
-    if (accepted.kind === "operation") await finish(call, accepted.operation);
+    if (accepted.kind === "operation") await finished(call, id, accepted.operation);
     await call.progress.during(`waiting until the service shows the ${call.kind.name} no more`, () =>
       waitUntilGone(call, sought, accepted),
     );
@@ -35,6 +36,17 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
     (object) => object === undefined,
   );
   if (left !== undefined) throw notOffered(call, sought);
+}
+
+/** Waits for the end of a deletion. If it failed, the object is still there, and its later absence proves nothing. */
+async function finished(call: Call, id: string, operation: Operation): Promise<void> {
+  try {
+    await finish(call, operation);
+  } catch (error) {
+    if (isCloudInfraError(error) && error.code === "operation_failed")
+      await call.session.journal.deletions.remove(textOf(identityOf(call, id)));
+    throw error;
+  }
 }
 
 /** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */

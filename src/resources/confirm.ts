@@ -5,7 +5,6 @@ import * as pulumi from "@pulumi/pulumi";
  * neither waits for this nor fails because of it.
  */
 export function confirmOnceSaved(resource: pulumi.CustomResource): void {
-  if (savesOnlyAtTheEnd()) return;
   const dir = journalDir();
   const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
   const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
@@ -13,11 +12,6 @@ export function confirmOnceSaved(resource: pulumi.CustomResource): void {
       void import("../journal/confirm.js").then(({ confirm }) => confirm(saved, id, { dir }));
   });
   pulumi.recover(confirmed, () => undefined); // Pulumi reports a creation that failed
-}
-
-/** Reports whether the engine saves resources only at the end, long after their `id` resolves. */
-function savesOnlyAtTheEnd(): boolean {
-  return /^(1|true)$/i.test(process.env.PULUMI_SKIP_CHECKPOINTS ?? "");
 }
 
 /** Returns the setting as the provider reads it: the stack's setting, or else the environment's. */

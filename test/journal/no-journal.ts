@@ -11,6 +11,7 @@ export const noJournal: Journal = {
   find: async () => undefined,
   deletions: new Deletions(systemDisk, () => ""),
   run: new RunFacts(systemDisk, () => "", undefined),
+  move: async () => {},
   remove: async () => {},
   list: async () => [],
 };

@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { openJournal } from "../../src/journal/journal";
 import { fileName, journalFolder } from "../../src/journal/place";
 import { begun, ENDPOINT, emptyFolder, opened, URN } from "./folder";
 
@@ -64,4 +66,18 @@ describe("an entry's file name", () => {
     await journal.begin(begun());
     expect(files()).toEqual([path.join(dir, fileName(purpose))]);
   });
+});
+
+test("backends that differ only in their query are two, and the query, which may hold a secret, is not written down", async () => {
+  const dir = emptyFolder();
+  const at = (query: string) => {
+    const env = { PULUMI_BACKEND_URL: `azblob://states?${query}` };
+    return openJournal({ endpoint: ENDPOINT, dir, env, warn: expect.fail });
+  };
+  const entry = { urn: URN, key: "key-1", resource: "key-1", body: "{}", at: 1 };
+  await at("storage_account=prod&a=1").begin(entry);
+  expect(await at("storage_account=test&a=1").read({ urn: URN })).toBeUndefined();
+  expect(await at("a=1&storage_account=prod").read({ urn: URN })).toMatchObject({ key: "key-1" });
+  const [file = ""] = readdirSync(dir);
+  expect(readFileSync(path.join(dir, file), "utf8")).not.toContain("storage_account");
 });

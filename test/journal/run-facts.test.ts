@@ -22,6 +22,15 @@ describe("what the provider processes of a run tell each other", () => {
     expect(await elsewhere?.has(LIVE)).toBe(false);
   });
 
+  test("is known even if the journal's folder can't be used", async () => {
+    const run = `127.0.0.1:${process.pid}`;
+    const [one, other] = ["one", "other"].map(
+      () => new RunFacts(systemDisk, () => path.join(process.execPath, "no folder"), run),
+    );
+    await one?.add(LIVE);
+    expect(await other?.hasOther(LIVE)).toBe(true);
+  });
+
   test("means nothing to a later run whose engine has the same address", async () => {
     const folder = emptyFolder();
     await new RunFacts(systemDisk, () => folder, ENGINE).add(LIVE);

@@ -89,12 +89,12 @@ describe("outputs", () => {
     [
       "an instance: additionalProperties, what was sent, and remote values",
       (options: pulumi.CustomResourceOptions) => new Instance("web", args, options),
-      ["additionalProperties", "__pending", "__words"],
+      ["additionalProperties", "__pending", "__words", "__applied"],
     ],
     [
       "a project: what was sent, and remote values",
       (options: pulumi.CustomResourceOptions) => new Project("shop", { region: "eu-1" }, options),
-      ["__pending", "__words"],
+      ["__pending", "__words", "__applied"],
     ],
   ])(
     "are secrets of %s; beside those that the program names, and other options stay",

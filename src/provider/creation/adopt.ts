@@ -14,8 +14,9 @@ import { type Field, labelsOf } from "../values/fields";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { asValue, wordOf, wordsAfter } from "../values/words";
+import { lookAt } from "./being-made";
 import { leftOverOf, settle, type Unfinished } from "./left-over";
-import { isKeyKept } from "./pending";
+import { isKeyKept, sentFields } from "./pending";
 
 /**
  * Returns the id of the object to adopt because of the `import` option. Undefined if this run has seen the object as what the
@@ -54,11 +55,15 @@ export async function adopt(
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
   await becomesLive(call, inputs, id, { isAdopted: true });
+  await noteForCreations(call, object);
   if (left !== undefined) await putAside(call, inputs, left);
   const values = valuesOf(call, inputs);
-  if (differences.length === 0) return { id, outs: outputsOfNew(call, object, inputs, values) };
-  const { outs } = await update(call, id, asItStands(call, object, inputs, ignored), inputs);
-  return { id, outs };
+  const outs =
+    differences.length === 0
+      ? outputsOfNew(call, object, inputs, values)
+      : (await update(call, id, asItStands(call, object, inputs, ignored), inputs)).outs;
+  // If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted.
+  return { id, outs: { ...outs, __resumed: true } };
 }
 
 /** Two resources never share an object. */
@@ -69,6 +74,21 @@ function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
   const holder = memory.liveAs(object)?.urn ?? memory.claim(textOf(object), urn);
   if (holder === urn) return;
   throw alreadyManaged(call.kind, id, holder);
+}
+
+/**
+ * An unfinished creation of another resource, which has the same name, may have made the object. It must not be deleted or adopted as that
+ * creation's object (I3).
+ */
+async function noteForCreations(call: Call, { id, fields }: ApiObject): Promise<void> {
+  const { journal, client } = call.session;
+  for (const entry of await journal.list()) {
+    const isOfKind = entry.urn.toLowerCase().includes(`cloudinfra:${call.kind.name}::`);
+    if (!isOfKind || entry.id !== undefined || sentFields(entry).name !== fields.name) continue;
+    const operation = entry.operation && (await lookAt(call, entry.operation));
+    if (operation !== undefined && client.resultId(operation) === id) await journal.remove(entry.key);
+    else await journal.note(entry.key, { id });
+  }
 }
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {

@@ -1,6 +1,5 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
-import type { More } from "../../journal/entry";
 import { asSeen, isSuccess, type Operation } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
 import { type Call, waitForEnd } from "../call";
@@ -10,6 +9,7 @@ import { projectKind } from "../kind";
 import { secondLook } from "../looks/absence";
 import { findMade, findOfCreation, seeAgain } from "../looks/see-again";
 import type { Sought } from "../looks/sightings";
+import { note } from "./note";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
 import { creationOf, post } from "./post";
@@ -54,11 +54,6 @@ export async function carryOut(call: Call, inputs: Properties, begun: Pending, a
     if (error.resultId !== undefined) await note(call, pending, { id: error.resultId });
     throw unfinished(call, error, inputs, pending);
   }
-}
-
-/** Adds to the creation's journal entry (M3). */
-export async function note({ session }: Call, { key }: Pending, more: More): Promise<void> {
-  if (key !== undefined) await session.journal.note(key, more);
 }
 
 async function send(

@@ -9,8 +9,9 @@ import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import type { WireFields } from "../values/words";
 import { discard, type Unfinished } from "./left-over";
+import { note } from "./note";
 import { PartialState } from "./partial";
-import { fieldsSent } from "./pending";
+import { fieldsSent, type Pending } from "./pending";
 import { wishUnknown } from "./unclear";
 
 /**
@@ -33,13 +34,14 @@ export async function fitted(
     await discard(call, object, unfinished);
     return undefined;
   }
-  return completed(call, object, asked, inputs, { __resumed: true });
+  return completed(call, object, asked, inputs, unfinished, { __resumed: true });
 }
 
 /**
  * Completes a creation: what the service has ignored of the request, or what the program asks for now, is changed in place.
  *
  * @param asked the arguments of the creation request
+ * @param pending the creation
  * @param hidden outputs to keep beside the usual ones
  * @throws PartialState if the update fails: the object is in the state
  */
@@ -48,6 +50,7 @@ export async function completed(
   object: ApiObject,
   asked: Properties,
   inputs: Properties,
+  pending: Pending,
   hidden: Properties = {},
 ): Promise<Properties> {
   const { fields } = call.kind;
@@ -62,6 +65,7 @@ export async function completed(
   try {
     return (await update(call, object.id, state, inputs)).outs;
   } catch (error) {
+    await note(call, pending, { id: object.id }); // the engine saves it
     if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
     const outs = error instanceof NotApplied ? error.outs : state;
     throw new PartialState(error, object.id, outs, "The object is in the state: run `pulumi up` again");

@@ -63,7 +63,7 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
   const placeholder = seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
-  const entry = await session.journal.read(resumes);
+  const entry = await session.journal.read(await ownUrn(call, resumes, urn));
   if (entry === undefined || isHeld(entry, seen) || session.memory.claim(entry.key, urn) !== urn)
     return placeholder;
   if (placeholder === undefined) return ofEntry(entry);
@@ -74,6 +74,14 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
   if (isLater) return ofEntry(entry);
   await call.session.journal.remove(entry.key);
   return placeholder;
+}
+
+/** Moves an entry that is under a former URN of its resource, because a new resource may have that URN now. */
+async function ownUrn({ session }: Call, purpose: For, urn: string): Promise<For> {
+  if (purpose.urn === urn) return purpose;
+  await session.journal.move(purpose, urn);
+  session.memory.knows(urn, { resumes: { urn } });
+  return { urn };
 }
 
 /**

@@ -32,7 +32,7 @@ const hiddenProperties = v.object({
   /** Whether the name was made up. */
   __autonamed: flag,
   __endpoint: text,
-  /** Only among outputs: whether an interrupted creation was resumed. The state may still hold its placeholder. */
+  /** Only among outputs: whether create returned an object that existed. The state may still have another record of it, to be deleted. */
   __resumed: flag,
   __words: record,
   /** Only among outputs: of the properties that somebody has changed since, the value that was applied last, and its word. */

@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { openJournal } from "../../../src/journal/journal";
+import type { HostProvider, Properties } from "../../../src/provider/host";
+import { textOf } from "../../../src/provider/identity";
+import { type OneInstance, oneInstance, URN } from "../one-instance";
+import { failureOf, madeInstance, madeProject, type Service, startService } from "../service";
+
+const SHORT = { __timeouts: { create: "5s" } };
+const OLD = URN.replace("::web", "::old");
+
+const idsOf = ({ emulator }: Service): string[] => [...emulator.instances.keys()];
+
+async function checked(provider: HostProvider, olds: Properties, news: Properties): Promise<Properties> {
+  const { inputs, failures } = await provider.check(olds, news);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+/** What `pulumi state delete` does; the object may be in another stack's state by now. */
+function forget(web: OneInstance): void {
+  web.saved = undefined;
+}
+
+/** The next `up` declares another instance under the same name. */
+async function expectLeftAlone(service: Service, web: OneInstance, id: string): Promise<void> {
+  service.emulator.behaviour.operationMs = 100;
+  await web.up({ image: "debian-14" });
+  expect(idsOf(service)).toHaveLength(2);
+  expect(service.warnings.join()).toContain(`instance ${id}`);
+}
+
+describe("an instance that the engine has saved is not deleted as that of an unfinished creation", () => {
+  test("if a refresh has shown that the creation has ended", async () => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up(SHORT);
+    service.emulator.finishOperations();
+    await web.refresh();
+    const { id } = web.there();
+    expect(idsOf(service)).toEqual([id]);
+    forget(web);
+    await expectLeftAlone(service, web, id);
+  });
+
+  test("if an update that was to complete the creation has failed", async () => {
+    const { service, web } = await oneInstance({ behaviour: { postIgnores: ["labels"] } });
+    service.emulator.fail({ method: "PUT", kind: "status", status: 403 });
+    expect(await web.up({ labels: { team: "web" } })).toContain("(403)");
+    const { id } = web.there();
+    forget(web);
+    await expectLeftAlone(service, web, id);
+  });
+
+  test.each(["known", "unknown"])("if another resource has imported it: operation %s", async (operation) => {
+    const { service, web } = await oneInstance();
+    await (operation === "known" ? web.killedUp() : web.killedBeforeTheAnswer());
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const { name } = service.emulator.instances.get(id)?.fields ?? {};
+    const process = await web.process();
+    const imported = web.news({ __urn: URN.replace("::web", "::server"), __import: id, name });
+    await process.create(await checked(process, {}, imported));
+    await web.up({ image: "debian-14" });
+    expect(idsOf(service)).toHaveLength(2);
+    expect(idsOf(service)).toContain(id);
+  });
+});
+
+test("an instance that another resource manages is not adopted by the resource whose creation has made it", async () => {
+  const { service, web } = await oneInstance();
+  await web.killedBeforeTheAnswer();
+  service.emulator.finishOperations();
+  const [id = ""] = idsOf(service);
+  const { name } = service.emulator.instances.get(id)?.fields ?? {};
+  const process = await web.process();
+  const server = await checked(
+    process,
+    {},
+    web.news({ __urn: URN.replace("::web", "::server"), __import: id, name }),
+  );
+  const { outs } = await process.create(server);
+  const later = await web.process();
+  await later.diff(id, { ...outs }, await checked(later, server, server));
+  const again = await checked(later, {}, web.news());
+  expect((await failureOf(later.create(again))).message).toContain(`instance ${id} is already managed by`);
+});
+
+test("two resources of the state that have the same instance are an error at each `up`", async () => {
+  const { web } = await oneInstance();
+  await web.up();
+  const { id, inputs, state } = web.there();
+  const key = randomUUID();
+  const other = { ...inputs, __urn: OLD, __key: key };
+  const process = await web.process();
+  await process.diff(id, state, await checked(process, inputs, web.news()));
+  const again = await checked(process, other, { ...other });
+  const { message } = await failureOf(process.diff(id, { ...state, __urn: OLD, __key: key }, again));
+  expect(message).toContain(`instance ${id} is already managed by ${URN}`);
+});
+
+test("an imported instance is not deleted by another process, in a later run, for another record of it", async () => {
+  const { service, web } = await oneInstance();
+  const { id } = service.emulator.addInstance({ ...fieldsFor(web) });
+  const first = await web.process();
+  const inputs = await checked(first, {}, web.news({ ...argsFor(web), __import: id }));
+  const { outs } = await first.create(inputs);
+  const outside = { run: `127.0.0.1:${randomUUID()}` };
+  const open = async () => (await service.anew({}, undefined, { outside })).instances;
+  const [one, other] = [await open(), await open()];
+  await one.diff(id, { ...outs }, await checked(one, inputs, inputs));
+  await other.delete(id, { ...outs });
+  expect(idsOf(service)).toEqual([id]);
+});
+
+function argsFor({ project }: OneInstance): Properties {
+  const none = { sshKeys: undefined, labels: undefined, publicIp: undefined };
+  return { project, name: "legacy", image: "debian-13", flavor: "m1.small", network: "default", ...none };
+}
+
+function fieldsFor(web: OneInstance): Properties {
+  const { project, name, image, flavor, network } = argsFor(web);
+  return { project, name, image, flavor, network };
+}
+
+test("a creation that is resumed by an alias is not overwritten by the new resource with the former name", async () => {
+  const { service, web } = await oneInstance();
+  await web.killedUp();
+  service.emulator.finishOperations();
+  const [id = ""] = idsOf(service);
+  const process = await web.process();
+  const old = await checked(process, {}, web.news({ __urn: OLD, __aliasUrns: [URN] }));
+  const fresh = await checked(process, {}, web.news());
+  const made = await process.create(fresh); // then the process is killed
+  expect(made.id).not.toBe(id);
+  expect(old.__key).toBe(web.posts()[0]?.headers["idempotency-key"]);
+  const next = await web.process();
+  const again = await checked(next, {}, web.news({ __urn: OLD, __aliasUrns: [URN] }));
+  expect((await next.create(again)).id).toBe(id);
+  expect((await next.create(await checked(next, {}, web.news()))).id).toBe(made.id);
+  expect(idsOf(service)).toHaveLength(2);
+});
+
+describe("the record of a request to delete a project proves nothing", () => {
+  /** The token sees no project any more. */
+  async function narrowed(service: Service): Promise<Service["projects"]> {
+    const hiddenProjects = [...service.emulator.projects.keys()];
+    Object.assign(service.emulator.behaviour, { hiddenProjects, forbiddenStatus: 404 });
+    return (await service.anew()).projects;
+  }
+
+  test("if the deletion has failed", async () => {
+    const service = await startService({ behaviour: { deleteObject: 202 } });
+    const { id, state } = await madeProject(service);
+    service.emulator.failNextOperation({ kind: "delete" });
+    await failureOf(service.projects.delete(id, state));
+    const projects = await narrowed(service);
+    expect((await failureOf(projects.read(id, state))).message).toContain(
+      "does not prove that it was deleted",
+    );
+  });
+
+  test("if the service has used the id again", async () => {
+    const service = await startService({ behaviour: { ids: "slug", idReuse: true } });
+    const { id, state } = await madeProject(service, { name: "shop" });
+    await (await service.anew()).projects.delete(id, state);
+    const again = await madeProject(service, { name: "shop", __key: randomUUID() });
+    expect(again.id).toBe(id);
+    const projects = await narrowed(service);
+    expect((await failureOf(projects.read(id, again.state))).message).toContain(
+      "does not prove that it was deleted",
+    );
+  });
+
+  test("if an instance has been created in it since", async () => {
+    const service = await startService();
+    const project = service.emulator.addProject().id;
+    const { endpoint } = service.emulator;
+    const { deletions } = openJournal({ endpoint, dir: service.journalDir, warn: expect.fail });
+    const record = textOf({ endpoint, kind: "project", id: project });
+    await deletions.add(record);
+    await madeInstance(service);
+    expect(await deletions.has(record)).toBe(false);
+  });
+});
