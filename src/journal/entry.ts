@@ -24,6 +24,8 @@ export interface Entry {
   readonly id?: string;
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
+  /** Whether the state had another resource with this URN when `recover` wrote the entry: the user may have kept the object on purpose. */
+  readonly isLate?: boolean;
   /** Whether the entry stays until a check with the saved state, because the engine saves nothing before the end of its run. */
   readonly isKept?: boolean;
 }
@@ -69,8 +71,20 @@ function parseObject(line: string): Fields {
 }
 
 function begun(fields: Fields): Entry | undefined {
-  const { urn, organization, backend, endpoint, key, resource, replaces, body, at, recovered, isKept } =
-    fields;
+  const {
+    urn,
+    organization,
+    backend,
+    endpoint,
+    key,
+    resource,
+    replaces,
+    body,
+    at,
+    recovered,
+    isLate,
+    isKept,
+  } = fields;
   if (typeof urn !== "string" || typeof backend !== "string" || typeof endpoint !== "string")
     return undefined;
   if (typeof key !== "string" || typeof resource !== "string") return undefined;
@@ -80,6 +94,7 @@ function begun(fields: Fields): Entry | undefined {
     ...(typeof organization === "string" && { organization }),
     ...(typeof replaces === "string" && { replaces }),
     ...(recovered === true && { recovered }),
+    ...(isLate === true && { isLate }),
     ...(isKept === true && { isKept }),
   };
 }

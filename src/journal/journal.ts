@@ -39,7 +39,10 @@ export interface Journal {
 }
 
 /** What a creation knows of itself before it sends its request. */
-export type Begun = Pick<Entry, "urn" | "key" | "resource" | "replaces" | "body" | "at" | "recovered">;
+export type Begun = Pick<
+  Entry,
+  "urn" | "key" | "resource" | "replaces" | "body" | "at" | "recovered" | "isLate"
+>;
 
 /** What a creation is for, in this stack and at this endpoint. */
 export interface For extends Pick<Purpose, "urn" | "replaces"> {

@@ -82,15 +82,9 @@ export function beginConstruction(
 }
 
 /** Follows a resource after the SDK's constructor: until the engine has registered it, and then until the engine has saved it. */
-export function afterConstruction(
-  resource: pulumi.CustomResource,
-  { type }: DynamicResource,
-  construction: Construction,
-): void {
-  const options = construction.finalOptions();
-  if (pulumi.runtime.isDryRun() || !isManaged(options)) return;
-  const { parent, aliases } = options;
-  void recordRegistration(resource, { name: pulumi.resourceName(resource), type, parent, aliases });
+export function afterConstruction(resource: pulumi.CustomResource, construction: Construction): void {
+  if (pulumi.runtime.isDryRun() || !isManaged(construction.finalOptions())) return;
+  void recordRegistration(resource);
   confirmOnceSaved(resource);
 }
 

@@ -99,7 +99,7 @@ export class Instance extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, resource, construction);
+    afterConstruction(this, construction);
   }
 
   /**

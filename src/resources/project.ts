@@ -61,7 +61,7 @@ export class Project extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, resource, construction);
+    afterConstruction(this, construction);
   }
 
   /**

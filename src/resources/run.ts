@@ -6,7 +6,7 @@ import * as pulumi from "@pulumi/pulumi";
  */
 export interface Run {
   hasWarnedOfToken: boolean;
-  /** The URNs of the resources that the engine has registered, and those that these resources may have had before. */
+  /** The URNs of the resources that the engine has registered. */
   readonly registered: Set<string>;
 }
 

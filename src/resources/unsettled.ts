@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { UnsettledEntry } from "../journal/unsettled";
-import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
 import { currentRun } from "./run";
 import { afterRun, resolved } from "./sdk";
 
@@ -16,17 +15,12 @@ export function watchForUnsettled(): void {
   });
 }
 
-/** Remembers the URNs of a resource once the engine has registered it. */
-export async function recordRegistration(
-  { urn }: Pick<pulumi.Resource, "urn">,
-  identity: Identity,
-): Promise<void> {
+/** Remembers the URN of a resource once the engine has registered it. The provider moves the entry of a former URN to it. */
+export async function recordRegistration({ urn }: Pick<pulumi.Resource, "urn">): Promise<void> {
   const { registered } = currentRun();
   try {
-    const former = hasFormerUrns(identity) ? formerUrns(identity) : [];
-    for (const known of (await Promise.all([resolved(urn), former])).flat()) {
-      if (known !== undefined) registered.add(known);
-    }
+    const known = await resolved(urn);
+    if (known !== undefined) registered.add(known);
   } catch {
     // Pulumi reports that the resource could not be registered.
   }

@@ -56,10 +56,12 @@ describe("a creation that was interrupted, and whose resource the program no lon
       new Instance("web", args),
       new Project("store", { region: "eu-1" }, { aliases: [{ name: "shop" }] }),
     ];
-    expect(await warnings(program, [web, shop])).toEqual([]);
+    expect(await warnings(program, [web])).toEqual([]);
+    // The provider has moved the entry of the former URN if it has settled it.
     const [warning = ""] = await warnings(program, [web, api, shop]);
     expect(warning).toContain('instance "api"');
-    expect(warning).not.toMatch(/"web"|"shop"/);
+    expect(warning).toContain('"shop"');
+    expect(warning).not.toContain('"web"');
   });
 
   test("is not mistaken for one of another run in the same process", async () => {
@@ -73,7 +75,7 @@ test("a resource that the engine could not register counts as not declared", asy
   await pulumi.runtime.setMocks({ call: () => ({}), newResource: () => ({ id: "", state: {} }) });
   const urn = pulumi.output(Promise.reject<string>(new Error("not registered")));
   pulumi.recover(urn, () => ""); // or the run would end with an unhandled rejection
-  await recordRegistration({ urn }, { name: "web", type: "t" });
+  await recordRegistration({ urn });
   await warnOfUnsettled(async () => [web]);
   expect(pulumi.log.warn).toHaveBeenCalledOnce();
 });

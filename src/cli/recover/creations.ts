@@ -67,6 +67,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
       ...{ urn, provider: resource.provider, profile: hidden.profile },
       begun: begun(kind, { ...hidden, __urn: urn }, inputs, {
         replaces: replaced && keysOf(replaced)[0],
+        ...(replaced === undefined && isThere(resource, deployment) && { isLate: true }),
         ...(retried?.key !== undefined && { key: nextKey(retried.key), at: retried.at ?? UNKNOWN_AGE }),
       }),
     };
@@ -95,6 +96,11 @@ function replacedBy(pending: Resource, { resources }: Deployment): Resource | un
   );
 }
 
+/** Whether the state has a resource with the URN of a pending creation, or with an earlier one. */
+function isThere(pending: Resource, { resources }: Deployment): boolean {
+  return resources.some(({ urn }) => [pending.urn, ...pending.aliases].includes(urn));
+}
+
 /**
  * The placeholder's creation, if a pending creation has resumed a placeholder: if the resumed creation failed, the next key may have been sent.
  * A placeholder only holds its own key.
@@ -117,7 +123,7 @@ function begun(
   kind: Kind,
   { __urn: urn, __key: key, __keyAt: at = UNKNOWN_AGE }: Hidden & { readonly __urn: string },
   inputs: Properties,
-  more: Pick<Begun, "replaces"> & Partial<Pick<Begun, "key" | "at">>,
+  more: Pick<Begun, "replaces" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;

@@ -21,6 +21,8 @@ export interface Unfinished extends Pending {
   readonly id?: string | undefined;
   /** Key of the resource that the creation replaces. */
   readonly replaces?: string | undefined;
+  /** Whether the user may have kept the object on purpose, with `retainOnDelete` for example. */
+  readonly isLate?: boolean;
 }
 
 const ofEntry = (entry: Entry): Unfinished => ({ ...entry, isInState: false });
@@ -46,8 +48,12 @@ export function isHeld({ key, id, operation }: Entry, seen: Seen): boolean {
  * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or the object was never
  * reported to the engine; or the state still holds what the creation replaces, so the engine never saved the object.
  */
-function mayDelete({ session }: Call, { isInState, id, replaces }: Unfinished): boolean {
-  return isInState || id === undefined || (replaces !== undefined && session.memory.isCurrent(replaces));
+function mayDelete({ session }: Call, { isInState, id, replaces, isLate = false }: Unfinished): boolean {
+  return (
+    isInState ||
+    (id === undefined && !isLate) ||
+    (replaces !== undefined && session.memory.isCurrent(replaces))
+  );
 }
 
 /**
