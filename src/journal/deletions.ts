@@ -7,13 +7,15 @@ import { inTime } from "./in-time";
 export const DELETION = ".deletion";
 
 /**
- * The objects whose deletion this machine has requested. If a process is killed between the deletion and the moment when the engine saves
- * it, this is the only evidence that the object is gone for good and not merely hidden.
+ * The objects whose deletion this machine has requested with the present credentials. If a process is killed between the deletion and the
+ * moment when the engine saves it, this is the only evidence that the object is gone for good and not merely hidden.
  */
 export class Deletions {
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
+    /** Tells the credentials from others, which may see less. It is never written. */
+    private readonly account: string,
   ) {}
 
   /** Records that the deletion of an object is about to be requested. If the disk can't be used, there is no record. */
@@ -26,12 +28,15 @@ export class Deletions {
     return text?.startsWith(object) ?? false;
   }
 
-  /** Removes the record because the request was rejected. */
+  /** Removes the record because the object still exists, or exists again. */
   async remove(object: string): Promise<void> {
     await inTime(this.disk.unlink(this.file(object))).catch(() => undefined);
   }
 
   private file(object: string): string {
-    return path.join(this.folder(), hash("sha256", object).slice(0, 24) + DELETION);
+    return path.join(
+      this.folder(),
+      hash("sha256", JSON.stringify([object, this.account])).slice(0, 24) + DELETION,
+    );
   }
 }

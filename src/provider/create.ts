@@ -91,7 +91,8 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
     if (other !== undefined) return join(call, inputs, other, body);
     const end = await carryOut(call, inputs, pending, false);
     if (end.kind === "made") {
-      const outs = await completed(call, end.object, valuesOf(call, inputs), inputs, pending);
+      const hidden = end.isEcho ? { __echoed: true } : {};
+      const outs = await completed(call, end.object, valuesOf(call, inputs), inputs, pending, hidden);
       return created(call, inputs, pending, end.object.id, outs);
     }
     if (end.kind === "failed" && end.object)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { isFailure, isSuccess, isTerminal } from "../operations/operation";
@@ -131,13 +132,17 @@ function isUnchanged({ revision }: ApiObject, state: Properties): boolean {
 }
 
 function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
-  const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
-  return compareWords(call.kind.fields, { values: valuesOf(call, state), words, applied }, object.fields);
+  const { __words: words = {}, __applied: applied = {}, __echoed: isEcho } = hiddenOf(state);
+  const known = { values: valuesOf(call, state), words, applied, isEcho };
+  return compareWords(call.kind.fields, known, object.fields);
 }
 
 function refreshed(call: Call, object: ApiObject, state: Properties): Found {
   const { values, words, applied } = seenOf(call, object, state);
-  const props = outputsOf(call, object, { hidden: state, values, words, applied, before: state });
+  const { __words: before = {}, __echoed } = hiddenOf(state);
+  const outputs = outputsOf(call, object, { hidden: state, values, words, applied, before: state });
+  // As long as there is nothing to learn, it stays: a refresh would show its removal as a change.
+  const props = isDeepStrictEqual(words, before) ? plain({ ...outputs, __echoed }) : outputs;
   return {
     id: object.id,
     props: isUnchanged(object, state) ? plain({ ...props, __unmanaged: state.__unmanaged }) : props,

@@ -6,7 +6,7 @@ import { type Call, finish, soughtOf } from "./call";
 import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
-import { findNow, secondLook } from "./looks/absence";
+import { findNow, requireEvidence, secondLook } from "./looks/absence";
 import { readUntil } from "./looks/read-until";
 import type { Sought } from "./looks/sightings";
 
@@ -19,14 +19,22 @@ const LONGEST_PAUSE_MS = 15_000;
  */
 export async function removeObject(call: Call, id: string, project: unknown): Promise<void> {
   if (await isLive(call, id)) return;
+  const { sightings, memory } = call.session;
   const sought = soughtOf(call.kind, id, { project });
-  const accepted = await tryDelete(call, sought).finally(() => call.session.sightings.forget());
+  // Nothing but an earlier look can show that a project was there.
+  const isNew = call.kind === projectKind && !sightings.hasShown(id);
+  if (isNew && (await findNow(call, sought)) === undefined) return;
+  const accepted = await tryDelete(call, sought).finally(() => sightings.forget());
   if (accepted !== undefined) {
     if (accepted.kind === "operation") await finished(call, id, accepted.operation);
+    if (accepted.kind !== "none") sightings.shows(sought);
     await call.progress.during(`waiting until the service shows the ${call.kind.name} no more`, () =>
       waitUntilGone(call, sought, accepted),
     );
-    call.session.memory.deleted(identityOf(call, id));
+    // Some services accept the deletion of any id.
+    if (!sightings.hasShown(call.kind === projectKind ? id : sought.project))
+      await requireEvidence(call, sought);
+    memory.deleted(identityOf(call, id));
     return;
   }
   // If the reply to the DELETE that succeeded was lost, reads may lag behind it.

@@ -13,9 +13,35 @@ describe("a deletion", () => {
       await service.instances.delete(saved.id, saved.state);
       expect(service.emulator.instances.size).toBe(0);
       expect(methods(service)[0]).toBe(`DELETE /v1/instances/${saved.id}`);
-      expect(methods(service).at(-1)).toBe("GET /v1/instances");
+      const asked = methods(service).filter((method) => !method.includes("/operations/"));
+      expect(asked.slice(1, 2)).toEqual(["GET /v1/instances"]);
+      // An operation shows that the service knew the instance. After a bare 204, only the project's visibility does.
+      expect(asked.slice(2)).toEqual(deleteObject === 204 ? ["GET /v1/projects"] : []);
     },
   );
+
+  test("that a service accepts for any id is none if the token shows neither the instance nor its project", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    const hiddenProjects = [...service.emulator.projects.keys()];
+    Object.assign(service.emulator.behaviour, { hiddenProjects, forbiddenStatus: 404 });
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 204 });
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toContain("does not prove that it was deleted");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("of a project that the token doesn't show is not requested, because a service may accept that of any id", async () => {
+    const service = await startService();
+    const saved = await madeProject(service);
+    const hiddenProjects = [saved.id];
+    Object.assign(service.emulator.behaviour, { hiddenProjects, forbiddenStatus: 404 });
+    const { projects } = await service.anew();
+    service.emulator.clearRequests();
+    const { message } = await failureOf(projects.delete(saved.id, saved.state));
+    expect(message).toContain("does not prove that it was deleted");
+    expect(methods(service).join()).not.toContain("DELETE");
+  });
 
   test("of the only project needs no other one in sight", async () => {
     const service = await startService();

@@ -16,9 +16,9 @@ import { creationOf, post } from "./post";
 import { warnOfSameNamed } from "./same-named";
 import { outcomeLost } from "./unclear";
 
-/** How a creation ended, for certain. */
+/** How a creation ended, for certain. `isEcho`: the object is as the reply to the request shows it, which may only repeat the request. */
 export type End =
-  | { readonly kind: "made"; readonly object: ApiObject }
+  | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
   /** Nothing was made; or, where there is an object, one that failed. */
   | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
   /** The key brings back a failure of the service for ever (§4.7): only another key can change it. */
@@ -75,7 +75,7 @@ async function send(
   if (accepted.kind === "operation") return { operation: accepted.operation };
   if (accepted.kind === "object") {
     const { object } = accepted;
-    return again ? stillThere(call, object, sentFields(pending)) : { kind: "made", object };
+    return again ? stillThere(call, object, sentFields(pending)) : { kind: "made", object, isEcho: true };
   }
   throw new CloudInfraError(
     "bad_reply",

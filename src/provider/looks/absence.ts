@@ -16,8 +16,12 @@ import type { Look, Sought } from "./sightings";
  */
 export async function findOrAbsent(call: Call, sought: Sought, first: Look): Promise<ApiObject | undefined> {
   const look = await secondLook(call, sought, first);
-  if ("found" in look) return look.found;
-  if (!look.isDeleted && !(await isEvident(call, sought))) throw notVisible(call, sought);
+  if ("found" in look) {
+    if (sought.kind === projectKind) await stillExists(call, sought.id);
+    return look.found;
+  }
+  const isSaid = look.isDeleted || look.isGone || ("missing" in first && first.isGone);
+  if (!isSaid) await requireEvidence(call, sought);
   return undefined;
 }
 
@@ -35,7 +39,15 @@ export async function secondLook(call: Call, sought: Sought, first: Look): Promi
   return "found" in first || first.isDeleted ? first : call.session.sightings.second(sought, first, call);
 }
 
-/** Whether an object that two checks didn't find no longer exists: the service shows its project, or the project was deleted. */
+/**
+ * Requires that an object which is not found no longer exists: the service shows its project, or the project was deleted.
+ *
+ * @throws CloudInfraError `forbidden` if its absence proves nothing
+ */
+export async function requireEvidence(call: Call, sought: Sought): Promise<void> {
+  if (!(await isEvident(call, sought))) throw notVisible(call, sought);
+}
+
 async function isEvident(call: Call, { kind, id, project }: Sought): Promise<boolean> {
   if (kind === projectKind) return wasDeleted(call, id);
   const { sightings } = call.session;
@@ -43,8 +55,15 @@ async function isEvident(call: Call, { kind, id, project }: Sought): Promise<boo
   // One that began after the checks: an earlier one says nothing about what the token may see now.
   const projects = await sightings.all(parent, "fresh", call);
   if (project === undefined) return projects.size > 0;
-  if (projects.has(project) || (await wasDeleted(call, project))) return true;
-  return "found" in (await sightings.second(parent, { missing: "sweep" }, call));
+  const isShown =
+    projects.has(project) || "found" in (await sightings.second(parent, { missing: "sweep" }, call));
+  if (isShown) await stillExists(call, project);
+  return isShown || wasDeleted(call, project);
+}
+
+/** An earlier request to delete a project that is shown was not carried out, or not yet. */
+async function stillExists({ session }: Call, project: string): Promise<void> {
+  await session.journal.deletions.remove(textOf(identityOf({ kind: projectKind, session }, project)));
 }
 
 async function wasDeleted({ session }: Call, project: string): Promise<boolean> {

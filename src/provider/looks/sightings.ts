@@ -12,10 +12,13 @@ import { Sweep } from "./sweep";
 
 type Way = "get" | "sweep";
 
-/** One look at the service for one object, and how it was looked for. `isDeleted`: the service says that it was deleted. */
+/**
+ * One look at the service for one object, and how it was looked for. `isDeleted`: the service says that it was deleted. `isGone`: the status
+ * 410 says so, which a gateway may answer for the whole service.
+ */
 export type Look =
   | { readonly found: ApiObject; readonly by: Way }
-  | { readonly missing: Way; readonly isDeleted?: boolean };
+  | { readonly missing: Way; readonly isDeleted?: boolean; readonly isGone?: boolean };
 
 /** Which object is looked for. Of a project there is no project. */
 export interface Sought {
@@ -42,6 +45,8 @@ export class Sightings {
   private readonly lessons = new Map<string, number>();
   /** Whether GET of one object, which the specification does not show (§4.8), has been seen to work. */
   private readonly gets = new Map<Kind["name"], "works" | "not offered">();
+  /** The projects that the service has shown, or has shown an instance of. */
+  private readonly projects = new Set<unknown>();
 
   constructor(
     private readonly client: Client,
@@ -135,6 +140,16 @@ export class Sightings {
     if (this.gets.get(name) !== "works") this.gets.set(name, "not offered");
   }
 
+  /** Whether the token has been seen to show a project, or an instance in it. */
+  hasShown(project: unknown): boolean {
+    return this.projects.has(project);
+  }
+
+  /** Notes an object that the service has shown, or has deleted for certain. */
+  shows({ kind, id, project }: Sought): void {
+    this.projects.add(kind.name === "project" ? id : project);
+  }
+
   /** After anything that this process wrote. */
   forget(): void {
     for (const sweep of this.sweeps.values()) sweep.forget();
@@ -158,10 +173,17 @@ export class Sightings {
     if (sweep === undefined) {
       const pages = (progress: PauseSeen): AsyncIterable<Page> =>
         kind.pages(this.client, project, { deadline: deadlineIn(this.sweepMs, this.clock), progress });
-      sweep = new Sweep(pages, this.clock);
+      sweep = new Sweep((progress) => this.noting(pages(progress), kind, project), this.clock);
       this.sweeps.set(key, sweep);
     }
     return sweep;
+  }
+
+  private async *noting(pages: AsyncIterable<Page>, kind: Kind, project?: string): AsyncIterable<Page> {
+    for await (const page of pages) {
+      for (const { id } of page.objects) this.shows({ kind, id, project });
+      yield page;
+    }
   }
 
   private mayLearn({ name }: Kind): boolean {
@@ -193,15 +215,16 @@ export class Sightings {
   }
 
   /** @returns `undefined` where the service does not offer GET of this kind */
-  private async get({ kind, id }: Sought, options: LookOptions): Promise<Look | undefined> {
+  private async get({ kind, id, project }: Sought, options: LookOptions): Promise<Look | undefined> {
     if (this.gets.get(kind.name) === "not offered") return undefined;
     try {
       const found = await kind.get(this.client, id, options);
       this.gets.set(kind.name, "works");
+      this.shows({ kind, id, project });
       return seenAs(found, "get");
     } catch (error) {
       if (isCloudInfraError(error) && error.code === "not_found")
-        return error.status === 410 ? { missing: "get", isDeleted: true } : { missing: "get" };
+        return error.status === 410 ? { missing: "get", isGone: true } : { missing: "get" };
       if (!isCloudInfraError(error) || error.code !== "unsupported") throw error;
       this.gets.set(kind.name, "not offered");
       return undefined;

@@ -34,6 +34,8 @@ const hiddenProperties = v.object({
   __endpoint: text,
   /** Only among outputs: whether create returned an object that existed. The state may still have another record of it, to be deleted. */
   __resumed: flag,
+  /** Only among outputs: whether only the reply to the creation request has shown the object so far. */
+  __echoed: flag,
   __words: record,
   /** Only among outputs: of the properties that somebody has changed since, the value that was applied last, and its word. */
   __applied: record,

@@ -73,7 +73,13 @@ export interface Sighting {
 /** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
 export function compareWords(
   fields: readonly Field[],
-  known: { readonly values: Properties; readonly words: Properties; readonly applied?: Properties },
+  known: {
+    readonly values: Properties;
+    readonly words: Properties;
+    readonly applied?: Properties;
+    /** Whether the words aren't known yet, because nothing has shown the object since the reply to its creation request. */
+    readonly isEcho?: boolean | undefined;
+  },
   object: WireFields,
 ): Sighting {
   const values: Properties = {};
@@ -84,7 +90,9 @@ export function compareWords(
   for (const field of fields) {
     const value = known.values[field.name];
     if (value === undefined) continue;
-    const word = wordOf(field, object, value);
+    const shown = wordOf(field, object, value);
+    // What only a replacement changes always has a value: null tells nothing.
+    const word = shown === null && field.change === "replace" ? undefined : shown;
     const isRemembered = Object.hasOwn(known.words, field.name);
     if (word === undefined) untold.push(field.name);
     const last = appliedIn(known.applied ?? {}, field.name);
@@ -100,6 +108,9 @@ export function compareWords(
     } else if (sameValue(field, word, value) || isSpelling(field, word, value)) {
       values[field.name] = value; // where it is asked in another way, it may be as before
       if (isRemembered) words[field.name] = known.words[field.name];
+    } else if (known.isEcho && field.change === "replace") {
+      values[field.name] = value;
+      words[field.name] = word;
     } else {
       drifted.push(field.name);
       if (isRemembered && field.type === "text")

@@ -171,14 +171,57 @@ describe("the record of a request to delete a project proves nothing", () => {
     );
   });
 
+  test("if the project has been shown since", async () => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    service.emulator.fail({ method: "DELETE", kind: "status", times: Number.POSITIVE_INFINITY });
+    await failureOf((await service.anew()).projects.delete(id, state));
+    await (await service.anew()).projects.read(id, state);
+    const projects = await narrowed(service);
+    expect((await failureOf(projects.read(id, state))).message).toContain(
+      "does not prove that it was deleted",
+    );
+  });
+
+  test("for other credentials", async () => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    service.emulator.fail({ method: "DELETE", kind: "status", times: Number.POSITIVE_INFINITY });
+    await failureOf((await service.anew()).projects.delete(id, state));
+    await narrowed(service);
+    expect(await (await service.anew()).projects.read(id, state)).toEqual({});
+    const tokenCommand = `echo ${service.emulator.token}`;
+    const { projects } = await service.anew({ token: "", tokenCommand });
+    expect((await failureOf(projects.read(id, state))).message).toContain(
+      "does not prove that it was deleted",
+    );
+  });
+
   test("if an instance has been created in it since", async () => {
     const service = await startService();
     const project = service.emulator.addProject().id;
-    const { endpoint } = service.emulator;
-    const { deletions } = openJournal({ endpoint, dir: service.journalDir, warn: expect.fail });
+    const { endpoint, token: account } = service.emulator;
+    const { deletions } = openJournal({ endpoint, account, dir: service.journalDir, warn: expect.fail });
     const record = textOf({ endpoint, kind: "project", id: project });
     await deletions.add(record);
     await madeInstance(service);
     expect(await deletions.has(record)).toBe(false);
+  });
+});
+
+test("a project that is shown with another name than the reply to its creation is not replaced", async () => {
+  const service = await startService({ behaviour: { projectPost: 200 } });
+  const { id, inputs, state } = await madeProject(service, { name: "My shop" });
+  const shown = service.emulator.projects.get(id);
+  expect(shown).toBeDefined();
+  Object.assign(Object(shown).fields, { name: "my-shop" });
+  const { projects } = await service.anew();
+  const seen = await projects.read(id, state);
+  expect(seen).toMatchObject({ inputs: { name: "My shop" }, props: { name: "My shop" } });
+  const diff = await projects.diff(id, { ...Object(seen).props }, inputs);
+  expect(diff.changes).toBe(false);
+  Object.assign(Object(shown).fields, { name: "another" });
+  expect(await (await service.anew()).projects.read(id, { ...Object(seen).props })).toMatchObject({
+    props: { name: "another" },
   });
 });

@@ -8,3 +8,9 @@ test("a service that answers null for an accepted value, and goes on doing so, m
   const words = wordsAfter(instanceFields, values, object);
   expect(compareWords(instanceFields, { values, words }, object)).toMatchObject({ values, drifted: [] });
 });
+
+test("null for what only a replacement changes tells nothing: nobody can have removed it", () => {
+  const values = { image: "debian-13", project: "prj-1" };
+  const seen = compareWords(instanceFields, { values, words: {} }, { image: null, project: null });
+  expect(seen).toMatchObject({ values, drifted: [], untold: ["project", "image"] });
+});
