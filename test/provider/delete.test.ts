@@ -112,6 +112,14 @@ describe("a service that offers no deletion", () => {
   });
 });
 
+test("a deletion of which nothing tells the end is awaited although a list that lags doesn't show the instance yet", async () => {
+  const service = await startService({ behaviour: { deleteObject: 202, acceptedReply: "bare" } });
+  const saved = await madeInstance(service);
+  Object.assign(service.emulator.behaviour, { lagMs: 3_000, lagIn: "lists", operationMs: 30_000 });
+  await service.instances.delete(saved.id, saved.state);
+  expect(service.emulator.instances.has(saved.id)).toBe(false);
+});
+
 test("a deletion whose reply was lost is one, though reads still show the object for a while", async () => {
   const service = await startService();
   const saved = await madeInstance(service);

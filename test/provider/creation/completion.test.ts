@@ -25,6 +25,14 @@ describe("arguments that the service ignores when it creates an instance", () =>
     expect(outs).toMatchObject(ARGS);
   });
 
+  test.each([["labels"], ["ssh_keys"]])("are set if only %s are ignored", async (ignored) => {
+    const { service, creating, methods } = await created([ignored]);
+    const { id } = await creating;
+    expect(methods()).toEqual(["POST", "PUT"]);
+    const { labels, ssh_keys } = service.emulator.instances.get(id)?.fields ?? {};
+    expect({ labels, ssh_keys }).toEqual({ labels: ARGS.labels, ssh_keys: ARGS.sshKeys });
+  });
+
   test("are an error if the update ignores them, too, and the instance is in the state", async () => {
     const { service, inputs, creating } = await created(["labels"], { getObject: 200 });
     service.emulator.behaviour.spelling = (instance) => ({ ...instance, labels: {} });

@@ -61,6 +61,16 @@ describe("an instance", () => {
     await expect(readOf(serviceWith("prj-2"), instance)).rejects.toMatchObject({ code: "forbidden" });
   });
 
+  test("is not gone because an earlier list has shown its project: the token may see less now", async () => {
+    const fake = serviceWith("prj-1");
+    const call = callTo(fake, instanceKind);
+    const { sightings } = call.session;
+    await sightings.all({ kind: projectKind, project: undefined }, "recent", call);
+    const first = await sightings.recent(instance, call);
+    fake.projects.clear();
+    await expect(findOrAbsent(call, instance, first)).rejects.toMatchObject({ code: "forbidden" });
+  });
+
   test("of an unknown project is not gone either if the account shows no project at all", async () => {
     const unknown = { ...instance, project: undefined };
     expect(await readOf(serviceWith("prj-2"), unknown)).toBeUndefined();
