@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { isFailure, isSuccess, isTerminal } from "../operations/operation";
@@ -139,10 +138,7 @@ function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
 
 function refreshed(call: Call, object: ApiObject, state: Properties): Found {
   const { values, words, applied } = seenOf(call, object, state);
-  const { __words: before = {}, __echoed } = hiddenOf(state);
-  const outputs = outputsOf(call, object, { hidden: state, values, words, applied, before: state });
-  // As long as there is nothing to learn, it stays: a refresh would show its removal as a change.
-  const props = isDeepStrictEqual(words, before) ? plain({ ...outputs, __echoed }) : outputs;
+  const props = outputsOf(call, object, { hidden: state, values, words, applied, before: state });
   return {
     id: object.id,
     props: isUnchanged(object, state) ? plain({ ...props, __unmanaged: state.__unmanaged }) : props,
