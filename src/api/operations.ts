@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Problem, parseProblem } from "../diagnostics/problem";
-import type { Operation } from "../operations/operation";
+import { isTerminal, type Operation } from "../operations/operation";
 import type { Endpoint } from "./endpoint";
 import { pathOf } from "./endpoint";
 import { readLink } from "./location";
@@ -41,7 +41,6 @@ export function createOperations(
 
   function toOperation(body: OperationBody, id: string, url: string, reply: ApiReply): Operation {
     const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
-    const named = body.resource_id ?? body.resource ?? body.result;
     const seen = {
       id,
       url,
@@ -52,6 +51,8 @@ export function createOperations(
       finishedAt,
       retryAfterMs: reply.retryAfterMs,
     };
+    // What §2.3 doesn't name may be a kind or a state as long as the work is under way.
+    const named = body.resource_id ?? (isTerminal(seen) ? (body.resource ?? body.result) : undefined);
     return { ...seen, error: problemOf(body.error, redact), resource: named ?? resultIdOf(seen, endpoint) };
   }
 

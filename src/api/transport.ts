@@ -90,9 +90,19 @@ export async function exchange(
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
   // A success is left as it came: it may end in the state. All else is only ever shown.
   const isSuccess = status < 300;
-  const body = parseBody(isSuccess ? content.text : clean(content.text), clean);
+  const parsed = parseBody(content.text, clean);
+  const body =
+    isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: cleaned(parsed.value, clean) };
   const problem = isSuccess || body.kind !== "json" ? undefined : parseProblem(body.value);
   return { kind: "reply", reply: { status, header, body, problem } };
+}
+
+/** A JSON value without secrets: its text may have escaped them. */
+function cleaned(value: unknown, clean: (text: string) => string): unknown {
+  if (typeof value === "string") return clean(value);
+  if (Array.isArray(value)) return value.map((item) => cleaned(item, clean));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [clean(name), cleaned(item, clean)]));
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -13,7 +13,7 @@ const SHORTEST_LINE = 8;
 const SSH_KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)/;
 
 /**
- * Replaces every secret in the text, in upper or lower case, also where it stands JSON-escaped or percent-encoded, or was cut off by "…".
+ * Replaces every secret in the text, in upper or lower case, also where it stands escaped for JSON, HTML or a URL, or was cut off by "…".
  * The same goes for a secret without the white space around it, for its lines, and for an SSH key without its comment.
  * Secrets of fewer than four characters are left alone.
  */
@@ -79,13 +79,26 @@ function beginningAtEnd(text: string, form: string): number {
 function spellings(secret: string): string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
   const encoded = encodeURIComponent(secret.toWellFormed());
-  // Some languages escape the slashes of JSON, too.
+  const html = secret
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
   return [
     secret,
     escaped,
-    escaped.replaceAll("/", "\\/"),
+    escaped.replaceAll("/", "\\/"), // some languages escape the slashes of JSON, too
+    ...[/[^ -~]/g, /[^ -~]|['"&<>+=]/g].map((special) => asCodes(escaped, special)),
     secret.replaceAll("~", "~0").replaceAll("/", "~1"), // in a JSON pointer
     encoded,
     encoded.replaceAll("%20", "+"),
+    new URLSearchParams([["", secret.toWellFormed()]]).toString().slice(1),
+    ...["'", "&#39;", "&#x27;", "&apos;"].map((apostrophe) => html.replaceAll("'", apostrophe)),
+    secret.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`),
   ];
+}
+
+/** JSON whose special characters are escaped by their codes. */
+function asCodes(escaped: string, special: RegExp): string {
+  return escaped.replace(special, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -7,15 +7,15 @@ import { inTime } from "./in-time";
 export const DELETION = ".deletion";
 
 /**
- * The objects whose deletion this machine has requested with the present credentials. If a process is killed between the deletion and the
+ * The objects whose deletion this machine has requested with the present token. If a process is killed between the deletion and the
  * moment when the engine saves it, this is the only evidence that the object is gone for good and not merely hidden.
  */
 export class Deletions {
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
-    /** Tells the credentials from others, which may see less. It is never written. */
-    private readonly account: string,
+    /** Returns the token in use: another one may see less. Only a hash of it is written. */
+    private readonly token: () => string,
   ) {}
 
   /** Records that the deletion of an object is about to be requested. If the disk can't be used, there is no record. */
@@ -36,7 +36,7 @@ export class Deletions {
   private file(object: string): string {
     return path.join(
       this.folder(),
-      hash("sha256", JSON.stringify([object, this.account])).slice(0, 24) + DELETION,
+      hash("sha256", JSON.stringify([object, this.token()])).slice(0, 24) + DELETION,
     );
   }
 }

@@ -55,8 +55,8 @@ export interface JournalOptions extends Place {
   readonly endpoint: string;
   /** Organization of the stack, if it is known by now. */
   readonly organization?: (() => string | undefined) | undefined;
-  /** What tells the credentials from others: only a hash of it is written. @default all are the same */
-  readonly account?: string | undefined;
+  /** Returns the token in use: only a hash of it is written. @default always the same */
+  readonly token?: (() => string) | undefined;
   /** Backend of the stack. @default found as the CLI finds it */
   readonly backend?: string | undefined;
   /** Awaited, so that a warning is out before the call ends that it is about. */
@@ -90,7 +90,7 @@ class FileJournal implements Journal {
     this.disk = options.disk ?? systemDisk;
     this.entries = new EntryFiles(this.disk);
     this.run = new RunFacts(this.disk, () => this.folder(), options.run);
-    this.deletions = new Deletions(this.disk, () => this.folder(), options.account ?? "");
+    this.deletions = new Deletions(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
 
   begin(begun: Begun): Promise<Entry | undefined> {

@@ -1,7 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { stackOf } from "../journal/place";
 import { type Call, requireRecordedEndpoint } from "./call";
-import { waitUntilShown } from "./creation/being-made";
+import { idOfCreation } from "./creation/being-made";
 import { settle, settled, settleEntry, settleLeftOver } from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
 import { warnOfLeftAlone } from "./creation/unclear";
@@ -33,14 +33,15 @@ export async function remove(call: Call, id: string, state: Properties): Promise
     return;
   }
   await requireNotAdoptedAgain(call, id);
+  let made = id;
   if (!(await isLive(call, id))) {
     if (call.kind === projectKind)
       await call.progress.during("waiting for the deletion of the project's last instances", () =>
         settleInstancesOf(call, id, memory.urn ?? urn),
       );
-    await waitUntilShown(call, id, state);
+    made = await idOfCreation(call, id, state);
   }
-  await removeObject(call, id, state.project);
+  await removeObject(call, made, state.project);
   if (hiddenOf(state).__import === id) await journal.run.add({ gone: textOf(identityOf(call, id)) });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;

@@ -78,14 +78,17 @@ async function readUnfinished(
   const seen = operation && !failed ? await lookAt(call, operation) : undefined;
   if (seen !== undefined && !isTerminal(seen)) return unchanged;
   const isMade = seen !== undefined && isSuccess(seen);
+  // A running operation may have named another object than it does in the end.
+  const real = (isMade ? call.session.client.resultId(seen) : undefined) ?? id;
+  await note(call, pending, { id: real });
   const object = isMade
-    ? await findMade(call, soughtOf(call.kind, id, state))
+    ? await findMade(call, soughtOf(call.kind, real, state))
     : (await look(call, id, state)).object;
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If nobody can tell how the creation ended, an object that doesn't show may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : {};
   if (failed || (seen !== undefined && isFailure(seen))) return markedAsFailed(unchanged, pending);
-  return { ...unchanged, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
+  return { ...unchanged, id: real, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
 }
 
 /** What a failed creation has left behind is kept, so that the next `up` replaces it. */

@@ -8,7 +8,6 @@ import { Sightings } from "./looks/sightings";
 import { Memory } from "./memory";
 import { readAuthorities } from "./settings/authorities";
 import { readSettings, type Settings } from "./settings/settings";
-import type { TokenSetting } from "./settings/token-setting";
 import { tokenSource } from "./settings/tokens";
 
 /** What all calls of a process for one profile share: the settings, one client, and what the client has seen. */
@@ -31,11 +30,6 @@ export interface Outside extends Pick<ClientOptions, "dispatcher" | "random"> {
   readonly disk?: JournalOptions["disk"];
   /** Identifies the run of the engine that started this process. @default none */
   readonly run?: JournalOptions["run"];
-}
-
-/** Short-lived tokens from one source are of one account. */
-function accountOf(token: TokenSetting): string {
-  return "subject" in token || token.kind !== "token" ? JSON.stringify(token) : token.value;
 }
 
 /** Opened by the first call that needs the service: nothing is asked for by check and diff. */
@@ -121,7 +115,7 @@ export class Sessions {
       dir: journalDir,
       organization: () => this.memory.organization,
       run: outside.run,
-      account: accountOf(settings.token),
+      token: () => client.tokens[0] ?? "",
       env,
       warn,
       disk,

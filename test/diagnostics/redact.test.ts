@@ -14,6 +14,19 @@ describe("redaction", () => {
     expect(redact(text, [secret])).toBe('[secret]|"[secret]"|[secret]|secret=[secret]');
   });
 
+  it.each([
+    "Tom&#39;s&amp;pässword+1",
+    "Tom&#x27;s&amp;pässword+1",
+    "Tom&#39;s&#38;pässword+1",
+    String.raw`Tom\u0027s\u0026p\u00e4ssword\u002b1`,
+    String.raw`Tom's&p\u00E4ssword+1`,
+    new URLSearchParams({ "": "Tom's&pässword+1" }).toString().slice(1),
+  ])("takes it out as %s", (text) => {
+    expect(redact(`value ${text} is not allowed`, ["Tom's&pässword+1"])).toBe(
+      "value [secret] is not allowed",
+    );
+  });
+
   it("takes it out where its slashes are escaped", () => {
     expect(redact('{"path":"a\\/b\\/c"', ["a/b/c"])).toBe('{"path":"[secret]"');
   });

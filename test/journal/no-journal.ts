@@ -9,7 +9,11 @@ export const noJournal: Journal = {
   note: async () => {},
   read: async () => undefined,
   find: async () => undefined,
-  deletions: new Deletions(systemDisk, () => "", ""),
+  deletions: new Deletions(
+    systemDisk,
+    () => "",
+    () => "",
+  ),
   run: new RunFacts(systemDisk, () => "", undefined),
   move: async () => {},
   remove: async () => {},

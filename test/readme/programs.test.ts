@@ -56,7 +56,12 @@ describeOnEngines("the README's first program, typed in as it stands", (engine) 
     const web = stateOf(await stack.deployment(), "web");
     expect(web.customTimeouts).toEqual({ create: 20 * 60 });
     expect(web.outputs).toMatchObject({ publicIp: "auto" }); // an output that is also an argument
-    expect(web.additionalSecretOutputs).toEqual(["additionalProperties", "__pending", "__words", "__applied"]);
+    expect(web.additionalSecretOutputs).toEqual([
+      "additionalProperties",
+      "__pending",
+      "__words",
+      "__applied",
+    ]);
     await expectConverged({ stack, emulator });
 
     const destroyed = expectOk(await stack.run("destroy"));

@@ -21,21 +21,17 @@ export async function lookAt(call: Call, operation: Known): Promise<Operation | 
 }
 
 /**
- * The creation or update that is still at work on a state's object. What is being created need not show before it is made: what
- * is not seen yet is not gone.
+ * Returns the id of the object that an unfinished creation has made: a running operation may name another one than it does in the end. If the
+ * object isn't shown yet, waits for the end of the creation, because the object could not be deleted before.
  */
-async function workUnderWay(call: Call, state: Properties): Promise<Operation | undefined> {
-  const { operation, failed } = pendingOf(state) ?? {};
-  if (operation === undefined || failed) return undefined;
+export async function idOfCreation(call: Call, id: string, state: Properties): Promise<string> {
+  const { key, operation, failed } = pendingOf(state) ?? {};
+  if (key === undefined || operation === undefined || failed) return id;
   const seen = await lookAt(call, operation);
-  return seen === undefined || isTerminal(seen) ? undefined : seen;
-}
-
-/** Waits until an object that is being made can be seen, or its creation is over: it could not be deleted before. */
-export async function waitUntilShown(call: Call, id: string, state: Properties): Promise<void> {
-  const operation = pendingOf(state)?.key === undefined ? undefined : await workUnderWay(call, state);
-  if (operation === undefined) return;
-  const look = await call.session.sightings.fresh(soughtOf(call.kind, id, state), call);
-  if ("found" in look) return;
-  await call.progress.during("waiting until it is made", () => waitForEnd(call, operation));
+  if (seen === undefined) return id;
+  const { client, sightings } = call.session;
+  if (isTerminal(seen)) return client.resultId(seen) ?? id;
+  if ("found" in (await sightings.fresh(soughtOf(call.kind, id, state), call))) return id;
+  const end = await call.progress.during("waiting until it is made", () => waitForEnd(call, seen));
+  return client.resultId(end) ?? id;
 }

@@ -46,10 +46,11 @@ async function finished(
   id: string,
   { olds, news, pending }: { olds: Properties; news: Properties; pending: Pending },
 ): Promise<Properties> {
-  const error = await failureOf(call, id, olds, pending);
+  const { error, result = id } = await endOf(call, id, olds, pending);
   call.session.sightings.forget();
   if (pending.key === undefined)
     return { ...olds, ...(await updated(call, id, olds, pending, error)), __pending: undefined };
+  if (result !== id) throw otherResult(call, id, olds, result);
   const sought = soughtOf(call.kind, id, olds);
   // Right after the end of its operation, a list may not show the object yet.
   const object = await (error === undefined ? findMade(call, sought) : findNow(call, sought));
@@ -120,23 +121,39 @@ async function updated(
   };
 }
 
+/** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */
+function otherResult({ kind }: Call, id: string, olds: Properties, result: string): PartialState {
+  const message = `the creation of ${kind.name} ${id} has made ${kind.name} ${result}`;
+  const hint =
+    "Nothing else was created. Run `pulumi refresh`, which corrects the id in the state, then `pulumi up`";
+  return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
+}
+
+/** How an operation has ended: with a failure, or with the id of an object, if it names one. */
+interface Ended {
+  readonly error?: CloudInfraError;
+  readonly result?: string | undefined;
+}
+
 /** @throws PartialState with the state as it was, where the operation is still not over */
-async function failureOf(
+async function endOf(
   call: Call,
   id: string,
   olds: Properties,
   { operation, failed }: Pending,
-): Promise<CloudInfraError | undefined> {
-  if (failed) return new CloudInfraError("operation_failed", "its creation failed");
-  if (operation === undefined) return undefined;
+): Promise<Ended> {
+  if (failed) return { error: new CloudInfraError("operation_failed", "its creation failed") };
+  if (operation === undefined) return {};
   try {
     const ended = await call.progress.during("waiting for what an earlier run began", () =>
       waitForEnd(call, asOperation(operation)),
     );
-    return isSuccess(ended) ? undefined : operationFailed(ended);
+    return isSuccess(ended)
+      ? { result: call.session.client.resultId(ended) }
+      : { error: operationFailed(ended) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (error.code === "operation_unknown") return error;
+    if (error.code === "operation_unknown") return { error };
     throw new PartialState(error, id, olds, "run `pulumi up` again, on any machine: it goes on waiting");
   }
 }

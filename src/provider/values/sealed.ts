@@ -2,6 +2,7 @@ import { redact } from "../../diagnostics/redact";
 import type { HostProvider, Properties, ReadAnswer } from "../host";
 import { secretsOf } from "../inputs/secrets";
 import type { Field } from "./fields";
+import { hiddenOf } from "./state";
 
 /** How a provider marks a value as secret for the engine, which does so by itself only if an input of the same name is secret. */
 const asSecret = (value: unknown): Properties => ({
@@ -23,11 +24,12 @@ export function sealed(fields: readonly Field[], outputs: Properties): Propertie
     !name.startsWith("__") && !fields.some((field) => field.name === name);
   const repeats = (name: string, value: unknown): boolean =>
     names.has(DERIVED[name] ?? "") || (typeof value === "string" && redact(value, texts) !== value);
+  // Only a program that declares the resource marks this output: after `pulumi import`, none has.
+  const isUnmarked = hiddenOf(outputs).__key === undefined;
+  const isSecret = (name: string, value: unknown): boolean =>
+    isOwn(name) && (repeats(name, value) || (isUnmarked && name === "additionalProperties"));
   return Object.fromEntries(
-    Object.entries(outputs).map(([name, value]) => [
-      name,
-      isOwn(name) && repeats(name, value) ? asSecret(value) : value,
-    ]),
+    Object.entries(outputs).map(([name, value]) => [name, isSecret(name, value) ? asSecret(value) : value]),
   );
 }
 

@@ -61,7 +61,7 @@ export async function openSetting(): Promise<Setting> {
   const { endpoint, token } = emulator;
   const warn = (message: string): void => void warnings.push(message);
   const journalIn = (dir: string): Journal =>
-    openJournal({ endpoint, dir, account: token, cwd: process.cwd(), env: {}, warn });
+    openJournal({ endpoint, dir, token: () => token, cwd: process.cwd(), env: {}, warn });
   return {
     emulator,
     world,

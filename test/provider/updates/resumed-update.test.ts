@@ -278,3 +278,28 @@ test("an accepted update of which the result can't be read is recognized by the 
   expect(web.there().state).toMatchObject({ flavor: "m1.large" });
   await web.expectOne();
 });
+
+describe("a creation whose running operation has named another object than the one that it has made", () => {
+  async function misnamed() {
+    const { service, web } = await slowCreation();
+    const { id } = web.there();
+    web.saved = { ...web.there(), id: "None" };
+    service.emulator.finishOperations();
+    return { service, web, id };
+  }
+
+  test("creates nothing else: a refresh corrects the id", async () => {
+    const { web, id } = await misnamed();
+    expect(await web.up(SHORT)).toContain(`has made instance ${id}`);
+    await web.refresh();
+    expect(web.there().id).toBe(id);
+    expect(await web.up(SHORT)).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("leaves nothing behind if it is deleted", async () => {
+    const { service, web } = await misnamed();
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+  });
+});
