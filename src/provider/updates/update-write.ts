@@ -153,7 +153,7 @@ function verdict(
     : [
         `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
         "Check at the service what has changed, and write into the program what must stay. After `pulumi refresh`, the next " +
-          "`pulumi up` sets these properties as the program has them",
+          "`pulumi up` sets these properties as the program has them, or leaves out those that ignoreChanges lists",
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),

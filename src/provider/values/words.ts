@@ -19,7 +19,7 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
 }
 
 /** A reference may be shown as an object, whose other members are not the instance's. */
-function idOf(word: unknown): unknown {
+export function idOf(word: unknown): unknown {
   const id: unknown = typeof word === "object" && word !== null ? Reflect.get(word, "id") : undefined;
   return typeof id === "string" || typeof id === "number" ? id : word;
 }
