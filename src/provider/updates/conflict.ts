@@ -56,7 +56,7 @@ function eachKey({ field, isShown, object, ...labels }: Side): Side[] {
     path: [field.name, key],
     property: labelPath(field, key),
     inState: inState.get(key),
-    known: known.get(key),
+    known: known.has(key) || !now.has(key) ? known.get(key) : inState.get(key), // it may not have been recognized
     now: now.get(key),
     isShown,
     desired: desired.get(key),

@@ -3,6 +3,7 @@ import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import { type Ignored, isIgnored } from "../inputs/ignored";
 import { type Field, isKey, labelsOf, sameValue } from "./fields";
+import { shownKeys } from "./label-keys";
 import { hiddenOf } from "./state";
 import { idOf, type WireFields } from "./words";
 
@@ -88,10 +89,11 @@ function knownWord({ name }: Field, olds: Properties): unknown {
 }
 
 function mergedLabels(field: Field, { olds, news, current, ignored }: Sources): Properties {
-  const managedBefore = labelsOf(olds[field.name]);
-  const now = Object.entries(labelsOf(current[field.wire]));
+  const now = labelsOf(current[field.wire]);
+  const managedBefore = shownKeys(now, Object.keys(labelsOf(olds[field.name])));
   const isLeft = (key: string): boolean => isIgnored(ignored, [field.name, key]);
-  const kept = now.filter(([key]) => isLeft(key) || !Object.hasOwn(managedBefore, key));
+  const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
+  const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
   const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));
   return sorted(Object.fromEntries([...kept, ...own]));
 }

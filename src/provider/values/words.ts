@@ -1,5 +1,6 @@
 import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "./fields";
+import { shownKeys } from "./label-keys";
 
 /** An object's fields as the service sent them. */
 export type WireFields = Readonly<Record<string, unknown>>;
@@ -13,9 +14,10 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   if (word === undefined) return undefined;
   if (field.type === "text") return idOf(word);
   if (field.type === "keys") return word ?? [];
-  const keys = new Set(managed.flatMap((value) => Object.keys(labelsOf(value))));
-  const isSet = ([key, label]: [string, unknown]): boolean => keys.has(key) && label !== null;
-  return Object.fromEntries(Object.entries(labelsOf(word)).filter(isSet));
+  const shown = labelsOf(word);
+  const keys = [...new Set(managed.flatMap((value) => Object.keys(labelsOf(value))))];
+  const own = [...shownKeys(shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
+  return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
 /** A reference may be shown as an object, whose other members are not the instance's. */

@@ -76,6 +76,21 @@ describe("labels", () => {
     expect(labels({ owner: "ops", team: "web" }, undefined)).toEqual({});
   });
 
+  test("that the service shows in small letters are replaced and removed, unless they are the program's or ignored, too", () => {
+    const object = { ...current, labels: { team: "web", owner: "ops" } };
+    expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", owner: "ops" });
+    expect(labels({ Team: "web" }, {}, object)).toEqual({ owner: "ops" });
+    expect(labels({ Team: "a", team: "web" }, { team: "web" }, object)).toEqual(object.labels);
+    const own = instanceNews({ labels: { Team: "web" } });
+    const body = updateBody(instanceFields, own, own, object, ["labels.Team"]);
+    expect(JSON.parse(body).labels).toEqual(object.labels);
+  });
+
+  test("of others that differ in case from the program's are kept", () => {
+    const object = { ...current, labels: { Team: "web", team: "theirs" } };
+    expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", team: "theirs" });
+  });
+
   test("that somebody else had set already become the program's", () => {
     expect(labels(undefined, { owner: "dev" })).toEqual({ owner: "dev", team: "web" });
   });
