@@ -36,6 +36,7 @@ export async function update(
     await finishOrKeep(call, change, written.accepted.operation);
   }
   const outcome = await readBackOrKeep(call, change, written);
+  if (outcome.isOutdated) throw notShownYet(call, change);
   const outs = outputsAfter(call, change, outcome);
   if (outcome.unmade.length === 0) return { outs };
   throw isPending(written)
@@ -56,6 +57,13 @@ function notYetApplied(
     "Run `pulumi up` again: the service may still apply the change. To wait longer, give the resource a longer " +
     "`customTimeouts.update`, or set `cloudinfra:operationTimeout`";
   return new PartialState(new CloudInfraError("timeout", message), id, outs, hint);
+}
+
+/** What is older than the update says nothing about it, and isn't saved. */
+function notShownYet({ kind }: Call, change: Change): PartialState {
+  const message = `the service accepted the update, but still shows an older revision of ${kind.name} ${change.id}`;
+  const hint = "Run `pulumi up` again, on any machine: it checks what has become of the update";
+  return unseen(change, new CloudInfraError("timeout", message), hint);
 }
 
 /** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
