@@ -132,7 +132,8 @@ function isUnchanged({ revision }: ApiObject, state: Properties): boolean {
 
 function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
-  return compareWords(call.kind.fields, { values: valuesOf(call, state), words, applied }, object.fields);
+  const known = { values: valuesOf(call, state), words, applied, ipAddress: state.ipAddress };
+  return compareWords(call.kind.fields, known, object.fields);
 }
 
 function refreshed(call: Call, object: ApiObject, state: Properties): Found {

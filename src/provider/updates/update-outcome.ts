@@ -3,12 +3,20 @@ import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { present } from "../looks/present";
 import { type Patience, readUntil } from "../looks/read-until";
-import { type Field, sameValue } from "../values/fields";
+import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
 import { mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { compareWords, type WireFields, wordOf, wordsAfter } from "../values/words";
-import { isThere, isToChange, type Side, sidesOf } from "./conflict";
+import {
+  type Applied,
+  appliedIn,
+  compareWords,
+  isAddress,
+  type WireFields,
+  wordOf,
+  wordsAfter,
+} from "../values/words";
+import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
 import type { Change, Written } from "./update-write";
 
 /** What became of an update. */
@@ -68,7 +76,7 @@ async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcom
     object,
     own,
     before: sent.before,
-    unmade: unmadeFields(change, sent.before, object),
+    unmade: unmadeFields(change, sent, object),
     isOutdated: isOld && look.revision !== undefined && !isTold,
   };
 }
@@ -108,19 +116,30 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
  * may be the service's own for the desired value: that of an update whose reply was lost, for example. A value that isn't shown has not
  * been set if the revision hasn't changed.
  */
-function unmadeFields({ fields, olds, news }: Change, before: ApiObject, after: ApiObject): Field[] {
+function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObject): Field[] {
+  const { before } = sent;
   const sidesIn = (object: ApiObject): Side[] => sidesOf(fields, { olds, news }, object.fields);
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
+  // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
+  const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
   const isAsBefore = (side: Side): boolean => {
     if (!side.isShown) return side.desired !== undefined && hasRevisionOf(after, before);
     return (
       !isThere(side) &&
-      !(side.applied !== undefined && mayBeSpelling(side)) &&
+      !hasNewAddress(side, before, after) &&
+      !(isAccepted && side.applied !== undefined && mayBeSpelling(side)) &&
       sameValue(side.field, side.now, wordsBefore.get(side.property))
     );
   };
   const unmade = sidesIn(after).filter((side) => isToChange(side) && isAsBefore(side));
   return fields.filter((field) => unmade.some((side) => side.field === field));
+}
+
+/** Whether the service has assigned an address, although it doesn't show the mode that was set. */
+function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: ApiObject): boolean {
+  if (field.wire !== "public_ip" || now !== null || desired === undefined || isAddress(desired)) return false;
+  const known = Object.values(before.fields);
+  return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
 }
 
 /**
@@ -130,7 +149,7 @@ function unmadeFields({ fields, olds, news }: Change, before: ApiObject, after: 
  */
 export function outputsAfter(call: Call, change: Change, outcome: Outcome): Properties {
   const { olds, news } = change;
-  const { object, unmade } = outcome;
+  const { object, own, unmade } = outcome;
   const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
   const made = change.fields.filter((field) => !unmade.includes(field));
   const others = call.kind.fields.filter((field) => !made.includes(field));
@@ -142,12 +161,17 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
     ...only(others, remembered),
     ...Object.assign({}, ...made.map((field) => spelling(field, change, outcome))),
   };
-  const { drifted } = compareWords(call.kind.fields, { values, words }, object.fields);
-  return outputsOf(call, drifted.length === 0 ? object : { ...object, revision }, {
+  // An address for the mode that was just set is no evidence: unless the update's reply shows it, it may be somebody else's choice.
+  const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
+  const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
+  const { drifted } = compareWords(call.kind.fields, known, object.fields);
+  // The address is the update's own, too: that of somebody else would make their change look like the service's assignment.
+  const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision };
+  return outputsOf(call, drifted.length === 0 ? object : ours, {
     hidden: news,
     values,
     words,
-    applied: only(others, applied),
+    applied: { ...only(others, applied), ...formerPairs(change, made), ...unproven(change, outcome, made) },
     before: { ...olds, revision: undefined },
   });
 }
@@ -168,6 +192,40 @@ function spelling(field: Field, { olds, news }: Change, { object, own, before }:
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
   return wordsAfter([field], news, isOwn ? object.fields : ownFields);
+}
+
+/**
+ * The values whose word is not known, because somebody else may have changed what the service shows. If a refresh accepts that word, and
+ * the service accepts the value again without a change of the revision, it is the word for the value.
+ */
+function unproven({ olds, news }: Change, { object, own }: Outcome, made: readonly Field[]): Properties {
+  if (own !== undefined) return {};
+  const open = sidesOf(made, { olds, news }, object.fields).filter(
+    (side) => side.desired !== undefined && differing(side) && !mayBeSpelling(side),
+  );
+  const marks: Properties = {};
+  for (const { field, path, desired } of open) {
+    const [name, label] = [field.name, path[1]];
+    const mark = { value: desired };
+    marks[name] = label === undefined ? mark : { ...labelsOf(marks[name]), [label]: mark };
+  }
+  return marks;
+}
+
+/** The words of former values: if the program sets such a value again, its word proves that the service has it. */
+function formerPairs({ olds, news }: Change, made: readonly Field[]): Properties {
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(olds);
+  return Object.fromEntries(
+    made.flatMap((field): [string, Applied][] => {
+      const { name, type } = field;
+      const isRemembered = Object.hasOwn(words, name);
+      const pair = isRemembered ? { value: olds[name], word: words[name] } : appliedIn(applied, name);
+      const isOther = pair !== undefined && !sameValue(field, pair.value, news[name]);
+      return type === "text" && isOther && typeof pair.word === "string" && !isAddress(pair.word)
+        ? [[name, pair]]
+        : [];
+    }),
+  );
 }
 
 function only(fields: readonly Field[], properties: Properties): Properties {
