@@ -135,7 +135,8 @@ function isUnchanged({ revision }: ApiObject, state: Properties): boolean {
 
 function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
   const { __words: words = {}, __applied: applied = {}, __echoed: isEcho } = hiddenOf(state);
-  const known = { values: valuesOf(call, state), words, applied, isEcho };
+  const { ipAddress } = state;
+  const known = { values: valuesOf(call, state), words, applied, isEcho, ipAddress };
   return compareWords(call.kind.fields, known, object.fields);
 }
 

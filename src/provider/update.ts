@@ -1,8 +1,9 @@
+import type { ApiObject } from "../api/client";
 import { duration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Operation } from "../operations/operation";
 import { type Call, finish, requireRecordedEndpoint } from "./call";
-import { PartialState } from "./creation/partial";
+import { advice, PartialState } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
@@ -16,6 +17,7 @@ import { hiddenOutputs } from "./values/state";
  * Updates an instance (§4.5): a full body, on condition that the revision is still the one in the state, then a look at
  * what became of it.
  *
+ * @param unsettled what an earlier update asked for, if the service may still set it: it is sent back even if nothing has changed
  * @throws CloudInfraError `revision_conflict` where somebody else changed what the program manages: nothing is overwritten
  * @throws NotApplied where the service accepted a change and did not make it
  */
@@ -24,29 +26,31 @@ export async function update(
   id: string,
   olds: Properties,
   news: Properties,
+  unsettled?: Properties,
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, olds);
-  const change: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news) };
+  const change: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news), unsettled };
   const current = await present(call, id, olds);
-  if (change.fields.length === 0) {
+  if (change.fields.length === 0 && unsettled === undefined) {
     return { outs: outputsAfter(call, change, { object: current, unmade: [] }) };
   }
-  const written = await write(call, change, current);
+  const written = await writeOrKeep(call, change, current);
   if (written.kind === "accepted" && written.accepted.kind === "operation") {
     await finishOrKeep(call, change, written.accepted.operation);
   }
   const outcome = await readBackOrKeep(call, change, written);
+  if (outcome.isOutdated) throw notShownYet(call, change);
   const outs = outputsAfter(call, change, outcome);
   if (outcome.unmade.length === 0) return { outs };
   throw isPending(written)
-    ? notYetApplied(call, id, outcome.unmade, outs)
+    ? notYetApplied(call, change, outcome.unmade, outs)
     : new NotApplied(outcome.unmade, outs);
 }
 
 /** After a 202, the service may still apply the change: the next update finds it there, or sends it again. */
 function notYetApplied(
   { deadline }: Call,
-  id: string,
+  change: Change,
   fields: readonly Field[],
   outs: Properties,
 ): PartialState {
@@ -55,7 +59,30 @@ function notYetApplied(
   const hint =
     "Run `pulumi up` again: the service may still apply the change. To wait longer, give the resource a longer " +
     "`customTimeouts.update`, or set `cloudinfra:operationTimeout`";
-  return new PartialState(new CloudInfraError("timeout", message), id, outs, hint);
+  const pending: Pending = { asked: askedIn({ ...change, fields }) };
+  const state = { ...outs, __pending: pending };
+  return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
+}
+
+/** What is older than the update says nothing about it, and isn't saved. */
+function notShownYet({ kind }: Call, change: Change): PartialState {
+  const message = `the service accepted the update, but still shows an older revision of ${kind.name} ${change.id}`;
+  const hint = "Run `pulumi up` again, on any machine: it checks what has become of the update";
+  return unseen(change, new CloudInfraError("timeout", message), hint);
+}
+
+/** Without a record of an update that may have been made, an `up` whose program was reverted would find nothing to do. */
+async function writeOrKeep(call: Call, change: Change, current: ApiObject): Promise<Written> {
+  try {
+    return await write(call, change, current);
+  } catch (error) {
+    if (!isCloudInfraError(error) || !error.sent) throw error;
+    const hint =
+      error.hint ??
+      `${advice(error, call.session.settings.profile)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
+        "to see what has become of it";
+    throw unseen(change, error, hint, { isUnsure: true });
+  }
 }
 
 /** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
@@ -65,7 +92,7 @@ async function finishOrKeep(call: Call, change: Change, operation: Operation): P
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "operation_failed") throw error;
     const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
-    throw unseen(change, error, hint, { id: operation.id, url: operation.url });
+    throw unseen(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
     call.session.sightings.forget();
   }
@@ -83,16 +110,21 @@ async function readBackOrKeep(call: Call, change: Change, written: Written): Pro
   }
 }
 
-/** The state after an update that the service has accepted, and of which nobody has seen the result. */
+/** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */
 function unseen(
-  { id, olds, news, fields }: Change,
+  change: Change,
   error: CloudInfraError,
   hint: string,
-  operation?: Pending["operation"],
+  more: Pick<Pending, "operation" | "isUnsure"> = {},
 ): PartialState {
-  const asked = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
-  const pending: Pending = { operation, asked };
-  return new PartialState(error, id, { ...olds, ...hiddenOutputs(news), __pending: pending }, hint);
+  const pending: Pending = { ...more, asked: askedIn(change) };
+  const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };
+  return new PartialState(error, change.id, outs, hint);
+}
+
+/** What an update asks for, by argument; null where it removes one. */
+function askedIn({ fields, news, unsettled }: Change): Properties {
+  return { ...unsettled, ...Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null])) };
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */

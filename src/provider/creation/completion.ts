@@ -7,7 +7,7 @@ import type { Properties } from "../host";
 import { NotApplied, update } from "../update";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
-import type { WireFields } from "../values/words";
+import { isAddress, type WireFields } from "../values/words";
 import { discard, type Unfinished } from "./left-over";
 import { note } from "./note";
 import { PartialState } from "./partial";
@@ -54,8 +54,12 @@ export async function completed(
   hidden: Properties = {},
 ): Promise<Properties> {
   const { fields } = call.kind;
+  const isSparse = fields.some(
+    ({ name, wire }) =>
+      wire !== "public_ip" && asked[name] !== undefined && object.fields[wire] === undefined,
+  );
   const made = Object.fromEntries(
-    fields.map((field) => [field.name, honored(field, asked[field.name], object.fields)]),
+    fields.map((field) => [field.name, honored(field, asked[field.name], object.fields, isSparse)]),
   );
   const state = { ...outputsOfNew(call, object, inputs, made), ...hidden };
   const isAsAsked =
@@ -72,9 +76,14 @@ export async function completed(
   }
 }
 
-/** What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. */
-function honored(field: Field, asked: unknown, object: WireFields): unknown {
+/**
+ * What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. An
+ * address mode may be omitted in a sparse reply, and may show in an address only.
+ */
+function honored(field: Field, asked: unknown, object: WireFields, isSparse: boolean): unknown {
   const shown = object[field.wire];
+  if (field.wire === "public_ip" && !isSparse && (shown === undefined || shown === null))
+    return Object.values(object).some(isAddress) ? asked : undefined;
   if (asked === undefined || shown === undefined) return asked;
   if (field.type === "keys") return Array.isArray(shown) && shown.length === 0 ? undefined : asked;
   if (field.type !== "labels") return asked;

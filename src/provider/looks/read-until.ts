@@ -4,12 +4,16 @@ import type { Call } from "../call";
 /** A list may lag behind what was written, so a read is repeated after each of these pauses. */
 const LAG_PAUSES_MS = [500, 1_000, 2_000];
 const LONGEST_PAUSE_MS = 15_000;
+/** How long a list that shows an older revision may take to catch up. */
+const CATCHING_UP_MS = 30_000;
 /** Kept free before the deadline for the last read and what follows it. */
 const LAST_READ_MS = 1_000;
 
+/** For how long a read is repeated: for a few seconds, for half a minute, or for as long as the call may take. */
+export type Patience = "lag" | "catching up" | "deadline";
+
 /**
- * Repeats a read until it shows what is expected: for a few seconds, because a list may lag; or, with the patience `deadline`, for as
- * long as the call may take.
+ * Repeats a read until it shows what is expected, because a list may lag behind what was written.
  *
  * @returns the last read, even if it doesn't show that
  */
@@ -17,14 +21,18 @@ export async function readUntil<T>(
   call: Call,
   read: () => Promise<T>,
   isShown: (seen: T) => boolean,
-  patience: "lag" | "deadline" = "lag",
+  patienceFor: (seen: T) => Patience = () => "lag",
 ): Promise<T> {
   const { deadline, signal, session } = call;
+  const began = session.clock.now();
   let seen = await read();
   for (let count = 0; !isShown(seen); count++) {
-    const wanted = LAG_PAUSES_MS[count] ?? (patience === "deadline" ? 500 * 2 ** count : 0);
+    const patience = patienceFor(seen);
+    const wanted = LAG_PAUSES_MS[count] ?? (patience === "lag" ? 0 : 500 * 2 ** count);
     const left = remainingMs(deadline, session.clock) - Math.min(LAST_READ_MS, deadline.ms / 10);
-    const pause = Math.min(wanted, LONGEST_PAUSE_MS, left);
+    const limit =
+      patience === "deadline" ? left : Math.min(left, began + CATCHING_UP_MS - session.clock.now());
+    const pause = Math.min(wanted, LONGEST_PAUSE_MS, limit);
     if (pause <= 0) break;
     await session.clock.sleep(pause, signal);
     seen = await read();

@@ -72,6 +72,11 @@ export class Sightings {
     return alone ?? seenIn(await this.inTime(sweep, sweep.recent(), sought, options), sought);
   }
 
+  /** Whether only the list, which may lag, shows objects of this kind. */
+  isListOnly(kind: Kind): boolean {
+    return this.gets.get(kind.name) === "not offered";
+  }
+
   /** A look that begins now: GET, or a sweep where GET is not offered. */
   async fresh(sought: Sought, options: LookOptions): Promise<Look> {
     return (await this.get(sought, options)) ?? this.swept(sought, options);

@@ -3,7 +3,7 @@ import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { type Applied, appliedIn, type WireFields, wordOf } from "../values/words";
+import { type Applied, appliedIn, isLateAddress, type WireFields, wordOf } from "../values/words";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface Side {
@@ -20,6 +20,8 @@ export interface Side {
   readonly now: unknown;
   readonly isShown: boolean;
   readonly desired: unknown;
+  /** The address that the state has. */
+  readonly ipAddress?: unknown;
   /** All that the reply carries. */
   readonly object: WireFields;
 }
@@ -40,13 +42,25 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
     const now = wordOf(field, object, inState, desired);
     const isShown = now !== undefined;
     const path = [field.name];
-    const side = { field, path, property: field.name, inState, known, now, isShown, desired, object };
-    if (field.type === "labels" && isShown) return eachKey(side);
+    const { ipAddress } = wanted.olds;
+    const side = {
+      field,
+      path,
+      property: field.name,
+      inState,
+      known,
+      now,
+      isShown,
+      desired,
+      ipAddress,
+      object,
+    };
+    if (field.type === "labels" && isShown) return eachKey(side, labelsOf(applied[field.name]));
     return [{ ...side, applied: appliedIn(applied, field.name) }];
   });
 }
 
-function eachKey({ field, isShown, object, ...labels }: Side): Side[] {
+function eachKey({ field, isShown, object, ...labels }: Side, applied: Properties): Side[] {
   const inState = entriesOf(labels.inState);
   const known = entriesOf(labels.known);
   const now = entriesOf(labels.now);
@@ -56,7 +70,8 @@ function eachKey({ field, isShown, object, ...labels }: Side): Side[] {
     path: [field.name, key],
     property: labelPath(field, key),
     inState: inState.get(key),
-    known: known.get(key),
+    applied: appliedIn(applied, key),
+    known: known.has(key) || !now.has(key) ? known.get(key) : inState.get(key), // it may not have been recognized
     now: now.get(key),
     isShown,
     desired: desired.get(key),
@@ -72,7 +87,9 @@ export const isThere = (side: Side): boolean =>
 
 function isAsApplied({ field, applied, now, desired }: Side): boolean {
   return (
-    applied !== undefined && sameValue(field, desired, applied.value) && sameValue(field, now, applied.word)
+    applied?.word !== undefined &&
+    sameValue(field, desired, applied.value) &&
+    sameValue(field, now, applied.word)
   );
 }
 
@@ -88,7 +105,10 @@ export const differing = (side: Side): boolean => side.isShown && !isThere(side)
 
 /** The service has something that is neither what the state knows nor what the program asks for. */
 const isMoved = (side: Side): boolean =>
-  side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known);
+  side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known) && !isAssigned(side);
+
+const isAssigned = ({ field, inState: value, known: word, now, object, ...more }: Side): boolean =>
+  isLateAddress(field, { value, word, ...more }, now, object);
 
 /** Whether all that an update changes is there, as far as it is shown, at least as normalized by the service. */
 export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boolean): boolean {

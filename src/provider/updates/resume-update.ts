@@ -11,6 +11,7 @@ import { findNow } from "../looks/absence";
 import { present } from "../looks/present";
 import { findMade } from "../looks/see-again";
 import { update } from "../update";
+import { sameValue } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
@@ -32,7 +33,22 @@ export async function resumeUpdate(
   if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
   const pending = pendingOf(olds);
   const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
-  return update(call, id, state, news);
+  return update(call, id, state, news, pending && unsettledIn(call, { state, news, pending }));
+}
+
+/** What an update asked for whose end is not known, as far as the service doesn't show it and the program no longer asks for it. */
+function unsettledIn(
+  { kind }: Call,
+  { state, news, pending }: { state: Properties; news: Properties; pending: Pending },
+): Properties | undefined {
+  const { operation, asked = {} } = pending;
+  if (operation !== undefined) return undefined;
+  const open = kind.fields.filter((field) => {
+    if (!Object.hasOwn(asked, field.name)) return false;
+    const value = asked[field.name] ?? undefined;
+    return ![state, news].some((known) => sameValue(field, known[field.name], value));
+  });
+  return open.length === 0 ? undefined : Object.fromEntries(open.map(({ name }) => [name, asked[name]]));
 }
 
 /**
@@ -96,7 +112,7 @@ async function updated(
   call: Call,
   id: string,
   olds: Properties,
-  { asked = {} }: Pending,
+  { asked = {}, isUnsure }: Pending,
   error: CloudInfraError | undefined,
 ): Promise<Properties> {
   const { fields: now } = await present(call, id, olds);
@@ -107,7 +123,7 @@ async function updated(
   const changed = call.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(olds);
   const sides = sidesOf(changed, { olds, news }, now);
-  const isOwn = isMade(sides, error === undefined ? mayBeSpelling : isSpelling);
+  const isOwn = isMade(sides, error === undefined && !isUnsure ? mayBeSpelling : isSpelling);
   const made = changed.filter(
     (field) => isOwn || sides.every((side) => side.field !== field || isThere(side)),
   );

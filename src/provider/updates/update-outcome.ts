@@ -2,13 +2,21 @@ import type { ApiObject } from "../../api/client";
 import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { present } from "../looks/present";
-import { readUntil } from "../looks/read-until";
-import { type Field, sameValue } from "../values/fields";
+import { type Patience, readUntil } from "../looks/read-until";
+import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
 import { mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { compareWords, type WireFields, wordOf, wordsAfter } from "../values/words";
-import { isThere, isToChange, type Side, sidesOf } from "./conflict";
+import {
+  type Applied,
+  appliedIn,
+  compareWords,
+  isAddress,
+  type WireFields,
+  wordOf,
+  wordsAfter,
+} from "../values/words";
+import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
 import type { Change, Written } from "./update-write";
 
 /** What became of an update. */
@@ -16,8 +24,12 @@ export interface Outcome {
   readonly object: ApiObject;
   /** What the update made of the object before anybody could change it again: not every service answers with it. */
   readonly own?: ApiObject | undefined;
+  /** The object before the update. */
+  readonly before?: ApiObject;
   /** The changed fields that are as they were before. */
   readonly unmade: readonly Field[];
+  /** Whether the object is known to be older than the update, so that it proves nothing. */
+  readonly isOutdated?: boolean;
 }
 
 type Sent = Extract<Written, { kind: "accepted" }>;
@@ -28,15 +40,23 @@ type Sent = Extract<Written, { kind: "accepted" }>;
  */
 export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
   if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
+  const mayBeOlder = ({ object, isOutdated }: Outcome): boolean =>
+    isOutdated === true || (isListOnly(call) && hasRevisionOf(object, written.before));
+  const patienceFor = (seen: Outcome): Patience => {
+    if (isPending(written)) return "deadline";
+    return mayBeOlder(seen) ? "catching up" : "lag";
+  };
   return call.progress.during("waiting until the service shows the change", () =>
     readUntil(
       call,
       () => lookAfter(call, change, written),
-      ({ unmade }) => unmade.length === 0,
-      isPending(written) ? "deadline" : "lag",
+      ({ unmade, isOutdated }) => unmade.length === 0 && isOutdated !== true,
+      patienceFor,
     ),
   );
 }
+
+const isListOnly = ({ session, kind }: Call): boolean => session.sightings.isListOnly(kind);
 
 /** Whether the service answered 202 without an operation to wait for: it may apply the change later. */
 export function isPending(written: Written): boolean {
@@ -45,18 +65,40 @@ export function isPending(written: Written): boolean {
   );
 }
 
-async function lookAfter(call: Call, change: Change, { accepted, before }: Sent): Promise<Outcome> {
+async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcome> {
   const look = await present(call, change.id, change.olds);
-  const own = accepted.kind === "object" && accepted.object.id === change.id ? accepted.object : undefined;
-  const past = [before.revision, hiddenOf(change.olds).revision];
-  const object = own !== undefined && isOlder(look, own, past) ? newerOf(look, own) : look;
-  return { object, own, unmade: unmadeFields(change, before.fields, object.fields) };
+  const past = pastRevisions(change, sent);
+  const own = ownReply(change, sent);
+  const isOld = own !== undefined && isOlder(look, own, past);
+  const object = isOld ? newerOf(look, own) : look;
+  const isTold = change.fields.every(({ wire }) => own?.fields[wire] !== undefined);
+  return {
+    object,
+    own,
+    before: sent.before,
+    unmade: unmadeFields(change, sent, object),
+    isOutdated: isOld && look.revision !== undefined && !isTold,
+  };
+}
+
+/** The reply to the update, unless it shows the object as it was before: a service may answer before it makes the change. */
+function ownReply(change: Change, sent: Sent): ApiObject | undefined {
+  const { accepted } = sent;
+  if (accepted.kind !== "object" || accepted.object.id !== change.id || accepted.deferred) return undefined;
+  const { revision } = accepted.object;
+  return revision !== undefined && pastRevisions(change, sent).includes(revision)
+    ? undefined
+    : accepted.object;
+}
+
+function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | undefined)[] {
+  return [before.revision, hiddenOf(olds).revision];
 }
 
 /** A list that lags behind still shows an earlier revision, or none at all, after the reply to the update has shown a newer one. */
 function isOlder(look: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
   if (own.revision === undefined) return false;
-  return look.revision === undefined || (past.includes(look.revision) && !past.includes(own.revision));
+  return look.revision === undefined || past.includes(look.revision);
 }
 
 /** The reply may carry as little as id, status and revision: what it leaves out is unknown, not removed. */
@@ -64,22 +106,40 @@ function newerOf(look: ApiObject, own: ApiObject): ApiObject {
   return { ...own, fields: { ...look.fields, ...own.fields } };
 }
 
+/** Whether an object has the revision that If-Match carried: nothing of it has changed since. */
+function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
+  return revision !== undefined && revision === before.revision;
+}
+
 /**
  * The changed fields whose word at the service is neither the desired value nor another than before. If a refresh accepted that word, it
- * may be the service's own for the desired value: that of an update whose reply was lost, for example.
+ * may be the service's own for the desired value: that of an update whose reply was lost, for example. A value that isn't shown has not
+ * been set if the revision hasn't changed.
  */
-function unmadeFields({ fields, olds, news }: Change, before: WireFields, after: WireFields): Field[] {
-  const sidesIn = (object: WireFields): Side[] => sidesOf(fields, { olds, news }, object);
+function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObject): Field[] {
+  const { before } = sent;
+  const sidesIn = (object: ApiObject): Side[] => sidesOf(fields, { olds, news }, object.fields);
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
-  const unmade = sidesIn(after).filter(
-    (side) =>
-      isToChange(side) &&
-      side.isShown &&
+  // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
+  const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
+  const isAsBefore = (side: Side): boolean => {
+    if (!side.isShown) return side.desired !== undefined && hasRevisionOf(after, before);
+    return (
       !isThere(side) &&
-      !(side.applied !== undefined && mayBeSpelling(side)) &&
-      sameValue(side.field, side.now, wordsBefore.get(side.property)),
-  );
+      !hasNewAddress(side, before, after) &&
+      !(isAccepted && side.applied !== undefined && mayBeSpelling(side)) &&
+      sameValue(side.field, side.now, wordsBefore.get(side.property))
+    );
+  };
+  const unmade = sidesIn(after).filter((side) => isToChange(side) && isAsBefore(side));
   return fields.filter((field) => unmade.some((side) => side.field === field));
+}
+
+/** Whether the service has assigned an address, although it doesn't show the mode that was set. */
+function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: ApiObject): boolean {
+  if (field.wire !== "public_ip" || now !== null || desired === undefined || isAddress(desired)) return false;
+  const known = Object.values(before.fields);
+  return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
 }
 
 /**
@@ -89,7 +149,7 @@ function unmadeFields({ fields, olds, news }: Change, before: WireFields, after:
  */
 export function outputsAfter(call: Call, change: Change, outcome: Outcome): Properties {
   const { olds, news } = change;
-  const { object, unmade } = outcome;
+  const { object, own, unmade } = outcome;
   const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
   const made = change.fields.filter((field) => !unmade.includes(field));
   const others = call.kind.fields.filter((field) => !made.includes(field));
@@ -101,21 +161,28 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
     ...only(others, remembered),
     ...Object.assign({}, ...made.map((field) => spelling(field, change, outcome))),
   };
-  const { drifted } = compareWords(call.kind.fields, { values, words }, object.fields);
-  return outputsOf(call, drifted.length === 0 ? object : { ...object, revision }, {
+  // An address for the mode that was just set is no evidence: unless the update's reply shows it, it may be somebody else's choice.
+  const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
+  const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
+  const { drifted } = compareWords(call.kind.fields, known, object.fields);
+  // The address is the update's own, too: that of somebody else would make their change look like the service's assignment.
+  const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision };
+  return outputsOf(call, drifted.length === 0 ? object : ours, {
     hidden: news,
     values,
     words,
-    applied: only(others, applied),
+    applied: { ...only(others, applied), ...formerPairs(change, made), ...unproven(change, outcome, made) },
     before: { ...olds, revision: undefined },
   });
 }
 
 /** The remote value of what was just applied, unless somebody else has changed it since. */
-function spelling(field: Field, { olds, news }: Change, { object, own }: Outcome): Properties {
+function spelling(field: Field, { olds, news }: Change, { object, own, before }: Outcome): Properties {
   const desired = news[field.name];
   const wordIn = (fields: WireFields): unknown => wordOf(field, fields, desired);
-  const ownWord = wordIn(own?.fields ?? {});
+  const shownWord = wordIn(own?.fields ?? {});
+  const isFormer = before !== undefined && sameValue(field, shownWord, wordIn(before.fields));
+  const ownWord = isFormer ? undefined : shownWord;
   const isSameState = object.revision !== undefined && object.revision === own?.revision;
   const sides = sidesOf([field], { olds, news }, object.fields);
   const isOwn =
@@ -123,7 +190,42 @@ function spelling(field: Field, { olds, news }: Change, { object, own }: Outcome
     (ownWord === undefined
       ? sides.every((side) => isThere(side) || mayBeSpelling(side))
       : sameValue(field, wordIn(object.fields), ownWord));
-  return wordsAfter([field], news, isOwn ? object.fields : (own?.fields ?? {}));
+  const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
+  return wordsAfter([field], news, isOwn ? object.fields : ownFields);
+}
+
+/**
+ * The values whose word is not known, because somebody else may have changed what the service shows. If a refresh accepts that word, and
+ * the service accepts the value again without a change of the revision, it is the word for the value.
+ */
+function unproven({ olds, news }: Change, { object, own }: Outcome, made: readonly Field[]): Properties {
+  if (own !== undefined) return {};
+  const open = sidesOf(made, { olds, news }, object.fields).filter(
+    (side) => side.desired !== undefined && differing(side) && !mayBeSpelling(side),
+  );
+  const marks: Properties = {};
+  for (const { field, path, desired } of open) {
+    const [name, label] = [field.name, path[1]];
+    const mark = { value: desired };
+    marks[name] = label === undefined ? mark : { ...labelsOf(marks[name]), [label]: mark };
+  }
+  return marks;
+}
+
+/** The words of former values: if the program sets such a value again, its word proves that the service has it. */
+function formerPairs({ olds, news }: Change, made: readonly Field[]): Properties {
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(olds);
+  return Object.fromEntries(
+    made.flatMap((field): [string, Applied][] => {
+      const { name, type } = field;
+      const isRemembered = Object.hasOwn(words, name);
+      const pair = isRemembered ? { value: olds[name], word: words[name] } : appliedIn(applied, name);
+      const isOther = pair !== undefined && !sameValue(field, pair.value, news[name]);
+      return type === "text" && isOther && typeof pair.word === "string" && !isAddress(pair.word)
+        ? [[name, pair]]
+        : [];
+    }),
+  );
 }
 
 function only(fields: readonly Field[], properties: Properties): Properties {

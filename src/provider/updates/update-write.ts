@@ -1,5 +1,5 @@
 import type { Accepted, ApiObject } from "../../api/client";
-import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
 import { type Ignored, isIgnored } from "../inputs/ignored";
@@ -19,6 +19,8 @@ export interface Change {
   readonly olds: Properties;
   readonly news: Properties;
   readonly fields: readonly Field[];
+  /** What an earlier update asked for and is not known to have set or not: the service may still set it. */
+  readonly unsettled?: Properties | undefined;
 }
 
 /** How an update got through: its PUT was accepted, or there was nothing left to do. */
@@ -39,7 +41,8 @@ const MOST_TRIES = 4;
  * has changed what the program manages.
  *
  * @param current the object as it was read just now
- * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten
+ * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten. If `sent` is set, the
+ * update may have been made
  */
 export async function write(call: Call, change: Change, current: ApiObject): Promise<Written> {
   const isAsKnown = (object: ApiObject): boolean => hasKnownRevision(change, object);
@@ -53,16 +56,20 @@ export async function write(call: Call, change: Change, current: ApiObject): Pro
   }
   let unsure: readonly Side[] | undefined;
   let refusal: CloudInfraError | undefined;
-  for (let tries = 1; ; tries++) {
-    const revision = revisionOf(call, before, refusal);
-    const answer = await put(call, change, before, revision);
-    if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
-    refusal = answer;
-    if (answer.sent) unsure = sides(call, change, before);
-    before = await newerThan(call, change, before);
-    if (verdict(call, change, before, { unsure, refusal }) === "made")
-      return { kind: "there", object: before };
-    if (tries === MOST_TRIES || before.revision === revision) throw restless(call, before, refusal, tries);
+  try {
+    for (let tries = 1; ; tries++) {
+      const revision = revisionOf(call, before, refusal);
+      const answer = await put(call, change, before, revision);
+      if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
+      refusal = answer;
+      if (answer.sent) unsure = sides(call, change, before);
+      before = await newerThan(call, change, before);
+      if (verdict(call, change, before, { unsure, refusal }) === "made")
+        return { kind: "there", object: before };
+      if (tries === MOST_TRIES || before.revision === revision) throw restless(call, before, refusal, tries);
+    }
+  } catch (error) {
+    throw unsure !== undefined && isCloudInfraError(error) ? withDetails(error, { sent: true }) : error;
   }
 }
 
@@ -140,6 +147,8 @@ function verdict(
 ): "made" | "again" {
   const all = sides(call, change, object);
   const found = judged(call, change, object, all, unsure);
+  // The value from before, which is desired again, proves nothing while an earlier update may still replace it.
+  if (found === "made" && change.unsettled !== undefined) return "again";
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news);
   const names = namesOf(found.conflict, secrets);
@@ -153,7 +162,7 @@ function verdict(
     : [
         `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
         "Check at the service what has changed, and write into the program what must stay. After `pulumi refresh`, the next " +
-          "`pulumi up` sets these properties as the program has them",
+          "`pulumi up` sets these properties as the program has them, or leaves out those that ignoreChanges lists",
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),

@@ -1,7 +1,11 @@
+import { isIP } from "node:net";
+import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import { type Ignored, isIgnored } from "../inputs/ignored";
-import { type Field, labelsOf } from "./fields";
-import type { WireFields } from "./words";
+import { type Field, isKey, labelsOf, sameValue } from "./fields";
+import { shownKeys } from "./label-keys";
+import { hiddenOf } from "./state";
+import { idOf, type WireFields } from "./words";
 
 /**
  * The body of a creation request (§2.2, §4.2) as text: a fixed function of the checked inputs, order of fields included,
@@ -18,9 +22,19 @@ function sorted(labels: unknown): Properties {
   return Object.fromEntries(Object.entries(labelsOf(labels)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** What the body of an update is made of: the state, the inputs, and the object as it was read. */
+interface Sources {
+  readonly olds: Properties;
+  readonly news: Properties;
+  readonly current: WireFields;
+  readonly ignored: Ignored;
+}
+
 /**
  * The body of an update (§4.5): every field of a creation request and nothing that is read-only. What the program does
  * not manage is taken from the object as it stands, so that a full replacement erases nobody's work.
+ *
+ * @throws CloudInfraError `revision_conflict` if the object has SSH keys that can't be sent back
  */
 export function updateBody(
   fields: readonly Field[],
@@ -31,35 +45,55 @@ export function updateBody(
 ): string {
   const body: Properties = {};
   for (const field of fields) {
-    const asItIs = isIgnored(ignored, [field.name]) ? current[field.wire] : undefined;
-    const desired =
-      field.type === "labels" ? mergedLabels(field, olds, news, current, ignored) : news[field.name];
-    const value = asItIs ?? desired ?? whenUnset(field, olds, current);
+    const value = sentValue(field, { olds, news, current, ignored });
     if (value !== undefined && value !== null) body[field.wire] = value;
   }
   return JSON.stringify(body);
 }
 
-function mergedLabels(
-  field: Field,
-  olds: Properties,
-  news: Properties,
-  current: WireFields,
-  ignored: Ignored,
-): unknown {
-  const managedBefore = labelsOf(olds[field.name]);
-  const managed = news[field.name];
-  if (managed === undefined && olds[field.name] === undefined) return undefined;
-  const now = Object.entries(labelsOf(current[field.wire]));
-  const isLeft = (key: string): boolean =>
-    current[field.wire] !== undefined && isIgnored(ignored, [field.name, key]);
-  const kept = now.filter(([key]) => isLeft(key) || !Object.hasOwn(managedBefore, key));
-  const own = Object.entries(labelsOf(managed)).filter(([key]) => !isLeft(key));
-  return sorted(Object.fromEntries([...kept, ...own]));
+function sentValue(field: Field, sources: Sources): unknown {
+  const { olds, news, current, ignored } = sources;
+  const [before, desired] = [olds[field.name], news[field.name]];
+  // Even if it isn't shown: the program's value would restore what somebody has removed.
+  if (isIgnored(ignored, [field.name])) return asItIs(field, sources);
+  if (before === undefined && desired === undefined) return asItIs(field, sources);
+  if (field.type === "labels") return mergedLabels(field, sources);
+  if (desired === undefined) return field.type === "keys" ? [] : undefined;
+  if (field.type === "keys" || !sameValue(field, before, desired)) return desired;
+  // A name may stand for another object by now, as that of the newest image does.
+  const word = idOf(current[field.wire]);
+  const isName = typeof word === "string" && isIP(word) === 0;
+  return isName && word === knownWord(field, olds) ? word : desired;
 }
 
-/** An argument that was set and is no more is emptied or left out; one that never was stays as the service has it. */
-function whenUnset(field: Field, olds: Properties, current: WireFields): unknown {
-  if (olds[field.name] === undefined) return current[field.wire];
-  return field.type === "keys" ? [] : undefined;
+/** The value at the service, in the form in which a request can carry it. */
+function asItIs(field: Field, { olds, current }: Sources): unknown {
+  const shown = current[field.wire];
+  if (field.type === "text") return idOf(shown);
+  if (field.type === "labels" || shown === undefined || shown === null) return shown;
+  if (Array.isArray(shown) && shown.every(isKey)) return shown;
+  const isAsKnown = sameValue(field, shown, knownWord(field, olds) ?? olds[field.name]);
+  if (olds[field.name] !== undefined && isAsKnown) return olds[field.name];
+  throw new CloudInfraError(
+    "revision_conflict",
+    `the service shows ${field.name} in a form that a request can't carry, so the update would remove them`,
+    {
+      hint: `nothing was overwritten. Set ${field.name} in the program, and don't list it in ignoreChanges`,
+    },
+  );
+}
+
+function knownWord({ name }: Field, olds: Properties): unknown {
+  const { __words: words = {} } = hiddenOf(olds);
+  return Object.hasOwn(words, name) ? words[name] : undefined;
+}
+
+function mergedLabels(field: Field, { olds, news, current, ignored }: Sources): Properties {
+  const now = labelsOf(current[field.wire]);
+  const managedBefore = shownKeys(now, Object.keys(labelsOf(olds[field.name])));
+  const isLeft = (key: string): boolean => isIgnored(ignored, [field.name, key]);
+  const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
+  const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
+  const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));
+  return sorted(Object.fromEntries([...kept, ...own]));
 }

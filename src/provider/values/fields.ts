@@ -82,10 +82,14 @@ function keySet(value: unknown): string[] {
   return [...new Set(keys)].sort();
 }
 
+const KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
+
+/** Whether a value is an SSH public key in its single-line form (§2.2), not a fingerprint or a reference. */
+export function isKey(value: unknown): boolean {
+  return typeof value === "string" && KEY.test(value);
+}
+
 /** `options type key comment` without options and comment; a line of another form as it is. */
 function typeAndKey(line: string): string {
-  return (
-    /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/.exec(line)?.slice(1).join(" ") ??
-    line.trim()
-  );
+  return KEY.exec(line)?.slice(1).join(" ") ?? line.trim();
 }

@@ -24,9 +24,12 @@ export function mayBeSpelling(side: Side): boolean {
 }
 
 /** Whether the service has another word than the program for a value of the property, and none that is known for the desired one. */
-function hasOtherWords({ field, inState, known, applied, desired }: Side): boolean {
-  if (applied !== undefined) return !sameValue(field, desired, applied.value);
-  return inState !== undefined && !sameValue(field, inState, known);
+function hasOtherWords({ field, inState, known, applied, now, desired }: Side): boolean {
+  const isRemembered = inState !== undefined && !sameValue(field, inState, known);
+  const others = [isRemembered ? known : undefined, applied?.word];
+  if (others.some((word) => word !== undefined && sameValue(field, now, word))) return false;
+  if (applied !== undefined) return sameValue(field, desired, applied.value) === (applied.word === undefined);
+  return isRemembered;
 }
 
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */

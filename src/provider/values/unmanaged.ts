@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Properties } from "../host";
 import { type Field, labelsOf } from "./fields";
+import { shownKeys } from "./label-keys";
 import type { WireFields } from "./words";
 
 const DIGITS = 12;
@@ -27,8 +28,9 @@ export function unmanagedIn(
 /** The service's value of a field; of labels, those that the program does not set. */
 function unmanagedValue({ name, wire, type }: Field, values: Properties, object: WireFields): unknown {
   if (type !== "labels") return object[wire];
-  const own = labelsOf(values[name]);
-  const others = Object.entries(labelsOf(object[wire])).filter(([key]) => !Object.hasOwn(own, key));
+  const shown = labelsOf(object[wire]);
+  const own = new Set(shownKeys(shown, Object.keys(labelsOf(values[name]))).values());
+  const others = Object.entries(shown).filter(([key]) => !own.has(key));
   return others.sort(([a], [b]) => (a < b ? -1 : 1));
 }
 

@@ -1,5 +1,7 @@
+import { isIP } from "node:net";
 import type { Properties } from "../host";
-import { type Field, labelsOf, sameValue } from "./fields";
+import { type Field, isSame, labelsOf, sameValue } from "./fields";
+import { shownKeys } from "./label-keys";
 
 /** An object's fields as the service sent them. */
 export type WireFields = Readonly<Record<string, unknown>>;
@@ -13,13 +15,14 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   if (word === undefined) return undefined;
   if (field.type === "text") return idOf(word);
   if (field.type === "keys") return word ?? [];
-  const keys = new Set(managed.flatMap((value) => Object.keys(labelsOf(value))));
-  const isSet = ([key, label]: [string, unknown]): boolean => keys.has(key) && label !== null;
-  return Object.fromEntries(Object.entries(labelsOf(word)).filter(isSet));
+  const shown = labelsOf(word);
+  const keys = [...new Set(managed.flatMap((value) => Object.keys(labelsOf(value))))];
+  const own = [...shownKeys(shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
+  return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
 /** A reference may be shown as an object, whose other members are not the instance's. */
-function idOf(word: unknown): unknown {
+export function idOf(word: unknown): unknown {
   const id: unknown = typeof word === "object" && word !== null ? Reflect.get(word, "id") : undefined;
   return typeof id === "string" || typeof id === "number" ? id : word;
 }
@@ -46,16 +49,19 @@ export function wordsAfter(
   return words;
 }
 
-/** A value that the program applied, and the service's word for it, which is another. */
+/**
+ * A value that the program applied, and the service's word for it, which is another; no word if the first one that was read may have been
+ * somebody else's.
+ */
 export interface Applied {
   readonly value: unknown;
-  readonly word: unknown;
+  readonly word?: unknown;
 }
 
 /** The value that was applied before somebody changed the property, as the state has it. */
 export function appliedIn(applied: Properties, name: string): Applied | undefined {
   const pair: unknown = Object.hasOwn(applied, name) ? applied[name] : undefined;
-  return typeof pair === "object" && pair !== null && "value" in pair && "word" in pair ? pair : undefined;
+  return typeof pair === "object" && pair !== null && "value" in pair ? pair : undefined;
 }
 
 /** What the service holds now, in terms of the program's values. */
@@ -70,56 +76,125 @@ export interface Sighting {
   readonly untold: readonly string[];
 }
 
+/** What the state knows of the fields. */
+interface KnownWords {
+  readonly values: Properties;
+  readonly words: Properties;
+  readonly applied?: Properties;
+  readonly ipAddress?: unknown;
+  /** Whether the words aren't known yet, because nothing has shown the object since the reply to its creation request. */
+  readonly isEcho?: boolean | undefined;
+}
+
 /** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
-export function compareWords(
-  fields: readonly Field[],
-  known: {
-    readonly values: Properties;
-    readonly words: Properties;
-    readonly applied?: Properties;
-    /** Whether the words aren't known yet, because nothing has shown the object since the reply to its creation request. */
-    readonly isEcho?: boolean | undefined;
-  },
-  object: WireFields,
-): Sighting {
+export function compareWords(fields: readonly Field[], known: KnownWords, object: WireFields): Sighting {
   const values: Properties = {};
   const words: Properties = {};
   const applied: Properties = {};
   const drifted: string[] = [];
   const untold: string[] = [];
   for (const field of fields) {
-    const value = known.values[field.name];
+    const { name } = field;
+    const value = known.values[name];
     if (value === undefined) continue;
     const shown = wordOf(field, object, value);
     // What only a replacement changes always has a value: null tells nothing.
-    const word = shown === null && field.change === "replace" ? undefined : shown;
-    const isRemembered = Object.hasOwn(known.words, field.name);
-    if (word === undefined) untold.push(field.name);
-    const last = appliedIn(known.applied ?? {}, field.name);
-    if (last !== undefined && word !== undefined && sameValue(field, word, last.word)) {
-      values[field.name] = last.value;
-      words[field.name] = last.word;
-      continue;
-    }
-    if (last !== undefined) applied[field.name] = last;
-    if (word === undefined || sameValue(field, word, isRemembered ? known.words[field.name] : value)) {
-      values[field.name] = value;
-      if (isRemembered) words[field.name] = known.words[field.name];
-    } else if (sameValue(field, word, value) || isSpelling(field, word, value)) {
-      values[field.name] = value; // where it is asked in another way, it may be as before
-      if (isRemembered) words[field.name] = known.words[field.name];
-    } else if (known.isEcho && field.change === "replace") {
-      values[field.name] = value;
-      words[field.name] = word;
-    } else {
-      drifted.push(field.name);
-      if (isRemembered && field.type === "text")
-        applied[field.name] = { value, word: known.words[field.name] };
-      const own = asValue(field, word);
-      if (own !== undefined) values[field.name] = own;
-    }
+    const now = shown === null && field.change === "replace" ? undefined : shown;
+    if (now === undefined) untold.push(name);
+    const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
+    const all = known.applied ?? {};
+    const seen =
+      field.type === "labels" && now !== undefined
+        ? compareLabels(field, { value, word, applied: all[name] }, now, object)
+        : compareOne(field, { ...known, value, word, applied: appliedIn(all, name) }, now, object);
+    if (seen.isDrifted) drifted.push(name);
+    if (seen.value !== undefined) values[name] = seen.value;
+    if (seen.word !== undefined) words[name] = seen.word;
+    if (seen.applied !== undefined) applied[name] = seen.applied;
   }
   return { values, words, applied, drifted, untold };
+}
+
+/** A value, and the service's word for it if that is another. */
+interface Compared {
+  readonly value: unknown;
+  readonly word?: unknown;
+  readonly applied?: unknown;
+  readonly isDrifted?: boolean;
+}
+
+function compareOne(
+  field: Field,
+  known: {
+    value: unknown;
+    word: unknown;
+    applied: Applied | undefined;
+    ipAddress?: unknown;
+    isEcho?: boolean | undefined;
+  },
+  now: unknown,
+  object: WireFields,
+): Compared {
+  const { value, word, applied } = known;
+  const isRemembered = word !== undefined;
+  if (now === undefined || sameValue(field, now, isRemembered ? word : value)) return known;
+  if (applied?.word !== undefined && sameValue(field, now, applied.word))
+    return { value: applied.value, word: applied.word };
+  if (sameValue(field, now, value) || isSpelling(field, now, value)) return known; // in another reply, it may be as before
+  const isEcho = known.isEcho && field.change === "replace";
+  if (isEcho || isLateAddress(field, known, now, object)) return { ...known, word: now };
+  const last = isRemembered && field.type === "text" ? { value, word } : applied;
+  return { value: asValue(field, now), applied: last, isDrifted: true };
+}
+
+/** Compares each label, so that only those are taken over that somebody has changed. */
+function compareLabels(
+  field: Field,
+  known: { value: unknown; word: unknown; applied: unknown },
+  now: unknown,
+  object: WireFields,
+): Compared {
+  const [shown, words, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
+  const label: Field = { ...field, type: "text" };
+  const each = Object.entries(labelsOf(known.value)).map(([key, value]) => {
+    const isLost = known.word !== undefined && !Object.hasOwn(words, key) && !Object.hasOwn(shown, key);
+    const word = Object.hasOwn(words, key) ? words[key] : isLost ? null : undefined;
+    const pair = { value, word, applied: appliedIn(applied, key) };
+    return { key, ...compareOne(label, pair, Object.hasOwn(shown, key) ? shown[key] : null, object) };
+  });
+  const isDrifted = each.some((one) => one.isDrifted);
+  const present = each.filter(({ value }) => value !== undefined);
+  const value = Object.fromEntries(present.map((one) => [one.key, one.value]));
+  const word = Object.fromEntries(present.map((one) => [one.key, one.word ?? one.value]));
+  const pairs = each.flatMap((one) => (one.applied === undefined ? [] : [[one.key, one.applied]]));
+  return {
+    value,
+    word: isDrifted ? (isSame(word, value) ? undefined : word) : known.word,
+    applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
+    isDrifted,
+  };
+}
+
+/**
+ * Whether a remote value is the address that the service has assigned since it showed the mode, such as "auto", or nothing. Any other
+ * address in the state or in the reply makes it somebody's choice.
+ */
+export function isLateAddress(
+  { wire }: Field,
+  known: { value: unknown; word?: unknown; applied?: unknown; ipAddress?: unknown },
+  now: unknown,
+  object: WireFields,
+): boolean {
+  const { value, word = value, applied, ipAddress } = known;
+  if (wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
+  const wasMode = !isAddress(value) && (word === null || word === value);
+  const others = [ipAddress, ...Object.values(object)].filter(isAddress);
+  return wasMode && typeof value === "string" && others.every((other) => other === now);
+}
+
+/** Whether a value is an IP address. */
+export function isAddress(value: unknown): value is string {
+  return typeof value === "string" && isIP(value) > 0;
 }
 
 /**

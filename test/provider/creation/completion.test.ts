@@ -4,10 +4,10 @@ import { failureOf, startService } from "../service";
 
 const ARGS = { labels: { team: "web" }, sshKeys: [SSH_KEY] };
 
-async function created(postIgnores: readonly string[], more: object = {}) {
+async function created(postIgnores: readonly string[], more: object = {}, args: object = {}) {
   const service = await startService({ behaviour: { postIgnores, ...more } });
   const project = service.emulator.addProject().id;
-  const { inputs } = await service.instances.check({}, instanceNews({ project, ...ARGS }));
+  const { inputs } = await service.instances.check({}, instanceNews({ project, ...ARGS, ...args }));
   const methods = () =>
     service.emulator.requests.map(({ method }) => method).filter((method) => method !== "GET");
   return { service, inputs, creating: service.instances.create(inputs), methods };
@@ -40,6 +40,27 @@ describe("arguments that the service ignores when it creates an instance", () =>
     expect(error.message).toContain("did not change labels");
     expect(error).toMatchObject({ id: [...service.emulator.instances.keys()][0] });
     expect(inputs).toBeDefined();
+  });
+
+  test.each(["null", "omitted"] as const)(
+    "are set by an update if one is the address mode, and no address is shown: %s",
+    async (absentValues) => {
+      const { service, creating, methods } = await created(
+        ["public_ip"],
+        { absentValues },
+        { publicIp: "auto" },
+      );
+      const { id, outs } = await creating;
+      expect(methods()).toEqual(["POST", "PUT"]);
+      expect(service.emulator.instances.get(id)?.address).toBe(outs.ipAddress);
+    },
+  );
+
+  test("cost no request if the service shows an address in place of the mode", async () => {
+    const spelling = (now: object) => ({ ...now, public_ip: null });
+    const { creating, methods } = await created([], { spelling }, { publicIp: "auto" });
+    await creating;
+    expect(methods()).toEqual(["POST"]);
   });
 
   test("cost no request if the service ignores none", async () => {

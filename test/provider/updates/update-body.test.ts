@@ -76,8 +76,86 @@ describe("labels", () => {
     expect(labels({ owner: "ops", team: "web" }, undefined)).toEqual({});
   });
 
+  test("that the service shows in small letters are replaced and removed, unless they are the program's or ignored, too", () => {
+    const object = { ...current, labels: { team: "web", owner: "ops" } };
+    expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", owner: "ops" });
+    expect(labels({ Team: "web" }, {}, object)).toEqual({ owner: "ops" });
+    expect(labels({ Team: "a", team: "web" }, { team: "web" }, object)).toEqual(object.labels);
+    const own = instanceNews({ labels: { Team: "web" } });
+    const body = updateBody(instanceFields, own, own, object, ["labels.Team"]);
+    expect(JSON.parse(body).labels).toEqual(object.labels);
+  });
+
+  test("of others that differ in case from the program's are kept", () => {
+    const object = { ...current, labels: { Team: "web", team: "theirs" } };
+    expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", team: "theirs" });
+  });
+
   test("that somebody else had set already become the program's", () => {
     expect(labels(undefined, { owner: "dev" })).toEqual({ owner: "dev", team: "web" });
+  });
+});
+
+describe("what the option ignoreChanges lists", () => {
+  const own = instanceNews({ publicIp: "auto", sshKeys: ["ssh-rsa AAAAB3 own"], labels: { team: "web" } });
+  const ignoring = (ignored: string[], object: Properties, olds = own): Properties =>
+    JSON.parse(updateBody(instanceFields, olds, own, object, ignored));
+
+  test.each([null, undefined])("isn't restored if somebody has removed it (shown as %s)", (none) => {
+    const removed = { ...current, public_ip: none, ssh_keys: none, labels: none };
+    const body = ignoring(["publicIp", "sshKeys", "labels"], removed);
+    expect(Object.keys(body)).toEqual(["project", "name", "image", "flavor", "network"]);
+  });
+
+  test("isn't restored if it is a label and the service omits empty labels", () => {
+    expect(ignoring(["labels.team"], { ...current, labels: undefined }).labels).toEqual({});
+  });
+
+  test("is sent back by its id if it is shown as an object", () => {
+    const object = { ...current, flavor: { id: "flv-1", name: "m1.small" } };
+    expect(ignoring(["flavor"], object).flavor).toBe("flv-1");
+  });
+
+  test("is sent as the state has it if it is SSH keys, shown as the fingerprints that the state knows", () => {
+    const object = { ...current, ssh_keys: ["SHA256:own"] };
+    const olds = { ...own, __words: { sshKeys: ["SHA256:own"] } };
+    expect(ignoring(["sshKeys"], object, olds).ssh_keys).toEqual(["ssh-rsa AAAAB3 own"]);
+    const moved = { ...current, ssh_keys: ["SHA256:other"] };
+    expect(() => ignoring(["sshKeys"], moved, olds)).toThrow("sshKeys");
+  });
+});
+
+test.each([[["SHA256:others"]], [[{ id: "key-1", fingerprint: "SHA256:others" }]]])(
+  "fingerprints of keys that the program doesn't set are an error, because they are no keys: %j",
+  (ssh_keys) => {
+    expect(() => bodyOf({}, { flavor: "m1.large" }, { ...current, ssh_keys })).toThrow(
+      "in a form that a request can't carry",
+    );
+  },
+);
+
+describe("an unchanged argument that the service shows in its own word", () => {
+  const __words = { image: "img-1", publicIp: "203.0.113.7", name: null };
+  const sent = (shown: Properties, more: Properties = {}) =>
+    bodyOf({ publicIp: "auto", __words }, { publicIp: "auto", ...more }, { ...current, ...shown });
+
+  test.each([["img-1"], [{ id: "img-1", name: "debian-13" }]])(
+    "is sent as that word, because the name may stand for another image by now: %j",
+    (image) => {
+      expect(sent({ image }).image).toBe("img-1");
+    },
+  );
+
+  test("is sent as the program has it if the word is another one by now", () => {
+    expect(sent({ image: "img-2" }).image).toBe("debian-13");
+  });
+
+  test("is sent as the program has it if it changes, or if the word is an address or nothing", () => {
+    expect(sent({ image: "img-1", name: null }, { image: "debian-14" })).toMatchObject({
+      name: "web",
+      image: "debian-14",
+      public_ip: "auto",
+    });
   });
 });
 

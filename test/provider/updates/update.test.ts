@@ -227,7 +227,9 @@ describe("a reply to the update that carries only id, status and revision", () =
       ...older(now),
       revision: saved.state.revision,
     }));
-    expect((await failureOf(outcome)).message).toContain("did not change flavor");
+    const error = await failureOf(outcome);
+    expect(error.message).toContain("still shows an older revision");
+    expect(error).toHaveProperty("properties.revision", saved.state.revision);
   });
 
   test("does not make the service's own spelling look like somebody else's change", async () => {

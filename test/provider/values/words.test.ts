@@ -72,7 +72,7 @@ describe("drift is measured against the service's own words", () => {
     ["image", "image", "debian-14"],
     ["flavor", "flavor", "m1.large"],
     ["network", "network", "backend"],
-    ["publicIp", "public_ip", "203.0.113.9"],
+    ["publicIp", "public_ip", "none"],
     ["sshKeys", "ssh_keys", ["ssh-rsa AAAAB4"]],
     ["sshKeys", "ssh_keys", []],
     ["labels", "labels", { team: "ops" }],
@@ -81,6 +81,38 @@ describe("drift is measured against the service's own words", () => {
     const seen = compare({ ...echo, [wire]: word });
     expect(seen.drifted).toEqual([name]);
     expect(seen.values[name]).toEqual(word);
+  });
+
+  test.each([{}, { publicIp: null }])(
+    "an address that comes after the mode is the word for it: %j",
+    (words) => {
+      const object = { ...echo, public_ip: "203.0.113.9", ip_address: "203.0.113.9" };
+      const known = { values, words, ipAddress: "203.0.113.9" };
+      const seen = compareWords(instanceFields, known, object);
+      expect(seen).toMatchObject({ drifted: [], words: { publicIp: "203.0.113.9" } });
+      expect(seen.values.publicIp).toBe("auto");
+    },
+  );
+
+  test("an address is drift if the state or the reply has another one", () => {
+    const object = { ...echo, public_ip: "203.0.113.9" };
+    const known = { values, words: {}, ipAddress: "203.0.113.1" };
+    expect(compareWords(instanceFields, known, object).drifted).toEqual(["publicIp"]);
+    expect(compare({ ...object, ip_address: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
+    expect(compare(object, { publicIp: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
+  });
+
+  test("only the labels that somebody has changed are taken over, with the words of the others", () => {
+    const known = {
+      values: { labels: { team: "Web", size: "3", tier: "A" } },
+      words: { labels: { team: "web", size: "3", tier: "a" } },
+    };
+    const seen = compareWords(instanceFields, known, { labels: { team: "web", size: "4", tier: "b" } });
+    expect(seen.values.labels).toEqual({ team: "Web", size: "4", tier: "b" });
+    expect(seen.words.labels).toEqual({ team: "web", size: "4", tier: "b" });
+    expect(seen.applied.labels).toMatchObject({ tier: { value: "A", word: "a" } });
+    const back = compareWords(instanceFields, seen, { labels: { team: "web", size: "3", tier: "a" } });
+    expect(back.values.labels).toEqual({ team: "Web", size: "3", tier: "A" });
   });
 
   test("a moved spelling is drift, and is remembered no more", () => {

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
+import { oneInstance } from "../one-instance";
+import type { Service } from "../service";
+
+const SMALL = { flavor: "m1.small", __timeouts: { update: "10s" } };
+const LARGE = { ...SMALL, flavor: "m1.large" };
+
+const flavors = ({ emulator }: Service) =>
+  [...emulator.instances.values()].map(({ fields }) => fields.flavor);
+const puts = ({ emulator }: Service) => emulator.requests.filter(({ method }) => method === "PUT").length;
+
+describe("an update that the service accepts with a bare 202, and doesn't make in time,", () => {
+  async function timedOut(behaviour: Partial<Behaviour> = {}) {
+    const { service, web } = await oneInstance({ behaviour });
+    await web.up(SMALL);
+    Object.assign(service.emulator.behaviour, {
+      putReply: 202,
+      acceptedReply: "bare",
+      operationMs: 3_600_000,
+    });
+    expect(await web.up(LARGE)).toContain("did not change flavor");
+    expect(web.there().state).toMatchObject({ __pending: { asked: { flavor: "m1.large" } } });
+    return { service, web };
+  }
+
+  test.each([{}, { normalize: ["ids"] as const }])(
+    "and makes it later, is taken back if the program is reverted: %j",
+    async (behaviour) => {
+      const { service, web } = await timedOut(behaviour);
+      service.emulator.finishOperations();
+      expect(flavors(service)).toEqual(["m1.large"]);
+      service.emulator.behaviour.putReply = 200;
+      expect(await web.up(SMALL)).toBeUndefined();
+      expect(flavors(service)).toEqual(["m1.small"]);
+      await web.expectOne();
+    },
+  );
+
+  test("is taken back if the program is reverted before the service makes it", async () => {
+    const { service, web } = await timedOut();
+    const before = puts(service);
+    service.emulator.behaviour.putReply = 200;
+    expect(await web.up(SMALL)).toBeUndefined();
+    expect(puts(service)).toBe(before + 1);
+    await web.expectOne();
+  });
+
+  test("is taken back also if somebody else changes the instance before that", async () => {
+    const { service, web } = await timedOut();
+    const before = puts(service);
+    service.emulator.behaviour.putReply = 200;
+    service.emulator.touch(web.there().id);
+    expect(await web.up(SMALL)).toBeUndefined();
+    expect(puts(service)).toBe(before + 1);
+  });
+
+  test("is not sent again if the service has made it by then", async () => {
+    const { service, web } = await timedOut();
+    service.emulator.finishOperations();
+    const before = puts(service);
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(puts(service)).toBe(before);
+    await web.expectOne();
+  });
+});
+
+describe("an update whose outcome is unknown", () => {
+  async function unanswered(behaviour: Partial<Behaviour> = {}) {
+    const { service, web } = await oneInstance({ behaviour });
+    await web.up(SMALL);
+    const fault = service.emulator.fail({
+      method: "PUT",
+      kind: "lost-reply",
+      times: Number.POSITIVE_INFINITY,
+    });
+    const outage = service.emulator.fail({
+      method: "GET",
+      kind: "status",
+      when: () => puts(service) > 0,
+      times: Number.POSITIVE_INFINITY,
+    });
+    expect(await web.up(LARGE)).toBeDefined();
+    fault.off();
+    outage.off();
+    expect(web.there().state).toMatchObject({ flavor: "m1.small", __pending: { isUnsure: true } });
+    return { service, web };
+  }
+
+  test("is taken back if it was made, and the program is reverted", async () => {
+    const { service, web } = await unanswered();
+    expect(flavors(service)).toEqual(["m1.large"]);
+    expect(await web.up(SMALL)).toBeUndefined();
+    expect(flavors(service)).toEqual(["m1.small"]);
+    await web.expectOne();
+  });
+
+  test("is recognized if it was made and the program still asks for it", async () => {
+    const { service, web } = await unanswered();
+    const before = puts(service);
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(puts(service)).toBe(before);
+    await web.expectOne();
+  });
+
+  test("is no evidence that an id is the service's for the name that it asked for", async () => {
+    const { service, web } = await unanswered({ normalize: ["ids"] });
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(await web.up(SMALL)).toContain("somebody else changed flavor");
+    expect(flavors(service)).toEqual(["theirs"]);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import type { Accepted, ApiObject } from "../../../src/api/client";
+import type { Properties } from "../../../src/provider/host";
+import { instanceKind } from "../../../src/provider/kind";
+import { outputsAfter, readBack } from "../../../src/provider/updates/update-outcome";
+import type { Change } from "../../../src/provider/updates/update-write";
+import { callTo } from "../fake-call";
+import { FakeService } from "../fake-service";
+import { instanceNews } from "../samples";
+import { failureOf, madeInstance } from "../service";
+import { startRaced } from "./raced-service";
+
+/** What an update of the flavor comes to if the service replies with this, and shows the object at these revisions. */
+async function outcomeOf(accepted: (before: ApiObject) => Accepted, shown: Properties, revisions: string[]) {
+  const fake = new FakeService();
+  fake.addProject("prj-1");
+  const fieldsOf = (more: Properties) => ({ ...instanceNews(), id: "ins-1", ...more });
+  const before = { id: "ins-1", fields: fieldsOf({ flavor: "m1.small" }), revision: "r1" };
+  const show = (revision: string): void =>
+    void fake.instances.set("ins-1", { id: "ins-1", fields: fieldsOf(shown), revision });
+  show(revisions[0] ?? "r1");
+  fake.whenAsked = () => show(revisions.shift() ?? "r2");
+  const call = callTo(fake, instanceKind);
+  const olds = { ...instanceNews(), revision: "r1" };
+  const fields = instanceKind.fields.filter(({ name }) => name === "flavor");
+  const change: Change = { id: "ins-1", olds, news: instanceNews({ flavor: "m1.large" }), fields };
+  const outcome = await readBack(call, change, { kind: "accepted", accepted: accepted(before), before });
+  return { outcome, outs: outputsAfter(call, change, outcome) };
+}
+
+describe("a reply to an update that shows the object as it was before", () => {
+  test.each<[string, (before: ApiObject) => Accepted]>([
+    ["202", (object) => ({ kind: "object", object: { ...object, revision: undefined }, deferred: true })],
+    ["200 with the former revision", (object) => ({ kind: "object", object })],
+    ["200 without a revision", (object) => ({ kind: "object", object: { ...object, revision: undefined } })],
+  ])("says nothing about how the service shows the new value: %s", async (_status, accepted) => {
+    const { outs } = await outcomeOf(accepted, { flavor: "m1.large" }, ["r2"]);
+    expect(outs).toMatchObject({ flavor: "m1.large", revision: "r2" });
+    expect("__words" in outs).toBe(false);
+  });
+});
+
+describe("an accepted value that isn't shown", () => {
+  const nothing = (): Accepted => ({ kind: "none" });
+
+  test("has not been set if the revision is still the one that If-Match carried", async () => {
+    const { outcome } = await outcomeOf(nothing, { flavor: undefined }, Array(9).fill("r1"));
+    expect(outcome.unmade.map(({ name }) => name)).toEqual(["flavor"]);
+  });
+
+  test("may have been set if the revision changes, also after a while", async () => {
+    const { outcome } = await outcomeOf(nothing, { flavor: undefined }, ["r1", "r1"]);
+    expect(outcome.unmade).toEqual([]);
+  });
+});
+
+test("a value that the service accepts, ignores and doesn't show is an error", async () => {
+  const service = await startRaced();
+  const saved = await madeInstance(service);
+  service.emulator.ignoreUpdatesOf("public_ip");
+  const error = await failureOf(service.updated(saved, { publicIp: "auto" }));
+  expect(error.message).toContain("did not change publicIp");
+});
+
+describe("a list that lags behind an update for longer than a few seconds", () => {
+  async function lagging(behaviour: object, lagMs: number) {
+    const service = await startRaced({ behaviour: { getObject: 405, ...behaviour } });
+    const saved = await madeInstance(service);
+    Object.assign(service.emulator.behaviour, { lagMs, lagPart: "fields" });
+    await service.clock.advance(lagMs + 1_000);
+    return { service, saved };
+  }
+
+  test.each([{ writeReply: "slim" }, { putReply: 202 }])("is waited for: %j", async (behaviour) => {
+    const { service, saved } = await lagging(behaviour, 20_000);
+    const { outs } = await service.updated(saved, { flavor: "m1.large" });
+    expect(outs).toMatchObject({
+      flavor: "m1.large",
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+  });
+
+  test("leaves the state as it was, with the note that the update was accepted", async () => {
+    const { service, saved } = await lagging({ writeReply: "slim" }, 3_600_000);
+    const error = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(error.message).toContain("still shows an older revision");
+    expect(error).toMatchObject({
+      properties: {
+        flavor: "m1.small",
+        revision: saved.state.revision,
+        __pending: { asked: { flavor: "m1.large" } },
+      },
+    });
+  });
+});
