@@ -5,7 +5,7 @@ import { present } from "../looks/present";
 import { type Patience, readUntil } from "../looks/read-until";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
-import { mayBeSpelling } from "../values/spelling";
+import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import {
   type Applied,
@@ -127,7 +127,7 @@ function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObje
     return (
       !isThere(side) &&
       !hasNewAddress(side, before, after) &&
-      !(isAccepted && side.applied !== undefined && mayBeSpelling(side)) &&
+      !(side.applied !== undefined && (isSpelling(side) || (isAccepted && mayBeSpelling(side)))) &&
       sameValue(side.field, side.now, wordsBefore.get(side.property))
     );
   };

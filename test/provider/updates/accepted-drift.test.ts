@@ -59,6 +59,16 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
   });
 });
 
+test("an update of which nothing was known is made also if the service gives a new revision to each update: capital letters", async () => {
+  const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
+  const saved = await madeInstance(service);
+  await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
+  const state = await refreshed(service, saved);
+  service.after("PUT", () => service.emulator.touch(saved.id));
+  const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
+  expect(outs).toMatchObject({ flavor: "m1.large" });
+});
+
 test("a secret that a service normalizes, and that somebody changes, is redacted as long as the state has it", async () => {
   const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
   const saved = await madeInstance(service, { network: "back-3f9d1c", __secrets: ["network"] });
