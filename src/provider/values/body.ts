@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import { type Ignored, isIgnored } from "../inputs/ignored";
@@ -52,18 +51,14 @@ export function updateBody(
 }
 
 function sentValue(field: Field, sources: Sources): unknown {
-  const { olds, news, current, ignored } = sources;
+  const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
   // Even if it isn't shown: the program's value would restore what somebody has removed.
   if (isIgnored(ignored, [field.name])) return asItIs(field, sources);
   if (before === undefined && desired === undefined) return asItIs(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
-  if (field.type === "keys" || !sameValue(field, before, desired)) return desired;
-  // A name may stand for another object by now, as that of the newest image does.
-  const word = idOf(current[field.wire]);
-  const isName = typeof word === "string" && isIP(word) === 0;
-  return isName && word === knownWord(field, olds) ? word : desired;
+  return desired;
 }
 
 /** The value at the service, in the form in which a request can carry it. */
