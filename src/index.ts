@@ -1,5 +1,6 @@
 import { watchForUnsettled } from "./resources/unsettled";
 
+export type { DependsOn } from "./resources/depends-on";
 export type { GetOptions } from "./resources/dynamic-resource";
 export {
   type FoundInstance,
