@@ -60,7 +60,8 @@ export function judged(
       : { wrong: "nobody has undone it" };
   if (/was refused 4 times, though nobody changed/.test(words))
     return known.changes >= 4 ? "restless" : { wrong: `it was changed ${known.changes} times only` };
-  if (!/somebody else changed/.test(words)) return { wrong: "nothing explains that" };
+  if (!/somebody else changed|a reply to this update was lost, and .* changed/.test(words))
+    return { wrong: "nothing explains that" };
   const wrong = known.looks.map((look) => wrongIn(words, known, look ?? {}));
   const [first = "nobody has looked"] = wrong;
   return wrong.includes(undefined) ? "conflict" : { wrong: first ?? "" };
