@@ -51,7 +51,7 @@ export function createOperations(
       finishedAt,
       retryAfterMs: reply.retryAfterMs,
     };
-    // What §2.3 doesn't name may be a kind or a state as long as the work is under way.
+    // What §2.3 doesn't name may be a kind or a state while the operation is still running.
     const named = body.resource_id ?? (isTerminal(seen) ? (body.resource ?? body.result) : undefined);
     return { ...seen, error: problemOf(body.error, redact), resource: named ?? resultIdOf(seen, endpoint) };
   }

@@ -13,7 +13,7 @@ const SHORTEST_LINE = 8;
 const SSH_KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)/;
 
 /**
- * Replaces every secret in the text, in upper or lower case, also where it stands escaped for JSON, HTML or a URL, or was cut off by "…".
+ * Replaces every secret in the text, in upper or lower case, also if it is escaped for JSON, HTML or a URL, or cut off by "…".
  * The same goes for a secret without the white space around it, for its lines, and for an SSH key without its comment.
  * Secrets of fewer than four characters are left alone.
  */

@@ -8,7 +8,7 @@ export const DELETION = ".deletion";
 
 /**
  * The objects whose deletion this machine has requested with the present token. If a process is killed between the deletion and the
- * moment when the engine saves it, this is the only evidence that the object is gone for good and not merely hidden.
+ * moment when the engine saves it, this is the only evidence that the object was deleted and is not merely hidden.
  */
 export class Deletions {
   constructor(

@@ -7,7 +7,7 @@ import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/p
 import { warnOfLeftAlone } from "./creation/unclear";
 import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
-import { instanceKind, projectKind } from "./kind";
+import { instanceKind, isUrnOf, projectKind } from "./kind";
 import { isAdopted, isLive } from "./live";
 import { removeObject } from "./removal";
 import { hiddenOf } from "./values/state";
@@ -83,7 +83,7 @@ async function settleInstancesOf(call: Call, project: string, urn: string | unde
   const instances = { ...call, kind: instanceKind };
   for (const entry of await journal.list()) {
     const isOurs = urn !== undefined && stackOf(entry.urn) === stackOf(urn);
-    const isOfProject = entry.urn.includes("cloudinfra:Instance::") && sentFields(entry).project === project;
+    const isOfProject = isUrnOf(instanceKind, entry.urn) && sentFields(entry).project === project;
     if (!isOurs || !isOfProject) continue;
     if (entry.id === undefined) {
       await settleEntry(instances, { __urn: entry.urn, project }, entry);

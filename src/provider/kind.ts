@@ -18,6 +18,11 @@ export interface Kind {
   delete(client: Client, id: string, options: CallOptions): Promise<Accepted>;
 }
 
+/** Whether a URN is that of a resource of this kind. */
+export function isUrnOf({ name }: Kind, urn: string): boolean {
+  return urn.toLowerCase().includes(`cloudinfra:${name}::`);
+}
+
 export const projectKind: Kind = {
   name: "project",
   article: "a",

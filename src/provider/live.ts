@@ -3,6 +3,7 @@ import type { Call } from "./call";
 import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
 import { type Kind, projectKind } from "./kind";
+import { stillExists } from "./looks/absence";
 import { hiddenOf } from "./values/state";
 
 /**
@@ -20,10 +21,8 @@ export async function becomesLive(
   const { __urn: urn, __key: key } = hiddenOf(inputs);
   const object = identityOf(call, id);
   memory.made(urn, object, key, isAdopted);
-  // A request to delete the project has had no effect, or was about an earlier project of this id.
   const project = call.kind === projectKind ? id : inputs.project;
-  if (typeof project === "string")
-    await journal.deletions.remove(textOf(identityOf({ ...call, kind: projectKind }, project)));
+  if (typeof project === "string") await stillExists(call, project);
   await journal.run.add({ live: textOf(object) });
   if (isAdopted) await journal.run.add({ adopted: textOf(object) });
 }

@@ -6,7 +6,7 @@ import { type Call, finish, soughtOf } from "./call";
 import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
-import { findNow, requireEvidence, secondLook } from "./looks/absence";
+import { findNow, requireEvidence, secondLook, stillExists } from "./looks/absence";
 import { readUntil } from "./looks/read-until";
 import type { Sought } from "./looks/sightings";
 
@@ -22,7 +22,7 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
   const { sightings, memory } = call.session;
   const sought = soughtOf(call.kind, id, { project });
   // Nothing but an earlier look can show that a project was there.
-  const isNew = call.kind === projectKind && !sightings.hasShown(id);
+  const isNew = call.kind === projectKind && !sightings.hasShown(sought);
   if (isNew && (await findNow(call, sought)) === undefined) return;
   const accepted = await tryDelete(call, sought).finally(() => sightings.forget());
   if (accepted !== undefined) {
@@ -32,8 +32,7 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
       waitUntilGone(call, sought, accepted),
     );
     // Some services accept the deletion of any id.
-    if (!sightings.hasShown(call.kind === projectKind ? id : sought.project))
-      await requireEvidence(call, sought);
+    if (!sightings.hasShown(sought)) await requireEvidence(call, sought);
     memory.deleted(identityOf(call, id));
     return;
   }
@@ -51,8 +50,8 @@ async function finished(call: Call, id: string, operation: Operation): Promise<v
   try {
     await finish(call, operation);
   } catch (error) {
-    if (isCloudInfraError(error) && error.code === "operation_failed")
-      await call.session.journal.deletions.remove(textOf(identityOf(call, id)));
+    if (call.kind === projectKind && isCloudInfraError(error) && error.code === "operation_failed")
+      await stillExists(call, id);
     throw error;
   }
 }

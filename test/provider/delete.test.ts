@@ -20,7 +20,7 @@ describe("a deletion", () => {
     },
   );
 
-  test("that a service accepts for any id is none if the token shows neither the instance nor its project", async () => {
+  test("of an instance is not confirmed if the token shows neither it nor its project: a service may accept the deletion of any id", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     const hiddenProjects = [...service.emulator.projects.keys()];

@@ -5,6 +5,7 @@ import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
 import { type Ignored, isIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
+import { isUrnOf } from "../kind";
 import { alreadyManaged, becomesLive } from "../live";
 import { findNow } from "../looks/absence";
 import { update } from "../update";
@@ -83,8 +84,8 @@ function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
 async function noteForCreations(call: Call, { id, fields }: ApiObject): Promise<void> {
   const { journal, client } = call.session;
   for (const entry of await journal.list()) {
-    const isOfKind = entry.urn.toLowerCase().includes(`cloudinfra:${call.kind.name}::`);
-    if (!isOfKind || entry.id !== undefined || sentFields(entry).name !== fields.name) continue;
+    if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined || sentFields(entry).name !== fields.name)
+      continue;
     const operation = entry.operation && (await lookAt(call, entry.operation));
     if (operation !== undefined && client.resultId(operation) === id) await journal.remove(entry.key);
     else await journal.note(entry.key, { id });

@@ -61,8 +61,8 @@ async function isEvident(call: Call, { kind, id, project }: Sought): Promise<boo
   return isShown || wasDeleted(call, project);
 }
 
-/** An earlier request to delete a project that is shown was not carried out, or not yet. */
-async function stillExists({ session }: Call, project: string): Promise<void> {
+/** Forgets an earlier request to delete a project that exists: it was not carried out, or was about an earlier project with this id. */
+export async function stillExists({ session }: Call, project: string): Promise<void> {
   await session.journal.deletions.remove(textOf(identityOf({ kind: projectKind, session }, project)));
 }
 

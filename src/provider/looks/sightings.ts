@@ -46,7 +46,7 @@ export class Sightings {
   /** Whether GET of one object, which the specification does not show (§4.8), has been seen to work. */
   private readonly gets = new Map<Kind["name"], "works" | "not offered">();
   /** The projects that the service has shown, or has shown an instance of. */
-  private readonly projects = new Set<unknown>();
+  private readonly projects = new Set<string | undefined>();
 
   constructor(
     private readonly client: Client,
@@ -145,14 +145,14 @@ export class Sightings {
     if (this.gets.get(name) !== "works") this.gets.set(name, "not offered");
   }
 
-  /** Whether the token has been seen to show a project, or an instance in it. */
-  hasShown(project: unknown): boolean {
-    return this.projects.has(project);
+  /** Whether the token has been seen to show the project that is sought or that the sought instance is in, or any instance in it. */
+  hasShown(sought: Sought): boolean {
+    return this.projects.has(projectOf(sought));
   }
 
   /** Notes an object that the service has shown, or has deleted for certain. */
-  shows({ kind, id, project }: Sought): void {
-    this.projects.add(kind.name === "project" ? id : project);
+  shows(sought: Sought): void {
+    this.projects.add(projectOf(sought));
   }
 
   /** After anything that this process wrote. */
@@ -235,6 +235,10 @@ export class Sightings {
       return undefined;
     }
   }
+}
+
+function projectOf({ kind, id, project }: Sought): string | undefined {
+  return kind.name === "project" ? id : project;
 }
 
 function seenIn(objects: Objects, { id }: Sought): Look {

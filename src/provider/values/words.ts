@@ -102,11 +102,11 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     const now = shown === null && field.change === "replace" ? undefined : shown;
     if (now === undefined) untold.push(name);
     const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
-    const all = known.applied ?? {};
+    const { applied: all = {}, ipAddress, isEcho } = known;
     const seen =
       field.type === "labels" && now !== undefined
         ? compareLabels(field, { value, word, applied: all[name] }, now, object)
-        : compareOne(field, { ...known, value, word, applied: appliedIn(all, name) }, now, object);
+        : compareOne(field, { value, word, applied: appliedIn(all, name), ipAddress, isEcho }, now, object);
     if (seen.isDrifted) drifted.push(name);
     if (seen.value !== undefined) values[name] = seen.value;
     if (seen.word !== undefined) words[name] = seen.word;

@@ -197,7 +197,7 @@ export class Rounds {
   }
 
   /**
-   * A machine can't know that a project is gone if another one has requested its deletion: a person removes it from the state (README).
+   * A machine can't know that a project was deleted if another machine requested that: a person removes it from the state (README).
    */
   private async isRemoved({ resource, options }: Slot, process: Process): Promise<boolean> {
     for (const { id } of resource.entries) {
