@@ -165,15 +165,17 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
   const { drifted } = compareWords(call.kind.fields, known, object.fields);
-  // The address is the update's own, too: that of somebody else would make their change look like the service's assignment.
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision };
-  return outputsOf(call, drifted.length === 0 ? object : ours, {
+  const outputs = outputsOf(call, drifted.length === 0 ? object : ours, {
     hidden: news,
     values,
     words,
     applied: { ...only(others, applied), ...formerPairs(change, made), ...unproven(change, outcome, made) },
     before: { ...olds, revision: undefined },
   });
+  // With the address of somebody's choice, their change would look like the service's assignment.
+  const isTheirs = drifted.includes("publicIp") && own?.fields.public_ip === undefined;
+  return isTheirs && news.publicIp === olds.publicIp ? { ...outputs, ipAddress: olds.ipAddress } : outputs;
 }
 
 /** The remote value of what was just applied, unless somebody else has changed it since. */

@@ -15,6 +15,8 @@ export interface Circumstances {
   readonly changes: number;
   /** What was under way at the service when it answered the requests that change the object, the latest last. */
   readonly busy: readonly ("being deleted" | "being updated" | undefined)[];
+  /** Whether an update of the object is still under way. */
+  readonly isUpdating: boolean;
   /** Whether the object no longer exists. */
   readonly isDeleted: boolean;
   /** Names of properties of which somebody has put back, after our update, what was there before it. */
@@ -53,7 +55,8 @@ export function judged(
     if (!words.includes("`pulumi refresh`")) return { wrong: "does not name `pulumi refresh`" };
     return known.looks.includes(undefined) ? "not there" : { wrong: "it is there" };
   }
-  const unmade = /accepted the update, but did not change (.*)$/m.exec(words)?.[1];
+  const [, unmade, limit] = /accepted the update, but did not change (.*?)( within .*)?$/m.exec(words) ?? [];
+  if (limit !== undefined && known.isUpdating) return "unfinished";
   if (unmade !== undefined)
     return unmade.split(", ").every((name) => known.undone.includes(name))
       ? "undone"

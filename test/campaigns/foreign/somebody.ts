@@ -58,9 +58,7 @@ export class Somebody {
   end(): void {
     this.due.push(...this.waiting.map(({ deed }) => deed));
     this.waiting = [];
-    this.act("after");
-    if (this.doomed !== undefined && this.objectOf(this.doomed)) this.remove(this.doomed);
-    this.doomed = undefined;
+    this.catchUp();
   }
 
   /** Whether they are deleting this object just now. */
@@ -68,9 +66,11 @@ export class Somebody {
     return this.doomed === id;
   }
 
-  /** What had to wait for the end of an operation is done. */
+  /** What had to wait for the end of an operation is done, and so is a deletion that has begun. */
   catchUp(): void {
     this.act("after");
+    if (this.doomed !== undefined && this.objectOf(this.doomed)) this.remove(this.doomed);
+    this.doomed = undefined;
   }
 
   /** Those who made an object in place of ours take it away again. */

@@ -149,6 +149,7 @@ export class StackLife {
           ...{ olds: state, news: argsOf(declared), secrets: ["sshKeys"], looks: this.looks.get(id) ?? [] },
           changes: done.filter(({ when }) => when === "between").length,
           busy: [],
+          isUpdating: false,
           isDeleted: !this.scenario.emulator.instances.has(id),
           undone: undone(done, state, this.scenario.emulator.instances.get(id)?.fields),
         },

@@ -78,6 +78,7 @@ export class Watch {
       ...{ olds: { ...olds }, news: { ...news }, secrets, looks: this.looks },
       changes: done.filter(({ when }) => when === "between").length,
       busy: this.busy,
+      isUpdating: saved !== undefined && this.busyWith(saved.id) === "being updated",
       isDeleted: saved !== undefined && !emulator.instances.has(saved.id),
       undone: saved ? undone(done, saved.state, emulator.instances.get(saved.id)?.fields) : [],
     };

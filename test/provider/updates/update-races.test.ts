@@ -29,6 +29,15 @@ describe("what somebody else does right after our update", () => {
     }
   });
 
+  test("to the address, at a service that answers with nothing, is not taken for an address of its own", async () => {
+    const service = await startRaced({ behaviour: { putReply: 204 } });
+    const saved = await madeInstance(service, { publicIp: "auto" });
+    service.after("PUT", () => service.emulator.edit(saved.id, { public_ip: "198.51.100.1" }));
+    const { outs } = await service.updated(saved, { publicIp: "auto", flavor: "m1.large" });
+    expect(outs.ipAddress).toBe(saved.state.ipAddress);
+    expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ publicIp: "198.51.100.1" });
+  });
+
   test("to what is no business of the program's changes nothing", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
