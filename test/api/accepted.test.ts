@@ -103,8 +103,11 @@ describe("an instance's POST", () => {
     });
   });
 
-  it("without any id to poll is an error that leaves it unsure", async () => {
-    const { origin } = await startService(inTurn({ status: 202, body: { status: "pending", progress: 0 } }));
+  it.each([
+    ["any id to poll", { status: "pending", progress: 0 }],
+    ["a status", { ...operation, status: null }],
+  ])("without %s is an error that leaves it unsure", async (_what, body) => {
+    const { origin } = await startService(inTurn({ status: 202, body }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
       code: "bad_reply",

@@ -50,9 +50,9 @@ export function claimsOf(scene: Scene): Claims {
     },
     notCreated(error, before, from) {
       if (error instanceof InitialisationError) {
-        const { operation, key, body, at } = pendingOf(error.properties) ?? {};
-        const isKept =
-          operation !== undefined || (key !== undefined && body !== undefined && at !== undefined);
+        const { operation, key, body, at, failed } = pendingOf(error.properties) ?? {};
+        const isSent = body !== undefined && at !== undefined;
+        const isKept = operation !== undefined || (key !== undefined && (isSent || failed === true));
         if (error.id === "" || (isPlaceholder(error.id) && !isKept && !scene.isDamaged))
           scene.broke(`left ${error.id} without the memory of its creation: ${error.message}`);
         return;

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { InitialisationError } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
+import { failureOf, madeInstance, madeProject, startService } from "../service";
 
 test.each([200, 404, 405] as const)(
   "what a failed creation has left is in the state, also where only lists show it (GET answers %d)",
@@ -9,5 +11,21 @@ test.each([200, 404, 405] as const)(
     expect(await web.up()).toContain('ended as "failed"');
     const [id] = service.emulator.instances.keys();
     expect(web.saved?.id).toBe(id);
+  },
+);
+
+test.each(["instance", "project"] as const)(
+  "%s that a failed creation has left is not lost at a service whose replies lag behind",
+  async (kind) => {
+    const behaviour = { operationMs: 100, projectPost: 202, lagMs: 2_000, lagIn: "both" } as const;
+    const service = await startService({ behaviour });
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    const made = kind === "project" ? madeProject(service) : madeInstance(service);
+    const error = await failureOf(made);
+    if (!(error instanceof InitialisationError)) throw error;
+    const { instances, projects } = await service.anew();
+    const provider = kind === "project" ? projects : instances;
+    expect(await provider.read(error.id, error.properties)).toMatchObject({ id: error.id });
+    expect(service.emulator[`${kind}s`].has(error.id)).toBe(true);
   },
 );
