@@ -116,7 +116,9 @@ export class World {
       ...[...projects].map(([id, { fields }]) => [keyOf("project", id), fields] as const),
       ...[...instances].map(([id, { fields }]) => [keyOf("instance", id), fields] as const),
     ]);
-    const found = slots.flatMap((slot) => breachesOf(slot, there));
+    const found = slots.flatMap((slot) =>
+      breachesOf(slot, there).map((words) => `${words}\n${this.story(`${slot.options.name}-`)}`),
+    );
     const held = new Set(
       slots.flatMap(({ resource, options }) => resource.entries.map(({ id }) => keyOf(options.kind, id))),
     );
