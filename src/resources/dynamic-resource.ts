@@ -89,7 +89,9 @@ export function afterConstruction(resource: pulumi.CustomResource, construction:
 }
 
 /** The properties and options with which the SDK registers the resource. */
-function completed(resource: DynamicResource, name: string, { props, opts }: Given): Given {
+function completed(resource: DynamicResource, name: string, given: Given): Given {
+  const { props } = given;
+  const opts = withNamedArguments(resource, given.opts);
   const { import: imported, ...options } = opts; // the host can't import, so the provider gets the id as an input
   if (imported !== undefined && !isManaged(opts)) {
     throw new Error(
@@ -106,4 +108,13 @@ function completed(resource: DynamicResource, name: string, { props, opts }: Giv
     },
     opts: { ...options, additionalSecretOutputs: secrets },
   };
+}
+
+/** In `ignoreChanges`, `*` would also make the engine keep the hidden inputs of an earlier run, such as a former URN. */
+function withNamedArguments(
+  { outputs }: DynamicResource,
+  { ignoreChanges, ...opts }: pulumi.CustomResourceOptions,
+): pulumi.CustomResourceOptions {
+  const named = ignoreChanges?.flatMap((path) => (path === "*" || path === "[*]" ? outputs : path));
+  return named === undefined ? opts : { ...opts, ignoreChanges: named };
 }

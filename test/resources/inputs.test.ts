@@ -145,6 +145,20 @@ describe("__ignoreChanges", () => {
     expect(inputs.__ignoreChanges).toEqual(ignoreChanges);
   });
 
+  test.each(["*", "[*]"])(
+    "names the arguments for %s, so that the engine doesn't keep hidden inputs of an earlier run",
+    async (all) => {
+      const sent: string[] = [];
+      const { inputs } = await one(() => new Instance("web", args, { ignoreChanges: [all] }), {
+        onRequest: (request) => void sent.push(...request.getIgnorechangesList()),
+      });
+      for (const ignored of [inputs.__ignoreChanges, sent]) {
+        expect(ignored).toEqual(expect.arrayContaining([...Object.keys(args), "labels", "profile"]));
+        expect(ignored).not.toContain(all);
+      }
+    },
+  );
+
   test("is left out without the option, and if the option is empty", async () => {
     expect((await one(() => new Instance("web", args))).inputs).not.toHaveProperty("__ignoreChanges");
     const { inputs } = await one(() => new Instance("web", args, { ignoreChanges: [] }));

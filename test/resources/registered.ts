@@ -24,6 +24,7 @@ interface RegisterRequest {
   getProtect(): boolean;
   getAdditionalsecretoutputsList(): string[];
   getDependenciesList(): string[];
+  getIgnorechangesList(): string[];
 }
 
 /** Runs a piece of a program against an engine that only takes notes, and waits until everything is registered. */
