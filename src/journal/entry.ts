@@ -14,6 +14,8 @@ export interface Entry {
   readonly resource: string;
   /** Key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
+  /** Key of the resource that has the instance's project, if it is in the same stack: a project's deletion settles its own instances only. */
+  readonly projectKey?: string | undefined;
   /** Body of the request, as the exact string that is sent. */
   readonly body: string;
   /** When the creation began, in milliseconds since 1970. */
@@ -79,6 +81,7 @@ function begun(fields: Fields): Entry | undefined {
     key,
     resource,
     replaces,
+    projectKey,
     body,
     at,
     recovered,
@@ -93,6 +96,7 @@ function begun(fields: Fields): Entry | undefined {
     ...{ urn, backend, endpoint, key, resource, body, at },
     ...(typeof organization === "string" && { organization }),
     ...(typeof replaces === "string" && { replaces }),
+    ...(typeof projectKey === "string" && { projectKey }),
     ...(recovered === true && { recovered }),
     ...(isLate === true && { isLate }),
     ...(isKept === true && { isKept }),

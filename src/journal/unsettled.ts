@@ -28,12 +28,13 @@ interface Words {
   readonly hints: readonly string[];
 }
 
-/** Returns a warning that names unsettled creations. */
+/** Returns a warning that names the unsettled creations of one stack. */
 export function unsettledWarning(entries: readonly UnsettledEntry[], { one, several, hints }: Words): string {
+  const [, , stack] = entries[0]?.urn.split(":") ?? [];
   const headline =
     entries.length === 1
-      ? `an interrupted creation of this stack is unfinished, and ${one}`
-      : `${entries.length} interrupted creations of this stack are unfinished, and ${several}`;
+      ? `an interrupted creation of the stack ${stack} is unfinished, and ${one}`
+      : `${entries.length} interrupted creations of the stack ${stack} are unfinished, and ${several}`;
   return [
     `cloudinfra: ${headline}:`,
     ...entries.flatMap((entry) => [`  ${described(entry)}`, `    ${entry.urn}`]),

@@ -11,6 +11,8 @@ import { failedAgain, unfinished } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
+import { identityOf } from "./identity";
+import { projectKind } from "./kind";
 import { becomesLive, requireNotShared } from "./live";
 import { creationBody } from "./values/body";
 import { hiddenOf } from "./values/state";
@@ -87,7 +89,14 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
   for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now() };
     memory.claim(key, urn);
-    const other = await journal.begin({ urn, resource: keyOf(inputs, firstKey), replaces, ...pending });
+    const resource = keyOf(inputs, firstKey);
+    const other = await journal.begin({
+      urn,
+      resource,
+      replaces,
+      projectKey: projectKey(call, inputs),
+      ...pending,
+    });
     if (other !== undefined) return join(call, inputs, other, body);
     const end = await carryOut(call, inputs, pending, false);
     if (end.kind === "made") {
@@ -129,6 +138,12 @@ async function created(
   await becomesLive(call, inputs, id, { isAdopted });
   await note(call, pending, { id });
   return { id, outs };
+}
+
+/** Key of this stack's resource for the project of an instance. */
+function projectKey({ session }: Call, { project }: Properties): string | undefined {
+  if (typeof project !== "string") return undefined;
+  return session.memory.liveAs(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
 /** A key whose object was deleted in this run would bring that object's creation back. */

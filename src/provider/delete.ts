@@ -1,5 +1,4 @@
 import { CloudInfraError } from "../diagnostics/error";
-import { stackOf } from "../journal/place";
 import { type Call, requireRecordedEndpoint } from "./call";
 import { idOfCreation } from "./creation/being-made";
 import { settle, settled, settleEntry, settleLeftOver } from "./creation/left-over";
@@ -37,7 +36,7 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   if (!(await isLive(call, id))) {
     if (call.kind === projectKind)
       await call.progress.during("waiting for the deletion of the project's last instances", () =>
-        settleInstancesOf(call, id, memory.urn ?? urn),
+        settleInstancesOf(call, id, key),
       );
     made = await idOfCreation(call, id, state);
   }
@@ -77,12 +76,15 @@ async function requireNotAdoptedAgain(call: Call, id: string): Promise<void> {
   );
 }
 
-/** Settles this stack's journal entries for instances of the project: nothing else would ever find these instances (X2). */
-async function settleInstancesOf(call: Call, project: string, urn: string | undefined): Promise<void> {
+/**
+ * Settles the journal entries for instances of the project: nothing else would ever find these instances (X2). Those of another stack have
+ * no project with this key.
+ */
+async function settleInstancesOf(call: Call, project: string, key: string | undefined): Promise<void> {
   const { journal } = call.session;
   const instances = { ...call, kind: instanceKind };
   for (const entry of await journal.list()) {
-    const isOurs = urn !== undefined && stackOf(entry.urn) === stackOf(urn);
+    const isOurs = key !== undefined && entry.projectKey === key;
     const isOfProject = isUrnOf(instanceKind, entry.urn) && sentFields(entry).project === project;
     if (!isOurs || !isOfProject) continue;
     if (entry.id === undefined) {

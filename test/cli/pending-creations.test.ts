@@ -29,6 +29,16 @@ function found(stack: Stack): PendingCreations {
 
 const web = creating(resource(INSTANCE, "web", instanceInputs()));
 
+it("a pending creation names the key of the project's resource, if the stack has it with the same profile", () => {
+  const project = (profile?: string): Fields =>
+    resource(PROJECT, "p", projectInputs({ ...(profile !== undefined && { profile }) }), { id: "prj-1" });
+  const keysWith = (...resources: Fields[]): unknown =>
+    found({ resources, pending: [web] }).cutOff.map(({ begun }) => begun?.projectKey);
+  expect(keysWith(project())).toEqual([OTHER_KEY]);
+  expect(keysWith(project("eu"))).toEqual([undefined]);
+  expect(keysWith()).toEqual([undefined]);
+});
+
 describe("a pending creation names the key of the resource that it replaces", () => {
   const CREATED = "2026-03-04T09:00:00.123456789Z";
   const replacing = (more: Fields = {}): Fields => ({

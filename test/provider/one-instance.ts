@@ -8,8 +8,9 @@ import { type Journal, openJournal } from "../../src/journal/journal";
 import type { Clock } from "../../src/operations/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
 import { LastMoment } from "../operations/last-moment";
+import type { Providers } from "./providers";
 import { instanceNews } from "./samples";
-import { type Service, type ServiceOptions, saidBy, startService } from "./service";
+import { type Saved, type Service, type ServiceOptions, saidBy, startService } from "./service";
 import { EngineRow, type How } from "./shown/engine-row";
 
 export const URN = String(instanceNews().__urn);
@@ -28,7 +29,11 @@ export class OneInstance extends EngineRow {
   /** What this machine has noted. */
   readonly journal: Journal;
 
-  constructor(private readonly service: Service) {
+  /** @param inStack the instance's project, if the stack has it, too */
+  constructor(
+    private readonly service: Service,
+    private readonly inStack?: Saved,
+  ) {
     super();
     const { emulator, journalDir: dir } = service;
     this.journal = openJournal({ endpoint: emulator.endpoint, dir, warn: (message) => expect.fail(message) });
@@ -61,7 +66,11 @@ export class OneInstance extends EngineRow {
 
   /** @returns what the user is told where it fails */
   async up(args: Properties = {}, run: Run = {}): Promise<string | undefined> {
-    const provider = await this.process(run);
+    const { instances: provider, projects } = await this.processes(run);
+    if (this.inStack !== undefined) {
+      const { id, state, inputs } = this.inStack;
+      await projects.diff(id, state, (await projects.check(inputs, inputs)).inputs);
+    }
     const work = async (): Promise<void> => {
       await this.brought(provider, this.news(args), run);
       if (!run.unconfirmed)
@@ -107,7 +116,11 @@ export class OneInstance extends EngineRow {
 
   /** A process of the provider. */
   async process(run: Run = {}): Promise<HostProvider> {
-    return (await this.service.anew({ journalDir: this.journalDir(run) }, run.clock)).instances;
+    return (await this.processes(run)).instances;
+  }
+
+  private processes(run: Run): Promise<Providers> {
+    return this.service.anew({ journalDir: this.journalDir(run) }, run.clock);
   }
 
   /** The requests of creations, of this machine and of others. */

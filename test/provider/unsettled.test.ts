@@ -25,7 +25,7 @@ test("a destroy warns once of an interrupted creation that it leaves unsettled",
   const { operation } = await web.noted();
   expect(service.warnings).toEqual([
     expect.stringContaining(
-      "an interrupted creation of this stack is unfinished, and its object may still exist",
+      "an interrupted creation of the stack dev is unfinished, and its object may still exist",
     ),
   ]);
   expect(service.warnings[0]).toContain(`instance "web" with the operation ${operation?.id}, started 20`);
@@ -36,7 +36,7 @@ test("a destroy warns once of an interrupted creation that it leaves unsettled",
 test("a destroy doesn't warn of an interrupted creation that it settles", async () => {
   const service = await startService();
   const saved = await madeProject(service);
-  await new OneInstance(service).killedUp();
+  await new OneInstance(service, saved).killedUp();
   await destroyed(service, saved);
   expect(service.warnings).toEqual([]);
 });

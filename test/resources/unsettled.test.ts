@@ -38,7 +38,7 @@ describe("a creation that was interrupted, and whose resource the program no lon
     expect(more).toEqual([]);
     expect(warning).toBe(
       [
-        "cloudinfra: 3 interrupted creations of this stack are unfinished, and the program no longer declares their resources:",
+        "cloudinfra: 3 interrupted creations of the stack dev are unfinished, and the program no longer declares their resources:",
         `  instance "web" with the id ins-1, started 2026-11-22T11:30:05Z`,
         `    ${web.urn}`,
         `  instance "api" with the operation op-7, started 2026-11-22T11:30:05Z`,

@@ -18,8 +18,10 @@ describeOnEngines(
         expectOk(await stack.run("up"));
         const deployment = await stack.deployment();
         const [one = "", two = ""] = ["one", "two"].map((name) => stateOf(deployment, name).id);
-        const kept = await killedCreation(scenario, "kept", { project: one });
-        const lost = await killedCreation(scenario, "lost", { project: two, noted: false });
+        const keyOf = (name: string): unknown => stateOf(deployment, name).inputs?.__key;
+        const kept = await killedCreation(scenario, "kept", { project: one, projectKey: keyOf("one") });
+        const ofTwo = { project: two, projectKey: keyOf("two"), noted: false };
+        const lost = await killedCreation(scenario, "lost", ofTwo);
         const deletions = () =>
           emulator.requests.filter(({ method }) => method === "DELETE").map(({ path }) => path.slice(4));
 

@@ -29,6 +29,8 @@ interface Killed {
   readonly noted?: boolean;
   /** Key of the resource that the instance was to replace. */
   readonly replaces?: unknown;
+  /** Key of the stack's resource for the project. */
+  readonly projectKey?: unknown;
 }
 
 /**
@@ -40,7 +42,7 @@ interface Killed {
 export async function killedCreation(
   scenario: Pick<Scenario, "emulator" | "dir" | "stack">,
   name: string,
-  { project, fields = {}, at = Date.now(), noted = true, replaces }: Killed,
+  { project, fields = {}, at = Date.now(), noted = true, replaces, projectKey }: Killed,
 ): Promise<string> {
   const { emulator } = scenario;
   const key = randomUUID();
@@ -65,7 +67,10 @@ export async function killedCreation(
   if (reply.status !== 202) throw new Error(`the service answered ${reply.status}: ${await reply.text()}`);
   const journal = journalOf(scenario);
   const urn = urnOf(name);
-  const lineage = typeof replaces === "string" ? { replaces } : {};
+  const lineage = {
+    ...(typeof replaces === "string" && { replaces }),
+    ...(typeof projectKey === "string" && { projectKey }),
+  };
   await journal.begin({ urn, key, resource: key, body, at, ...lineage });
   const url = reply.headers.get("location") ?? "";
   if (noted) await journal.note(key, { operation: { id: url.split("/").at(-1) ?? "", url } });

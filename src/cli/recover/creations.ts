@@ -67,6 +67,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
       ...{ urn, provider: resource.provider, profile: hidden.profile },
       begun: begun(kind, { ...hidden, __urn: urn }, inputs, {
         replaces: replaced && keysOf(replaced)[0],
+        projectKey: keyOfProject(inputs, deployment),
         ...(replaced === undefined && isThere(resource, deployment) && { isLate: true }),
         ...(retried?.key !== undefined && { key: nextKey(retried.key), at: retried.at ?? UNKNOWN_AGE }),
       }),
@@ -96,6 +97,14 @@ function replacedBy(pending: Resource, { resources }: Deployment): Resource | un
   );
 }
 
+/** The key of the resource that has the project of an instance. */
+function keyOfProject({ project, profile }: Properties, { resources }: Deployment): string | undefined {
+  const found = resources.find(
+    ({ type, id, inputs }) => kinds.get(type) === projectKind && id === project && inputs.profile === profile,
+  );
+  return found && keysOf(found)[0];
+}
+
 /** Whether the state has a resource with the URN of a pending creation, or with an earlier one. */
 function isThere(pending: Resource, { resources }: Deployment): boolean {
   return resources.some(({ urn }) => [pending.urn, ...pending.aliases].includes(urn));
@@ -123,7 +132,7 @@ function begun(
   kind: Kind,
   { __urn: urn, __key: key, __keyAt: at = UNKNOWN_AGE }: Hidden & { readonly __urn: string },
   inputs: Properties,
-  more: Pick<Begun, "replaces" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
+  more: Pick<Begun, "replaces" | "projectKey" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OneInstance, oneInstance } from "../one-instance";
+import { OneInstance, oneInstance, URN } from "../one-instance";
 import { failureOf, madeProject, type Service, startService } from "../service";
 
 const ANEW = { image: "debian-14" };
@@ -86,21 +86,28 @@ describe("what a killed replacement was making", () => {
 });
 
 describe("the deletion of a project", () => {
-  test("takes along what a killed creation was making in it, and nothing would ever find", async () => {
-    const service = await startService();
-    const { id, state } = await madeProject(service);
-    const web = new OneInstance(service);
-    await web.killedUp();
-    expect(service.emulator.instances.size).toBe(1);
-    await (await service.anew()).projects.delete(id, state);
-    expect(service.emulator.instances.size).toBe(0);
-    expect(service.emulator.projects.size).toBe(0);
-    expect(await web.entry()).toBeUndefined();
-    const methods = service.emulator.requests
-      .filter(({ method }) => method === "DELETE")
-      .map(({ path }) => path);
-    expect(methods.map((path) => path.split("/")[2])).toEqual(["instances", "projects"]);
-  });
+  test.each([
+    ["", {}],
+    [", though the state has the stack's former name", { __urn: URN.replace("pulumi:dev", "pulumi:prod") }],
+  ])(
+    "takes along what a killed creation was making in it, and nothing would ever find%s",
+    async (_what, more) => {
+      const service = await startService();
+      const project = await madeProject(service);
+      const { id, state } = project;
+      const web = new OneInstance(service, project);
+      await web.killedUp(more);
+      expect(service.emulator.instances.size).toBe(1);
+      await (await service.anew()).projects.delete(id, state);
+      expect(service.emulator.instances.size).toBe(0);
+      expect(service.emulator.projects.size).toBe(0);
+      expect(await web.entry()).toBeUndefined();
+      const methods = service.emulator.requests
+        .filter(({ method }) => method === "DELETE")
+        .map(({ path }) => path);
+      expect(methods.map((path) => path.split("/")[2])).toEqual(["instances", "projects"]);
+    },
+  );
 
   test("leaves what was being made in another project", async () => {
     const { service, web } = await oneInstance();

@@ -17,9 +17,9 @@ test("destroying a project leaves alone the interrupted creation of another orga
 
 test("destroying a project settles the interrupted creation of its own stack", async () => {
   const service = await startService();
-  const { id, state } = await madeProject(service, { __organization: "acme" });
-  await new OneInstance(service).killedUp({ __organization: "acme" });
-  await (await service.anew()).projects.delete(id, state);
+  const project = await madeProject(service, { __organization: "acme" });
+  await new OneInstance(service, project).killedUp({ __organization: "acme" });
+  await (await service.anew()).projects.delete(project.id, project.state);
   expect(service.emulator.instances.size).toBe(0);
 });
 

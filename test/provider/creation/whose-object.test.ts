@@ -114,22 +114,28 @@ describe("the interrupted creation of another stack", () => {
   });
 });
 
-test("the interrupted creation of a stack with another name is not deleted with a project of this stack", async () => {
-  const service = await startService();
-  const { id, state } = await madeProject(service);
-  const web = new OneInstance(service);
-  await web.killedUp({ __urn: URN.replace(/^urn:pulumi:\w+/, "urn:pulumi:other") });
-  const { projects } = await service.anew();
-  expect((await failureOf(projects.delete(id, state))).message).toContain("still holds instances");
-  expect(service.emulator.instances.size).toBe(1);
-});
+test.each([
+  ["with another name", { __urn: URN.replace(/^urn:pulumi:\w+/, "urn:pulumi:other") }],
+  ["that has the former name of this one", {}],
+])(
+  "the interrupted creation of a stack %s is not deleted with a project of this stack",
+  async (_which, more) => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    const web = new OneInstance(service);
+    await web.killedUp(more);
+    const { projects } = await service.anew();
+    expect((await failureOf(projects.delete(id, state))).message).toContain("still holds instances");
+    expect(service.emulator.instances.size).toBe(1);
+  },
+);
 
 describe("an instance that the engine may have saved", () => {
   /** The entry has its id: create has reported it. */
   async function reported() {
     const service = await startService();
     const project = await madeProject(service);
-    const web = new OneInstance(service);
+    const web = new OneInstance(service, project);
     await web.up({}, { unconfirmed: true });
     return { service, project, web, id: web.there().id };
   }

@@ -66,8 +66,9 @@ describe("the row of a deletion", () => {
 
   test("of a project tells that it waits for an instance whose creation was cut off", async () => {
     const service = await startService({ behaviour: { operationMs: 60_000 } });
-    const { id, state } = await madeProject(service);
-    await new OneInstance(service).killedUp();
+    const project = await madeProject(service);
+    const { id, state } = project;
+    await new OneInstance(service, project).killedUp();
     const { projects, written } = await process(service, false);
     await projects.delete(id, state);
     expect(service.emulator.projects.size).toBe(0);
