@@ -26,7 +26,10 @@ export interface Entry {
   readonly id?: string;
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
-  /** Whether the state had another resource with this URN when `recover` wrote the entry: the user may have kept the object on purpose. */
+  /**
+   * Whether the object may be in use: the state had another resource with this URN when `recover` wrote the entry, or the state that it was
+   * written from may be another backend's.
+   */
   readonly isLate?: boolean;
   /** Whether the entry stays until a check with the saved state, because the engine saves nothing before the end of its run. */
   readonly isKept?: boolean;

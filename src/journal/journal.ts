@@ -120,8 +120,11 @@ class FileJournal implements Journal {
     const byFile = new Map([own, ...others].map((purpose) => [fileName(purpose), purpose]));
     for (const [file, purpose] of byFile) {
       const entry = await this.readFor(purpose);
-      const isRecovered = entry?.recovered && [undefined, entry.key].includes(wanted.key);
-      if (entry !== undefined && (file === fileName(own) || isRecovered)) return entry;
+      if (entry === undefined) continue;
+      if (file === fileName(own)) return entry;
+      const isRecovered = entry.recovered && [undefined, entry.key].includes(wanted.key);
+      // Another backend's stack may have the same name, and its object may be in use.
+      if (isRecovered) return entry.backend === own.backend ? entry : { ...entry, isLate: true };
     }
     return undefined;
   }

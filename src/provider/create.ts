@@ -107,6 +107,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
     if (end.kind === "failed" && end.object)
       throw unfinished(call, end.error, inputs, { ...pending, failed: true });
     await journal.remove(key);
+    await settled(call, pending);
     if (end.kind === "failed") throw end.error;
     spent = end.error;
   }
@@ -146,10 +147,14 @@ function projectKey({ session }: Call, { project }: Properties): string | undefi
   return session.memory.liveAs(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
-/** A key whose object was deleted in this run would bring that object's creation back. */
+/**
+ * A key whose object was deleted in this run would bring that object's creation back, and one that has failed would fail again: an error
+ * hook makes the engine repeat a call with the same inputs.
+ */
 async function unspentKey({ session }: Call, inputs: Properties): Promise<string> {
-  const key = keyOf(inputs);
-  return (await session.journal.run.has({ settled: key })) ? nextKey(key) : key;
+  let key = keyOf(inputs);
+  while (await session.journal.run.has({ settled: key })) key = nextKey(key);
+  return key;
 }
 
 /** The idempotency key that the engine saved with the inputs before it called create (§4.7). */

@@ -1,5 +1,6 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
+import { isTerminal } from "../../operations/operation";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
@@ -14,7 +15,7 @@ import { importTable } from "../updates/conflict-table";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
-import { asValue, wordOf, wordsAfter } from "../values/words";
+import { asValue, idOf, wordOf, wordsAfter } from "../values/words";
 import { lookAt } from "./being-made";
 import { leftOverOf, settle, type Unfinished } from "./left-over";
 import { isKeyKept, sentFields } from "./pending";
@@ -78,17 +79,21 @@ function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
 }
 
 /**
- * An unfinished creation of another resource, which has the same name, may have made the object. It must not be deleted or adopted as that
- * creation's object (I3).
+ * An unfinished creation of another resource, with the same name and project, may have made the object. It must not be deleted or adopted as
+ * that creation's object (I3).
  */
 async function noteForCreations(call: Call, { id, fields }: ApiObject): Promise<void> {
   const { journal, client } = call.session;
   for (const entry of await journal.list()) {
-    if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined || sentFields(entry).name !== fields.name)
-      continue;
+    const sent = sentFields(entry);
+    const isSame =
+      sent.name === fields.name && (sent.project === undefined || sent.project === idOf(fields.project));
+    if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined || !isSame) continue;
     const operation = entry.operation && (await lookAt(call, entry.operation));
-    if (operation !== undefined && client.resultId(operation) === id) await journal.remove(entry.key);
-    else await journal.note(entry.key, { id });
+    // A running operation may name another object than it makes in the end.
+    const made = operation && isTerminal(operation) ? client.resultId(operation) : undefined;
+    if (made === id) await journal.remove(entry.key);
+    else if (made === undefined) await journal.note(entry.key, { id });
   }
 }
 

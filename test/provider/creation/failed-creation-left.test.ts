@@ -29,3 +29,22 @@ test.each(["instance", "project"] as const)(
     expect(service.emulator[`${kind}s`].has(error.id)).toBe(true);
   },
 );
+
+test("a creation that an error hook makes the engine repeat gets another key each time it fails for certain", async () => {
+  const { service, web } = await oneInstance();
+  service.emulator.failNextOperation({ kind: "create" });
+  service.emulator.fail({
+    method: "POST",
+    kind: "status",
+    status: 403,
+    when: () => web.keys() === 2,
+    times: 1,
+  });
+  const process = await web.process();
+  const { inputs } = await process.check({}, web.news());
+  for (const failure of ["capacity_exhausted", "(403)"])
+    expect((await failureOf(process.create(inputs))).message).toContain(failure);
+  await process.create(inputs);
+  expect(service.emulator.instances.size).toBe(1);
+  expect(web.keys()).toBe(3);
+});

@@ -67,6 +67,25 @@ describe("an instance that the engine has saved is not deleted as that of an unf
   });
 });
 
+test.each(["another project", "another operation"])(
+  "an unfinished creation is not taken for that of an imported instance with its name, made in %s",
+  async (other) => {
+    const { service, web } = await oneInstance();
+    await (other === "another project" ? web.killedBeforeTheAnswer() : web.killedUp());
+    service.emulator.finishOperations();
+    const entry = await web.noted();
+    const home = other === "another project" ? service.emulator.addProject().id : web.project;
+    const { name } = JSON.parse(entry.body);
+    const { id } = service.emulator.addInstance({ ...fieldsFor(web), project: home, name });
+    const process = await web.process();
+    const __urn = URN.replace("::web", "::server");
+    await process.create(
+      await checked(process, {}, web.news({ ...argsFor(web), project: home, name, __urn, __import: id })),
+    );
+    expect(await web.entry()).toEqual(entry);
+  },
+);
+
 test("an instance that another resource manages is not adopted by the resource whose creation has made it", async () => {
   const { service, web } = await oneInstance();
   await web.killedBeforeTheAnswer();
