@@ -246,3 +246,17 @@ test("a project that is shown with another name than the reply to its creation i
     props: { name: "another" },
   });
 });
+
+test("a new resource with the former name of one that a refresh has read does not replace it", async () => {
+  const { service, web } = await oneInstance();
+  await web.up();
+  const { id, inputs, state } = web.there();
+  const process = await web.process();
+  await process.read(id, state);
+  await process.diff(id, state, inputs);
+  const renamed = { ...inputs, __urn: URN.replace("::web", "::api"), __aliasUrns: [URN] };
+  await process.diff(id, state, await checked(process, inputs, renamed));
+  service.emulator.fail({ method: "POST", kind: "lost-reply", times: Number.POSITIVE_INFINITY });
+  await failureOf(process.create(await checked(process, {}, web.news())));
+  expect(await web.noted()).not.toHaveProperty("replaces");
+});
