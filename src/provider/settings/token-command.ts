@@ -17,8 +17,9 @@ const LONGEST_COMPLAINT = 500;
 const SHORTEST_TOKEN = 8;
 
 /**
- * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command has no input. If it takes
- * longer than a minute, it is killed together with the processes that it has started.
+ * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command has no input. It ends when it has
+ * exited and its standard output is closed. If that takes longer than a minute, it is killed together with the processes that it has
+ * started.
  *
  * @throws CloudInfraError `config_invalid`, without the output; if the command fails, with the last line of its standard error
  */
@@ -33,7 +34,9 @@ export async function tokenFromCommand({ value, source }: PlainTokenSetting, clo
   } catch (error) {
     if (!isTimeIsUp(error)) throw error;
     throw new CloudInfraError("config_invalid", `${name} timed out after ${LIMIT_MS / 1000} s`, {
-      hint: "Run it in the program's folder to see what it waits for. It has no input, so it can't ask for anything.",
+      hint:
+        "Run it in the program's folder to see what it waits for. It has no input, so it can't ask for anything. " +
+        "If it leaves a process in the background, redirect the output of that process.",
     });
   } finally {
     limit.release();
@@ -74,11 +77,10 @@ function start(command: string): Running {
   let hasEnded = false;
   const stop = (): void => {
     process.off("exit", stop);
-    if (hasEnded) return;
+    if (!hasEnded && isGroup && child.pid !== undefined) killGroup(child.pid);
+    else if (!hasEnded) child.kill("SIGKILL");
     hasEnded = true;
-    if (isGroup && child.pid !== undefined) killGroup(child.pid);
-    else child.kill("SIGKILL");
-    // What has left the group may keep these open.
+    // A process in the background, or one that has left the group, may keep these open.
     child.stdout.destroy();
     child.stderr.destroy();
   };
@@ -98,10 +100,17 @@ function start(command: string): Running {
       complaints = (complaints + text).slice(-KEPT_COMPLAINTS);
     });
     child.once("error", ({ message }) => end(`can't be started: ${message}`));
-    child.once("close", (code, signal) => {
+    let awaited = 2;
+    const settle = (): void => {
+      awaited -= 1;
+      if (awaited > 0) return;
       hasEnded = true;
+      const { exitCode: code, signalCode: signal } = child;
       end(code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
-    });
+    };
+    // "close" would also wait for the standard error, which a process in the background may keep open.
+    child.once("exit", settle);
+    child.stdout.once("end", settle);
   });
   return { ended, stop };
 }

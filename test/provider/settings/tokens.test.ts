@@ -150,14 +150,20 @@ describe("a token command", () => {
     expect(words).not.toContain("secret-token");
   });
 
-  test("that ignores SIGTERM is killed after a minute, with all that it has started", async () => {
+  test.each([
+    ["ignores SIGTERM", (child: string) => `trap "" TERM; ${child}; echo t-1`],
+    [
+      "leaves a process in the background that keeps its output open",
+      (child: string) => `${child} & echo t-1`,
+    ],
+  ])("that %s is killed after a minute, with all that it has started", async (_what, commandWith) => {
     const server = createServer();
     onTestFinished(() => void server.close());
     await once(server.listen(0, "127.0.0.1"), "listening");
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("no port");
     const child = `require("node:net").connect(${address.port}, "127.0.0.1").on("end", () => {})`;
-    const value = `trap "" TERM; '${process.execPath}' -e '${child}'; echo t-1`;
+    const value = commandWith(`'${process.execPath}' -e '${child}'`);
     const clock = new FakeClock();
     const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, { ...NOTHING, clock });
     const failed = failureOf(source);
@@ -167,6 +173,12 @@ describe("a token command", () => {
     expect(await failed).toContain("timed out after 60 s");
     await isClosed; // the process that the command has started holds the connection until it is killed
   });
+
+  test("may leave a process in the background that keeps its standard error open", async () => {
+    const pid = inFolder("pid");
+    expect(await fromCommand(`sleep 600 >/dev/null & echo $! > '${pid}'; echo t-1`).get()).toBe("t-1");
+    process.kill(Number(readFileSync(pid, "utf8"))); // it is still there
+  }, 30_000);
 
   test("is run once for all who ask at the same time, and not again while its token is good", async () => {
     const log = inFolder("log");
