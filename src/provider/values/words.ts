@@ -209,7 +209,7 @@ function isSpelling({ change, isFixed }: Field, word: unknown, value: unknown): 
 /** The service's word as a value of the program's type; `undefined` where the service says there is none. */
 export function asValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined) return undefined;
-  if (field.type === "text") return asText(word);
+  if (field.type === "text") return asText(idOf(word));
   if (field.type === "keys") return word;
   const labels = Object.entries(labelsOf(word)).filter(([, label]) => label !== null);
   return Object.fromEntries(labels.map(([key, label]) => [key, asText(label)]));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { instanceFields } from "../../../src/provider/values/fields";
-import { compareWords, wordsAfter } from "../../../src/provider/values/words";
+import { asValue, compareWords, wordsAfter } from "../../../src/provider/values/words";
 
 const values: Properties = {
   project: "prj-1",
@@ -52,6 +52,14 @@ describe("words to remember after the program's values were applied", () => {
     expect(wordsAfter(instanceFields, { name: "web" }, { ...echo, network: "net-1" })).toEqual({});
   });
 });
+
+test.each([{ id: "img-7", name: "debian" }, { id: 7 }, 7, "img-7"])(
+  "a lookup shows a reference as its id, even if the service shows %j",
+  (word) => {
+    const [, , image] = instanceFields;
+    expect(image && asValue(image, word)).toBe(String(Object(word).id ?? word));
+  },
+);
 
 describe("drift is measured against the service's own words", () => {
   const compare = (object: Properties, words: Properties = {}, known = values) =>
