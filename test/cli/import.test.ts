@@ -43,12 +43,14 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
   ])("takes %s into the stack, and nothing is left to do", async (_what, more, count) => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");
+    stack.emulator.behaviour.extraFields = { first_password: stack.leaks.secret("opened-sesame") };
     const { project } = inhabited(stack.emulator);
     const { code, stdout, stderr } = await imported(stack, env, "--project", project, ...more);
     expect(stderr).toBe("");
     expect(code).toBe(0);
     const command = /^ +pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
     await stack.run(env, ...command, "--yes", "--skip-preview");
+    await stack.run(env, "refresh", "--yes", "--skip-preview", "--diff");
     stack.write(programIn(stack.dir));
     const asked = stack.emulator.requests.length;
     expect(await stack.run(env, "preview", "--expect-no-changes")).toContain(`${count + 1} unchanged`);

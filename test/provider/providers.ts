@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Clock } from "../../src/operations/clock";
-import type { HostProvider } from "../../src/provider/host";
+import type { HostProvider, Properties } from "../../src/provider/host";
 import { Interruption, type Signalled } from "../../src/provider/interruption";
 import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
 import { providerOf } from "../../src/provider/provider";
@@ -68,7 +68,28 @@ export async function openProviders(
   const configured = async (kind: Kind): Promise<HostProvider> => {
     const provider = providerOf(kind, surroundings);
     await provider.configure({ config: { get } });
-    return provider;
+    return givenInClear(provider);
   };
   return { instances: await configured(instanceKind), projects: await configured(projectKind) };
+}
+
+/** The provider as the engine calls it: what it has returned as a secret, it gets back in plaintext. */
+function givenInClear(provider: HostProvider): HostProvider {
+  return {
+    ...provider,
+    diff: (id, olds, news) => provider.diff(id, inClear(olds), news),
+    read: (id, state) => provider.read(id, inClear(state)),
+    update: (id, olds, news) => provider.update(id, inClear(olds), news),
+    delete: (id, state) => provider.delete(id, inClear(state)),
+  };
+}
+
+function inClear(state: Properties): Properties {
+  return Object.fromEntries(
+    Object.entries(state).map(([name, value]) => [name, isSecret(value) ? value.value : value]),
+  );
+}
+
+function isSecret(value: unknown): value is { readonly value: unknown } {
+  return typeof value === "object" && value !== null && "4dabf18193072939515e22adb298388d" in value;
 }

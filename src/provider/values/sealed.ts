@@ -2,7 +2,6 @@ import { redact } from "../../diagnostics/redact";
 import type { HostProvider, Properties, ReadAnswer } from "../host";
 import { secretsOf } from "../inputs/secrets";
 import type { Field } from "./fields";
-import { hiddenOf } from "./state";
 
 /** How a provider marks a value as secret for the engine, which does so by itself only if an input of the same name is secret. */
 const asSecret = (value: unknown): Properties => ({
@@ -17,17 +16,16 @@ const DERIVED: Readonly<Record<string, string>> = {
   description: "name",
 };
 
-/** Outputs in which whatever repeats a secret input, or may be derived from one, is secret, too. */
+/** Outputs in which `additionalProperties` is secret, and each output that repeats a secret input or may be derived from one. */
 export function sealed(fields: readonly Field[], outputs: Properties): Properties {
   const { names, texts } = secretsOf(outputs);
   const isOwn = (name: string): boolean =>
     !name.startsWith("__") && !fields.some((field) => field.name === name);
   const repeats = (name: string, value: unknown): boolean =>
     names.has(DERIVED[name] ?? "") || (typeof value === "string" && redact(value, texts) !== value);
-  // Only a program that declares the resource marks this output: after `pulumi import`, none has.
-  const isUnmarked = hiddenOf(outputs).__key === undefined;
+  // A program marks additionalProperties as secret, but after `pulumi import` a refresh may come before any program.
   const isSecret = (name: string, value: unknown): boolean =>
-    isOwn(name) && (repeats(name, value) || (isUnmarked && name === "additionalProperties"));
+    isOwn(name) && (name === "additionalProperties" || repeats(name, value));
   return Object.fromEntries(
     Object.entries(outputs).map(([name, value]) => [name, isSecret(name, value) ? asSecret(value) : value]),
   );

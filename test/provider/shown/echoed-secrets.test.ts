@@ -48,9 +48,19 @@ describe("a secret as the service normalizes it", () => {
   });
 });
 
+const isSecret = (value: unknown): boolean =>
+  Object(value)["4dabf18193072939515e22adb298388d"] === "1b47061264138c4ac30d75fd1eb44270";
+
+test("`additionalProperties` is secret even if no program has marked it, as after `pulumi import` and a refresh", async () => {
+  const service = await startService({ behaviour: { extraFields: { first_password: SECRET } } });
+  const { id, state } = await madeInstance(service);
+  const { __urn, additionalProperties, ...imported } = state;
+  const { props } = await service.instances.read(id, imported);
+  expect(props?.additionalProperties).toMatchObject({ value: { first_password: SECRET } });
+  expect(isSecret(props?.additionalProperties)).toBe(true);
+});
+
 describe("an output that repeats a secret input", () => {
-  const isSecret = (value: unknown): boolean =>
-    Object(value)["4dabf18193072939515e22adb298388d"] === "1b47061264138c4ac30d75fd1eb44270";
   const address = { publicIp: "198.51.100.77", __secrets: ["publicIp"] };
 
   test("is marked as secret for the engine: the address of a secret `publicIp`", async () => {
