@@ -68,7 +68,13 @@ export const pageSchema = v.pipe(
     // Some languages write an empty list as null, or leave it out.
     items: v.nullish(v.array(objectSchema), []),
     next_cursor: v.nullish(text),
-    has_more: v.fallback(v.nullish(v.boolean()), undefined),
+    // A value of another form counts as true: without a cursor, the list must not look complete.
+    has_more: v.nullish(
+      v.pipe(
+        v.unknown(),
+        v.transform((value) => !/^(false|0)$/i.test(String(value))),
+      ),
+    ),
   }),
 );
 

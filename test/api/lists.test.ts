@@ -22,14 +22,14 @@ describe("a list", () => {
     ]);
   });
 
-  it.each([{ next_cursor: null }, { next_cursor: "" }, {}, { has_more: false }, { has_more: null }])(
-    "ends with a page that says %j",
-    async (end) => {
-      const { origin } = await startService(inTurn({ body: { items: items("a"), ...end } }));
-      const { client, call } = clientOf(origin);
-      expect(ids(await client.projects.list(call))).toEqual(["a"]);
-    },
-  );
+  it.each([
+    ...[{ next_cursor: null }, { next_cursor: "" }, {}, { has_more: false }, { has_more: null }],
+    ...[{ has_more: "false" }, { has_more: 0 }],
+  ])("ends with a page that says %j", async (end) => {
+    const { origin } = await startService(inTurn({ body: { items: items("a"), ...end } }));
+    const { client, call } = clientOf(origin);
+    expect(ids(await client.projects.list(call))).toEqual(["a"]);
+  });
 
   it.each([{}, { next_cursor: null }, { has_more: null, next_cursor: null }, { has_more: false }])(
     "whose items are null, with %j, is empty",
@@ -61,11 +61,14 @@ describe("a list", () => {
     expect(seen).toHaveLength(3);
   });
 
-  it("that has more but no cursor is an error: what was not seen must not look absent", async () => {
-    const { origin } = await startService(inTurn({ body: { items: items("a"), has_more: true } }));
-    const { client, call } = clientOf(origin);
-    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "bad_reply" });
-  });
+  it.each([true, "true", 1, "yes", {}])(
+    "that has more (%j) but no cursor is an error: what was not seen must not look absent",
+    async (has_more) => {
+      const { origin } = await startService(inTurn({ body: { items: items("a"), has_more } }));
+      const { client, call } = clientOf(origin);
+      expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "bad_reply" });
+    },
+  );
 
   it("that keeps its cursor at the end, with has_more false, ends", async () => {
     const { origin, seen } = await startService(
