@@ -1,14 +1,17 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { lookup } from "../provider/call";
+import { type Call, lookup } from "../provider/call";
 import { instanceKind, projectKind } from "../provider/kind";
 import { type Session, Sessions } from "../provider/session";
+import { idOf } from "../provider/values/words";
 import { type Command, reportFailure, reportUsageError, shellWord } from "./command";
 import { help, type ImportArgs, parseImportArgs } from "./import/args";
 import { type Declaration, declarations } from "./import/declaration";
 import { importDocument } from "./import/document";
 import { filesToWrite, writeFiles } from "./import/files";
+import { importable } from "./import/importable";
 import { programText } from "./import/program-text";
+import { type StackResources, stackResources } from "./import/stack-resources";
 import { stackSettings } from "./import/stack-settings";
 import { programFolder } from "./program-folder";
 
@@ -34,7 +37,10 @@ export const importCommand: Command = {
 async function writeImport(args: ImportArgs): Promise<void> {
   const folder = programFolder(args.cwd);
   const files = filesToWrite(args);
-  const settings = await stackSettings(args.cwd, args.stack);
+  const [settings, existing] = await Promise.all([
+    stackSettings(args.cwd, args.stack),
+    stackResources(args.cwd, args.stack),
+  ]);
   // Paths and commands in the settings start at the program's folder, which is the provider's working directory.
   process.chdir(folder);
   const sessions = new Sessions(process.env);
@@ -42,8 +48,10 @@ async function writeImport(args: ImportArgs): Promise<void> {
   const session = sessions.open(args.profile);
   try {
     const { project, instances } = await inventory(session, args);
-    const projects = args.withProject ? declarations(lookup(projectKind, session), [project]) : NONE;
-    const { declared, untold } = declarations(lookup(instanceKind, session), instances);
+    const projects = args.withProject
+      ? await declare(lookup(projectKind, session), [project], existing)
+      : NONE;
+    const { declared, untold } = await declare(lookup(instanceKind, session), instances, existing);
     const all = [...projects.declared, ...declared];
     const left = [...projects.untold, ...untold];
     for (const line of left) console.error(line);
@@ -58,7 +66,15 @@ async function writeImport(args: ImportArgs): Promise<void> {
   }
 }
 
-const NONE: ReturnType<typeof declarations> = { declared: [], untold: [] };
+type Declared = ReturnType<typeof declarations>;
+
+const NONE: Declared = { declared: [], untold: [] };
+
+async function declare(call: Call, items: readonly ApiObject[], existing: StackResources): Promise<Declared> {
+  const { objects, excluded } = await importable(call, items, existing);
+  const { declared, untold } = declarations(call, objects, existing.namesOf(call.kind));
+  return { declared, untold: [...excluded, ...untold] };
+}
 
 function nextSteps(args: ImportArgs, all: readonly Declaration[]): string {
   const cwd = args.cwd === "." ? "" : ` --cwd ${shellWord(args.cwd)}`;
@@ -97,7 +113,7 @@ async function inventory(
 
 /** An instance with the id of its project, or nothing if it is in another project: list items may lack fields (§4.4). */
 function inProject(id: string, instance: ApiObject): ApiObject[] {
-  const { project } = instance.fields;
+  const project = idOf(instance.fields.project);
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
   if (isId) return String(project) === id ? [instance] : [];
   return [{ ...instance, fields: { ...instance.fields, project: id } }];

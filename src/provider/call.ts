@@ -78,11 +78,11 @@ export function soughtOf(kind: Kind, id: string, state: Properties): Sought {
  *
  * @throws CloudInfraError `endpoint_changed`
  */
-export function requireRecordedEndpoint({ session, kind }: Call, id: string, state: Properties): void {
-  const recorded = hiddenOf(state).__endpoint;
+export function requireRecordedEndpoint(call: Call, id: string, state: Properties): void {
+  const { session, kind } = call;
+  const recorded = recordedElsewhere(call, state);
+  if (recorded === undefined) return;
   const { endpoint } = session.client;
-  const known = [endpoint, ...session.settings.formerEndpoints].map(bare);
-  if (recorded === undefined || known.includes(bare(recorded))) return;
   const { profile } = session.settings;
   const setting = profile === undefined ? "cloudinfra:endpoint" : `the endpoint of the profile "${profile}"`;
   const hint = profile === undefined ? hintOnEndpoint : hintOnProfile;
@@ -91,6 +91,13 @@ export function requireRecordedEndpoint({ session, kind }: Call, id: string, sta
     `${kind.name} ${id} was recorded at ${recorded}, but ${setting} is ${endpoint}: nothing was asked or changed`,
     { hint: hint(recorded) },
   );
+}
+
+/** The endpoint at which an object was recorded, if it is not that of the call, or a former one. */
+export function recordedElsewhere({ session }: Call, state: Properties): string | undefined {
+  const recorded = hiddenOf(state).__endpoint;
+  const known = [session.client.endpoint, ...session.settings.formerEndpoints].map(bare);
+  return recorded === undefined || known.includes(bare(recorded)) ? undefined : recorded;
 }
 
 const hintOnEndpoint = (recorded: string): string =>

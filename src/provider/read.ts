@@ -123,9 +123,7 @@ function inputsOf(call: Call, state: Properties): Properties {
 async function beyondTheList(call: Call, item: ApiObject, state: Properties): Promise<ApiObject> {
   const { drifted, untold } = seenOf(call, item, state);
   if (drifted.length === 0 && (untold.length === 0 || isUnchanged(item, state))) return item;
-  const alone = await call.session.sightings.byItself(soughtOf(call.kind, item.id, state), call);
-  if (alone === undefined) return item;
-  return { ...item, fields: { ...item.fields, ...alone.fields }, revision: alone.revision ?? item.revision };
+  return call.session.sightings.completed(item, soughtOf(call.kind, item.id, state), call);
 }
 
 /** Whether the object still has the revision that the state knows: then nobody has changed it (§4.5). */

@@ -11,6 +11,8 @@ const INSTANCE = { id: 7, project: 101, name: "web", image: "debian-13", flavor:
 
 interface Setting {
   readonly instances?: readonly Record<string, unknown>[];
+  /** Resources of the stack. */
+  readonly resources?: readonly Record<string, unknown>[];
   /** Settings of the stack beside the endpoint. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly answer?: (path: string) => Answer | undefined;
@@ -19,22 +21,25 @@ interface Setting {
 /** A program's folder, and a service with one project, whose id is a number. */
 async function imported({
   instances = [INSTANCE],
+  resources = [],
   settings = { token: "token-1" },
   answer = () => undefined,
 }: Setting) {
   const { dir } = machine();
   const service: Service = await startService(({ path }) => {
     const items = path.endsWith("/projects") ? [{ id: 101, name: "shop", region: "eu-1" }] : instances;
-    return answer(path) ?? { body: { items, has_more: false, next_cursor: null } };
+    const list = { body: { items, has_more: false, next_cursor: null } };
+    return answer(path) ?? (/s$/.test(path) ? list : { status: 404 });
   });
   const config = { endpoint: service.origin, ...settings };
   const values = Object.entries(config).map(([name, value]) => [`cloudinfra:${name}`, { value }]);
   const bin = path.join(dir, "bin");
   mkdirSync(bin);
   const pulumi = path.join(bin, "pulumi");
+  const printed = { config: Object.fromEntries(values), stack: { version: 3, deployment: { resources } } };
   writeFileSync(
     pulumi,
-    `#!${process.execPath}\nconsole.log(${JSON.stringify(JSON.stringify(Object.fromEntries(values)))});`,
+    `#!${process.execPath}\nconsole.log(JSON.stringify(${JSON.stringify(printed)}[process.argv[2]]));`,
   );
   chmodSync(pulumi, 0o755);
   const env = { PATH: `${bin}${path.delimiter}/usr/bin${path.delimiter}/bin` };
@@ -67,6 +72,72 @@ describe("`import`", () => {
     });
     expect(JSON.parse(text("import.json")).resources.map(({ id }: { id: string }) => id)).toEqual(["7"]);
     expect(text()).toContain("// instance 9 is left out: the service returned no flavor");
+  });
+
+  it("leaves out instances that were deleted, and resources that the stack already manages", async () => {
+    const urn = (type: string, name: string) =>
+      `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
+    const instance = (id: string, name: string, more = {}) => ({
+      ...{ urn: urn("Instance", name), type: "pulumi-nodejs:dynamic/cloudinfra:Instance", id },
+      ...more,
+    });
+    const { run, text } = await imported({
+      instances: [{ ...INSTANCE, status: "TERMINATED" }, ...[8, 9, 10].map((id) => ({ ...INSTANCE, id }))],
+      resources: [
+        { ...instance("101", "shop"), urn: urn("Project", "shop") },
+        instance("8", "managed"),
+        instance("9", "read", { external: true }),
+        instance("10", "web", { outputs: { __endpoint: "https://elsewhere.example.com/v1" } }),
+      ],
+    });
+    const { code, stderr } = await run(["--with-project"]);
+    expect({ code, stderr: stderr.trim().split("\n") }).toEqual({
+      code: 0,
+      stderr: [
+        "project 101 is left out: the stack already manages it",
+        "instance 7 is left out: it was deleted: its status is TERMINATED",
+        "instance 8 is left out: the stack already manages it",
+      ],
+    });
+    expect(text()).toContain("// instance 8 is left out: the stack already manages it");
+    // The name "web" is taken in the stack.
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([
+      { id: "9", name: "web-9" },
+      { id: "10", name: "web-10" },
+    ]);
+  });
+
+  it("declares references as ids, if the service returns them as objects", async () => {
+    const references = { project: { id: 101 }, image: { id: "debian-13", name: "Debian" } };
+    const { run, text } = await imported({ instances: [{ ...INSTANCE, ...references }] });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([
+      { inputs: { project: "101", image: "debian-13" } },
+    ]);
+  });
+
+  it("reads an instance by itself if its list item lacks arguments", async () => {
+    const more = { flavor: "small", labels: { team: "x" }, ssh_keys: ["ssh-rsa AAAA a"], public_ip: "auto" };
+    const { flavor: _, ...item } = INSTANCE;
+    const { run, text, service } = await imported({
+      instances: [item, { ...INSTANCE, ...more, id: 8 }],
+      answer: (path) => (path.endsWith("/7") ? { body: { ...item, ...more } } : undefined),
+    });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    const { public_ip: publicIp, ssh_keys: sshKeys, ...others } = more;
+    expect(JSON.parse(text("import.json")).resources[0]).toMatchObject({
+      id: "7",
+      inputs: { ...others, publicIp, sshKeys },
+    });
+    expect(service.seen.filter(({ path }) => !/s$/.test(path))).toHaveLength(1);
+  });
+
+  it("asks for few instances by themselves if the service doesn't offer that", async () => {
+    const instances = Array.from({ length: 60 }, (_, id) => ({ ...INSTANCE, id }));
+    const { run, text, service } = await imported({ instances });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(text("import.json")).resources).toHaveLength(60);
+    expect(service.seen.length).toBeLessThan(20);
   });
 
   it.each([

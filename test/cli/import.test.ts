@@ -102,6 +102,9 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     await stack.run(env, "refresh", "--yes", "--expect-no-changes");
     await stack.run(env, "destroy", "--yes", "--skip-preview", "--exclude-protected");
     expect(stack.emulator.instances.size).toBe(3);
+    const again = await imported(stack, env, "--project", project, "--profile", "eu", "--force");
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("No file was written") });
+    expect(again.stderr.match(/left out: the stack already manages it/g)).toHaveLength(3);
   });
 
   it("writes nothing where the project is not shown, or a file already exists", async () => {

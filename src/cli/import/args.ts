@@ -63,7 +63,8 @@ export function help(): string {
 Imports all instances of a project. Run the command in the folder of your Pulumi
 program. It lists the instances and writes two files: the text of a program that
 declares them, and a document for \`pulumi import --file\`. It changes nothing in
-the service or in the stack.
+the service or in the stack. It leaves out deleted instances and those that the
+stack already manages.
 
 Options:
       --project <id>     Import the instances of this project. Required.

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Properties } from "../../provider/host";
 import type { Kind } from "../../provider/kind";
 import type { Field } from "../../provider/values/fields";
-import type { WireFields } from "../../provider/values/words";
+import { idOf, type WireFields } from "../../provider/values/words";
 
 /** An object as arguments. */
 export interface Expressed {
@@ -59,7 +59,7 @@ function labelFault(kind: Kind, name: string, key: string, label: unknown): stri
 /** A value in the type of its field if it can be converted, else as it is; undefined if it is empty. */
 function convert(type: Field["type"], value: unknown): unknown {
   if (value === null || (Array.isArray(value) && value.length === 0)) return undefined;
-  if (type === "text") return isBlank(value) ? undefined : asString(value);
+  if (type === "text") return isBlank(idOf(value)) ? undefined : asString(idOf(value));
   if (Array.isArray(value)) return value.map((key: unknown) => (typeof key === "string" ? key.trim() : key));
   if (type === "keys" || !isMap(value)) return value;
   const labels = Object.entries(value).filter(([, label]) => label !== null);

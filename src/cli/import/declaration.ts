@@ -20,12 +20,17 @@ export interface Declaration {
   readonly outputs: Properties;
 }
 
-/** Declares objects as resources. `untold` says why an object can't be declared: a required argument is missing. */
+/**
+ * Declares objects as resources. `untold` says why an object can't be declared: a required argument is missing.
+ *
+ * @param taken names of existing resources of this type
+ */
 export function declarations(
   call: Call,
   objects: readonly ApiObject[],
+  taken: readonly string[] = [],
 ): { declared: Declaration[]; untold: string[] } {
-  const names = new Set<string>();
+  const names = new Set(taken);
   const declared: Declaration[] = [];
   const untold: string[] = [];
   for (const object of objects) {
@@ -37,9 +42,14 @@ export function declarations(
     const reasons = lacking.map(
       (name) => left.find((fault) => fault.startsWith(`${name}:`)) ?? `the service returned no ${name}`,
     );
-    untold.push(`${call.kind.name} ${object.id} is left out: ${reasons.join("; ")}`);
+    untold.push(leftOut(call, object, reasons.join("; ")));
   }
   return { declared, untold };
+}
+
+/** Says why an object isn't imported. */
+export function leftOut({ kind }: Call, { id }: ApiObject, reason: string): string {
+  return `${kind.name} ${id} is left out: ${reason}`;
 }
 
 /** The object's name, or its id if another resource has that name. */

@@ -13,6 +13,8 @@ const resource = v.object({
   outputs: properties,
   /** URN and id of the resource's provider. */
   provider: text,
+  /** Whether the program only reads the object, and doesn't manage it. */
+  external: v.fallback(v.optional(v.boolean()), undefined),
   /**
    * When the resource was created. A pending replacement has the time of the resource that it replaces; or, if its creation ended after a
    * second Ctrl-C, the time of that end.
@@ -33,7 +35,7 @@ const exported = v.object({
   }),
 });
 
-/** The part of a stack's export that `recover` uses. Values may be wrapped secrets: see {@link inClear}. */
+/** The part of a stack's export that `recover` and `import` use. Values may be wrapped secrets: see {@link inClear}. */
 export type Deployment = v.InferOutput<typeof exported>["deployment"];
 export type Resource = v.InferOutput<typeof resource>;
 

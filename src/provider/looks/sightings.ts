@@ -126,12 +126,16 @@ export class Sightings {
     return this.gets.get(sought.kind.name) === "works" ? look : this.swept(sought, options);
   }
 
-  /** An object that a list has just shown, by itself. @returns `undefined` where GET is not offered, or does not find it */
-  async byItself(sought: Sought, options: LookOptions): Promise<ApiObject | undefined> {
+  /** An item of a list, completed and corrected by GET; as it is if GET is not offered or doesn't find the object. */
+  async completed(item: ApiObject, sought: Sought, options: LookOptions): Promise<ApiObject> {
     const look = await this.get(sought, options);
-    if (look === undefined || "found" in look) return look?.found;
+    if (look === undefined) return item;
+    if ("found" in look) {
+      const { fields, revision = item.revision } = look.found;
+      return { ...item, fields: { ...item.fields, ...fields }, revision };
+    }
     this.getFailed(sought.kind);
-    return undefined;
+    return item;
   }
 
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */

@@ -1,0 +1,43 @@
+import type { ApiObject } from "../../api/client";
+import type { Call } from "../../provider/call";
+import { isDeleted } from "../../provider/looks/deleted";
+import { leftOut } from "./declaration";
+import type { StackResources } from "./stack-resources";
+
+/** If the first requests show that the service doesn't offer GET, the others aren't sent. */
+const GETS_AT_ONCE = 16;
+
+/**
+ * Selects the items of a list that may be imported, and completes them. `excluded` says why others aren't: they were deleted, or the stack
+ * already manages them.
+ */
+export async function importable(
+  call: Call,
+  items: readonly ApiObject[],
+  existing: StackResources,
+): Promise<{ objects: ApiObject[]; excluded: string[] }> {
+  const selected: ApiObject[] = [];
+  const excluded: string[] = [];
+  for (const item of items) {
+    const reason = isDeleted(item)
+      ? `it was deleted: its status is ${item.fields.status}`
+      : existing.manages(call, item.id)
+        ? "the stack already manages it"
+        : undefined;
+    if (reason === undefined) selected.push(item);
+    else excluded.push(leftOut(call, item, reason));
+  }
+  const objects: ApiObject[] = [];
+  for (let at = 0; at < selected.length; at += GETS_AT_ONCE) {
+    const some = selected.slice(at, at + GETS_AT_ONCE);
+    objects.push(...(await Promise.all(some.map((item) => completed(call, item)))));
+  }
+  return { objects, excluded };
+}
+
+/** List items may lack arguments (§4.4) that the service shows of the object by itself. */
+async function completed(call: Call, item: ApiObject): Promise<ApiObject> {
+  const { kind, session } = call;
+  if (kind.fields.every(({ wire }) => item.fields[wire] !== undefined)) return item;
+  return session.sightings.completed(item, { kind, id: item.id, project: undefined }, call);
+}
