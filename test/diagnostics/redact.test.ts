@@ -27,6 +27,15 @@ describe("redaction", () => {
     );
   });
 
+  it.each([
+    ["Go", "a&amp;b&#34;c-hush", 'a&b"c-hush'],
+    ["Python", String.raw`it\'s "hush"`, `it's "hush"`],
+    ["SQL", "it''s-hush", "it's-hush"],
+    ["another Unicode normalization", "Mu\u0308ller-hush", "M\u00fcller-hush"],
+  ])("takes it out as it is written in %s", (_where, text, secret) => {
+    expect(redact(`value '${text}' is not allowed`, [secret])).toBe("value '[secret]' is not allowed");
+  });
+
   it("takes it out where its slashes are escaped", () => {
     expect(redact('{"path":"a\\/b\\/c"', ["a/b/c"])).toBe('{"path":"[secret]"');
   });
@@ -71,6 +80,14 @@ describe("redaction", () => {
       "a [secret]… b [secret]… hunter",
     );
     expect(redact("sent hun…", ["hunter2-of-the-backend"])).toBe("sent hun…");
+  });
+
+  it("takes out the beginning of a secret that was cut without a sign, if it is eight characters long", () => {
+    const secrets = ["https://hunter2.example.com/backend"];
+    expect(redact('"https://hunter2.exa" was cut', secrets)).toBe('"[secret]" was cut');
+    expect(redact("https://hunter2.exa...", secrets)).toBe("[secret]...");
+    expect(redact("GET https://other.example.com", secrets)).toBe("GET https://other.example.com");
+    expect(redact('"https:/" was cut', secrets)).toBe('"https:/" was cut');
   });
 
   it("leaves nothing of a secret that contains another one", () => {
