@@ -127,7 +127,8 @@ function after(separator: string, text: string): string {
   return text === "" ? "" : separator + text;
 }
 
-function unusable({ body, status }: WireReply, details: ErrorDetails): CloudInfraError {
+/** Nothing that a success carries is shown: it may be an object with its initial password. */
+function unusable({ body, status, header }: WireReply, details: ErrorDetails): CloudInfraError {
   const bad = (message: string) => new CloudInfraError("bad_reply", message, details);
   switch (body.kind) {
     case "too large":
@@ -135,11 +136,11 @@ function unusable({ body, status }: WireReply, details: ErrorDetails): CloudInfr
     case "undecodable":
       return bad(`the reply is damaged, or its content coding "${body.coding}" is not supported (${status})`);
     case "unreadable": {
-      if (body.what === "broken JSON")
-        return bad(`the reply is no complete JSON (${status}): ${body.excerpt}`);
+      const [type = "no content type"] = /^[\w.+-]+\/[\w.+-]+/.exec(header("content-type") ?? "") ?? [];
+      const form = `${status}, ${type}, ${body.length} characters`;
+      if (body.what === "broken JSON") return bad(`the reply is no complete JSON (${form})`);
       const what = body.what === "html" ? "a web page" : "something that is no JSON";
-      const message = `it answered with ${what} (${status}): ${body.excerpt}`;
-      return new CloudInfraError("not_this_service", message, details);
+      return new CloudInfraError("not_this_service", `it answered with ${what} (${form})`, details);
     }
     default:
       return bad(`the reply is empty where something was to be said (${status})`);
@@ -148,11 +149,16 @@ function unusable({ body, status }: WireReply, details: ErrorDetails): CloudInfr
 
 const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
 
-/** The start of a reply that isn't a problem document. */
+/** The start of a reply that is neither a problem document nor, as its id shows, an object. */
 function said({ body }: WireReply): string {
   if (body.kind === "unreadable") return body.excerpt;
-  const json = body.kind === "json" ? JSON.stringify(body.value) : "";
+  if (body.kind !== "json" || isObject(body.value)) return "";
+  const json = JSON.stringify(body.value);
   return EMPTY.has(json) ? "" : excerpt(json);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "id" in value;
 }
 
 function pointedTo(location: string | undefined): string {

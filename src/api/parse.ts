@@ -11,7 +11,10 @@ export type Body =
   | {
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
+      /** Empty for broken JSON, which may hold as much as the object itself. */
       readonly excerpt: string;
+      /** In characters. */
+      readonly length: number;
     }
   | Exclude<Content, { kind: "text" }>;
 
@@ -85,10 +88,8 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
     return { kind: "json", value: parseJson(shallow(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
-    const start = excerpt(clean(trimmed));
-    // JSON that breaks off may do so in the middle of a secret, which is known by its beginning only where it is seen to be cut.
-    const isCut = what === "broken JSON" && start !== "" && !start.endsWith("…");
-    return { kind: "unreadable", what, excerpt: isCut ? `${start}…` : start };
+    const start = what === "broken JSON" ? "" : excerpt(clean(trimmed));
+    return { kind: "unreadable", what, excerpt: start, length: text.length };
   }
 }
 

@@ -28,8 +28,8 @@ describe("the outcome of an attempt", () => {
 
   it.each([
     ["empty", { kind: "empty" }],
-    ["a web page", { kind: "unreadable", what: "html", excerpt: "" }],
-    ["cut off", { kind: "unreadable", what: "broken JSON", excerpt: "" }],
+    ["a web page", { kind: "unreadable", what: "html", excerpt: "", length: 0 }],
+    ["cut off", { kind: "unreadable", what: "broken JSON", excerpt: "", length: 0 }],
     ["too large", { kind: "too large" }],
     ["in an unknown coding", { kind: "undecodable", coding: "zstd" }],
   ] as const)("is unknown after a success that is %s", (_what, body) => {

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { LARGEST_BODY } from "../../src/api/parse";
@@ -15,7 +16,7 @@ describe("something that is not this service", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "not_this_service",
-      summary: "it answered with a web page (200): Welcome",
+      summary: `it answered with a web page (200, text/html, ${html.body.length} characters)`,
       attempts: 3,
     });
   });
@@ -72,8 +73,7 @@ describe("a reply that can't be used", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      // Marked as cut, so that the beginning of a secret at its end is known for one.
-      summary: 'the reply is no complete JSON (200): {"items":[{"id":"pr…',
+      summary: "the reply is no complete JSON (200, application/json, 19 characters)",
     });
   });
 
@@ -159,6 +159,21 @@ describe("a reply that can't be used", () => {
       "creating was refused: Conflict (409)",
       `  ${shown}`,
     ]);
+  });
+
+  it.each([
+    [200, '{"id":"ins-1","first_password":"initial-5e1f","na'],
+    [409, '{"id":"ins-1","first_password":"initial-5e1f","na'],
+    [200, '<instance><first_password value="initial-5e1f">initial-5e1f'],
+    [200, "first_password: initial-5e1f"],
+    [409, { id: "ins-1", first_password: "initial-5e1f" }],
+    [412, { id: "ins-1", first_password: "initial-5e1f" }],
+  ])("is not shown if it is an object, which may have an initial password: %i %j", async (status, body) => {
+    const { origin } = await startService(inTurn({ status, body }));
+    const { client, call } = clientOf(origin);
+    const error = await failureOf(client.instances.update("ins-1", "{}", "r1", call));
+    expect(inWords(error, { doing: "updating" })).toMatch(new RegExp(`${status}`));
+    expect(inspect(error, { depth: null })).not.toContain("initial-5e1f");
   });
 
   it("leaves a POST unsure when it has the wrong shape", async () => {
