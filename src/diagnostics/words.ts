@@ -17,6 +17,8 @@ export interface Wording {
   occasion?: Occasion | undefined;
   /** What must not be seen: the token, and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
+  /** Properties of which no more than the name is shown, as the keys of labels may be secret. @default none */
+  secretProperties?: ReadonlySet<string> | undefined;
 }
 
 const LONGEST_LINE = 1_000;
@@ -31,7 +33,7 @@ const MOST_CAUSES = 3;
 export function inWords(error: unknown, wording: Wording): string {
   const secrets = wording.secrets ?? [];
   if (!isCloudInfraError(error)) return redact(`${wording.doing} failed: ${inspect(error)}`, secrets);
-  const faults = readFaults(error, wording.propertyOf ?? ((field) => field), secrets);
+  const faults = readFaults(error, wording);
   const headline = `${wording.doing} ${ending(error)}`;
   const hint = hintFor(error, faults.properties, wording.profile, wording.occasion);
   const below = [
@@ -78,15 +80,16 @@ function saysItself(error: CloudInfraError): boolean {
 
 function readFaults(
   error: CloudInfraError,
-  propertyOf: (wireField: string) => string,
-  secrets: readonly string[],
+  { propertyOf = (field) => field, secrets = [], secretProperties }: Wording,
 ) {
   const problem = error.problem;
   // Before a path is taken apart: a secret in it, such as a label's key, would not be recognised afterwards.
   const clean = (path: string | undefined) => path && redact(path, secrets);
   const faults = (problem?.errors ?? []).map((fault) => {
     const path = { pointer: clean(fault.pointer), field: clean(fault.field) };
-    const property = propertyPath(path, propertyOf);
+    const named = propertyPath(path, propertyOf);
+    const top = topOf(named);
+    const property = top !== undefined && secretProperties?.has(top) ? top : named;
     const words = fault.detail ?? fault.code ?? problem?.detail ?? "is not accepted";
     return { property, line: property === undefined ? words : `${property}: ${words}` };
   });
@@ -94,8 +97,13 @@ function readFaults(
   if (faults.length > MOST_FAULTS) lines.push(`… and ${faults.length - MOST_FAULTS} more`);
   const general = problem?.detail ?? (problem?.code === undefined ? undefined : problem.title);
   if (lines.length === 0 && general !== undefined && !ending(error).includes(general)) lines.push(general);
-  const properties = new Set(faults.flatMap(({ property }) => property?.split(/[.[]/, 1) ?? []));
+  const properties = new Set(faults.flatMap(({ property }) => topOf(property) ?? []));
   return { lines, properties: [...properties] };
+}
+
+/** The property at the start of a path. */
+function topOf(path: string | undefined): string | undefined {
+  return path?.split(/[.[]/, 1)[0];
 }
 
 function causes(error: CloudInfraError, said: string): string[] {

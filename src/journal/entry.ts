@@ -18,6 +18,8 @@ export interface Entry {
   readonly projectKey?: string | undefined;
   /** Body of the request, as the exact string that is sent. */
   readonly body: string;
+  /** Names of the arguments that were secret when the creation began. */
+  readonly secrets?: readonly string[] | undefined;
   /** When the creation began, in milliseconds since 1970. */
   readonly at: number;
   /** The operation, once the service has accepted the request. */
@@ -86,6 +88,7 @@ function begun(fields: Fields): Entry | undefined {
     replaces,
     projectKey,
     body,
+    secrets,
     at,
     recovered,
     isLate,
@@ -100,6 +103,7 @@ function begun(fields: Fields): Entry | undefined {
     ...(typeof organization === "string" && { organization }),
     ...(typeof replaces === "string" && { replaces }),
     ...(typeof projectKey === "string" && { projectKey }),
+    ...(Array.isArray(secrets) && { secrets: secrets.filter((name) => typeof name === "string") }),
     ...(recovered === true && { recovered }),
     ...(isLate === true && { isLate }),
     ...(isKept === true && { isKept }),

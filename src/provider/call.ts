@@ -18,6 +18,8 @@ export interface Call {
   /** Aborted when this process is told to end: the call then says what it leaves behind. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
+  /** All that may hold secrets: the properties of the resource, and what the creations that it resumes or settles asked for. */
+  readonly known: Properties[];
 }
 
 /** A look at the service that is about no resource, and so has no row. */
@@ -28,6 +30,7 @@ export function lookup(kind: Kind, session: Session): Call {
     deadline: deadlineIn(session.settings.operationTimeoutMs, session.clock),
     signal: new AbortController().signal,
     progress: new Progress({ write: async () => {} }, "listing", { clock: session.clock, inCi: true }),
+    known: [],
   };
 }
 

@@ -87,7 +87,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
   if (displaces !== undefined) await journal.move(displaces.purpose, displaces.to);
   let spent: CloudInfraError | undefined;
   for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
-    const pending = { key, body, at: Date.now() };
+    const pending = { key, body, at: Date.now(), secrets: hiddenOf(inputs).__secrets };
     memory.claim(key, urn);
     const resource = keyOf(inputs, firstKey);
     const other = await journal.begin({

@@ -5,7 +5,7 @@ import { check } from "./check";
 import { create } from "./create";
 import { PartialState } from "./creation/partial";
 import { remove } from "./delete";
-import { HostError, type HostProvider, InitialisationError, type Properties } from "./host";
+import { HostError, type HostProvider, InitialisationError, type Properties, type ReadAnswer } from "./host";
 import { identityOf } from "./identity";
 import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
@@ -20,7 +20,7 @@ import { noticeDelete } from "./unsettled";
 import { NotApplied } from "./update";
 import { resumeUpdate } from "./updates/resume-update";
 import { plain } from "./values/plain";
-import { sealed, sealing } from "./values/sealed";
+import { marked, sealed } from "./values/sealed";
 import { type Hidden, hiddenOf, nowOf, resourceName } from "./values/state";
 
 const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
@@ -39,13 +39,16 @@ export interface Surroundings {
 /** The provider of one kind, as the host calls it: here what the host hands over is parsed, and errors become words. */
 export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider {
   const { sessions, log, interruption, inCi, layOut } = surroundings;
-  /** Runs one call; `id` is the object's, where there is one already. */
+  /** Runs one call; `id` is the object's, where there is one already. `seal` marks the secrets among outputs. */
   async function run<T>(
     action: keyof typeof verbs,
     properties: Properties,
-    work: (call: Call) => Promise<T>,
-    { id, olds = {} }: { id?: string; olds?: Properties } = {},
+    work: (call: Call, seal: (outputs: Properties) => Properties) => Promise<T>,
+    { id, olds = {}, given = properties }: { id?: string; olds?: Properties; given?: Properties } = {},
   ): Promise<T> {
+    const known = [properties, olds];
+    const seal = (outputs: Properties): Properties =>
+      sealed(kind.fields, outputs, { given, before: olds, known });
     const hidden = hiddenOf(properties);
     const progress = new Progress(log.row(sessions.memory.rowOf(hidden)), verbs[action], {
       clock: sessions.clock,
@@ -56,16 +59,18 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const session = sessions.open(hidden.profile);
       tokens = session.client.tokens;
       const deadline = deadlineOf(session, action, hidden);
-      return await interruption.during((signal) => work({ kind, session, deadline, signal, progress }));
+      return await interruption.during((signal) =>
+        work({ kind, session, deadline, signal, progress, known }, seal),
+      );
     } catch (error) {
       const words = wordsFor(error, verbs[action], properties, {
-        ...{ id, olds, tokens },
+        ...{ id, known, tokens },
         occasion: occasionOf(action, hidden),
       });
       const left = leftInState(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.
-        const saved = sealed(kind.fields, plain({ ...left.outs, __provider: properties.__provider }));
+        const saved = seal(plain({ ...left.outs, __provider: properties.__provider }));
         throw new InitialisationError(left.id, saved, words, error);
       }
       throw new HostError(words, error);
@@ -78,24 +83,26 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     error: unknown,
     verb: string,
     properties: Properties,
-    { id, olds = {}, tokens = [], occasion }: Circumstances,
+    { id, known, tokens = [], occasion }: Circumstances,
   ): string {
     const hidden = hiddenOf(properties);
     const name = resourceName(hidden) ?? id ?? "";
     // Without a check in this run, the name is the state's, and the resource may have been renamed since.
     const isStale = hidden.__key !== undefined && !sessions.memory.knowsNow(hidden.__key);
     const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
+    const secrets = secretsOf(...known);
     const circumstances = {
       doing: `${verb} ${kind.name} "${name}"${object}`,
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
       profile: hidden.profile,
       occasion,
-      secrets: [...secretsOf(properties, olds).texts, ...tokens],
+      secrets: [...secrets.texts, ...tokens],
+      secretProperties: secrets.names,
     };
     return layOut(inWords(error, circumstances));
   }
 
-  return sealing(kind.fields, {
+  return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
       const noticed = await noticeCheck(kind, sessions, log, { olds, news });
@@ -112,37 +119,61 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       try {
         return await noticeDiff(kind, sessions, log, { id, olds, news });
       } catch (error) {
-        throw new HostError(wordsFor(error, "comparing", news, { id, olds }), error);
+        throw new HostError(wordsFor(error, "comparing", news, { id, known: [news, olds] }), error);
       }
     },
-    create: (inputs) => run("create", inputs, (call) => create(call, inputs)),
+    create: (inputs) =>
+      run("create", inputs, async (call, seal) => {
+        const { id, outs } = await create(call, inputs);
+        return { id, outs: seal(outs) };
+      }),
     read: (id, props) =>
       run(
         "read",
         props,
-        (call) => {
+        async (call, seal) => {
           sessions.memory.read(identityOf(call, id));
-          return read(call, id, props);
+          const found = await read(call, id, props);
+          if (!isFound(found)) return found;
+          const outputs = seal(found.props);
+          return { ...found, props: outputs, inputs: marked(found.inputs, hiddenOf(outputs).__sealed ?? []) };
         },
-        { id },
+        { id, olds: props, given: marksOf(props) },
       ),
     update: (id, olds, given) => {
       const news = sessions.memory.withNow(given);
-      return run("update", news, (call) => resumeUpdate(call, id, olds, news), { id, olds });
+      const work = async (call: Call, seal: (outputs: Properties) => Properties) => {
+        const { outs } = await resumeUpdate(call, id, olds, news);
+        return { outs: seal(outs) };
+      };
+      return run("update", news, work, { id, olds });
     },
     delete: (id, props) => {
       noticeDelete(sessions, interruption, props);
-      return run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), { id });
+      return run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), {
+        ...{ id, olds: props },
+      });
     },
-  });
+  };
 }
 
 /** What is known of a failed call beside its properties. */
 interface Circumstances {
   readonly id: string | undefined;
-  readonly olds?: Properties;
+  /** All that may hold secrets. */
+  readonly known: readonly Properties[];
   readonly tokens?: readonly string[];
   readonly occasion?: Occasion;
+}
+
+function isFound(answer: ReadAnswer): answer is Extract<ReadAnswer, { id: string }> {
+  return answer.id !== undefined;
+}
+
+/** The arguments that a refresh knows to be secret among the inputs: not those of which only the state's old value is. */
+function marksOf(state: Properties): Properties {
+  const { __secrets = [], __sealed = [] } = hiddenOf(state);
+  return { __secrets: __secrets.filter((name) => !__sealed.includes(name)) };
 }
 
 function occasionOf(verb: keyof typeof verbs, { __key, __timeouts }: Hidden): Occasion {

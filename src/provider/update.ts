@@ -7,6 +7,7 @@ import { advice, PartialState } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
+import { secretsOf } from "./inputs/secrets";
 import { present } from "./looks/present";
 import { isPending, type Outcome, outputsAfter, readBack } from "./updates/update-outcome";
 import { type Change, type Written, write } from "./updates/update-write";
@@ -59,7 +60,7 @@ function notYetApplied(
   const hint =
     "Run `pulumi up` again: the service may still apply the change. To wait longer, give the resource a longer " +
     "`customTimeouts.update`, or set `cloudinfra:operationTimeout`";
-  const pending: Pending = { asked: askedIn({ ...change, fields }) };
+  const pending: Pending = pendingUpdate({ ...change, fields });
   const state = { ...outs, __pending: pending };
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
@@ -117,14 +118,15 @@ function unseen(
   hint: string,
   more: Pick<Pending, "operation" | "isUnsure"> = {},
 ): PartialState {
-  const pending: Pending = { ...more, asked: askedIn(change) };
+  const pending: Pending = { ...more, ...pendingUpdate(change) };
   const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };
   return new PartialState(error, change.id, outs, hint);
 }
 
 /** What an update asks for, by argument; null where it removes one. */
-function askedIn({ fields, news, unsettled }: Change): Properties {
-  return { ...unsettled, ...Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null])) };
+function pendingUpdate({ fields, olds, news, unsettled }: Change): Pick<Pending, "asked" | "secrets"> {
+  const changed = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
+  return { asked: { ...unsettled, ...changed }, secrets: [...secretsOf(olds, news).names] };
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */

@@ -9,12 +9,17 @@ const otherUrn = `${URN}-2`;
 describe("an entry", () => {
   test("holds what the creation began with, where, and what was told of it later", async () => {
     const { journal, warnings } = opened();
-    await journal.begin(begun());
-    expect(await journal.read({ urn: URN })).toEqual({ ...begun(), endpoint: ENDPOINT, backend: "/program" });
+    const creation = begun({ secrets: ["flavor"] });
+    await journal.begin(creation);
+    expect(await journal.read({ urn: URN })).toEqual({
+      ...creation,
+      endpoint: ENDPOINT,
+      backend: "/program",
+    });
     await journal.note("key-1", { operation: OPERATION });
     await journal.note("key-1", { id: "ins-1" });
     expect(await journal.read({ urn: URN })).toEqual({
-      ...begun(),
+      ...creation,
       endpoint: ENDPOINT,
       backend: "/program",
       operation: OPERATION,

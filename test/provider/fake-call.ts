@@ -33,5 +33,6 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
     deadline: deadlineIn(60_000, clock),
     signal: new AbortController().signal,
     progress: new Progress({ write: async () => {} }, "reading", { clock, inCi: true }),
+    known: [],
   };
 }

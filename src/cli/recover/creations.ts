@@ -130,14 +130,19 @@ const UNKNOWN_AGE = 0;
  */
 function begun(
   kind: Kind,
-  { __urn: urn, __key: key, __keyAt: at = UNKNOWN_AGE }: Hidden & { readonly __urn: string },
+  {
+    __urn: urn,
+    __key: key,
+    __keyAt: at = UNKNOWN_AGE,
+    __secrets: secrets,
+  }: Hidden & { readonly __urn: string },
   inputs: Properties,
   more: Pick<Begun, "replaces" | "projectKey" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   const body = creationBody(kind.fields, inputs);
-  return { urn, key, resource: key, body, at, ...more, recovered: true };
+  return { urn, key, resource: key, body, secrets, at, ...more, recovered: true };
 }
 
 /** The keys of the creations that the state holds, finished or not. */

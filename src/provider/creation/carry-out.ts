@@ -5,11 +5,13 @@ import { operationFailed } from "../../operations/wait";
 import { type Call, waitForEnd } from "../call";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
+import { askedFor } from "../inputs/secrets";
 import { projectKind } from "../kind";
 import { secondLook } from "../looks/absence";
 import { readUntil } from "../looks/read-until";
 import { findMade, seeAgain } from "../looks/see-again";
 import type { Sought } from "../looks/sightings";
+import { hiddenOf } from "../values/state";
 import { note } from "./note";
 import { unfinished } from "./partial";
 import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
@@ -33,6 +35,7 @@ export type End =
  */
 export async function carryOut(call: Call, inputs: Properties, begun: Pending, again: boolean): Promise<End> {
   let pending = begun;
+  call.known.push(askedFor(begun, hiddenOf(inputs).__secrets));
   try {
     if (pending.operation !== undefined) {
       const known = asOperation(pending.operation);

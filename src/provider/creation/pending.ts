@@ -22,6 +22,8 @@ const schema = v.object({
   failed: v.fallback(v.optional(v.boolean()), undefined),
   /** What an update asked for, by argument; null where it took one back. */
   asked: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
+  /** Names of the arguments that were secret when it began. */
+  secrets: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
   /** Whether nobody knows if the service has accepted that update: another remote value is no evidence of it then. */
   isUnsure: v.fallback(v.optional(v.boolean()), undefined),
 });

@@ -26,7 +26,7 @@ export async function warnOfSameNamed(call: Call, inputs: Properties, pending: P
     const words =
       `cloudinfra: the service failed to create ${call.kind.name} "${resourceName(hiddenOf(inputs)) ?? ""}", and may have made it all the ` +
       `same: its list shows ${ids.join(", ")} under that name. Another is made now. Look at the service, and delete there what nobody uses.`;
-    await warn(redact(words, [...secretsOf(inputs).texts, ...client.tokens]));
+    await warn(redact(words, [...secretsOf(inputs, ...call.known).texts, ...client.tokens]));
   } catch (error) {
     // What can't be looked at can't be reported; the creation itself goes on, or fails for its own reasons.
     if (!isCloudInfraError(error)) throw error;

@@ -1,16 +1,19 @@
+import { fieldsSent, type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
+import { instanceFields, projectFields } from "../values/fields";
 import { hiddenOf } from "../values/state";
 
 /** What of a resource must not be seen by whoever reads its errors. */
 export interface Secrets {
-  /** Names of the arguments that are secret, now or before. */
+  /** Names of the arguments that are secret, now or before, and of the outputs that hold what such an argument was. */
   readonly names: ReadonlySet<string>;
   /** Every string in their values, as given and as the service normalizes them. */
   readonly texts: readonly string[];
 }
 
+/** The secrets of states and inputs, each by its own marks, and of what is pending in them. */
 export function secretsOf(...states: readonly Properties[]): Secrets {
-  const each = states.map((state) => ({ state, names: hiddenOf(state).__secrets ?? [] }));
+  const each = states.flatMap(withPending).map((state) => ({ state, names: namesIn(state) }));
   return {
     names: new Set(each.flatMap(({ names }) => names)),
     texts: each.flatMap(({ state, names }) =>
@@ -19,12 +22,39 @@ export function secretsOf(...states: readonly Properties[]): Secrets {
   };
 }
 
+/**
+ * What a creation or an update asked for, by argument, with its own secrets.
+ *
+ * @param otherwise the names of the secrets if it was recorded without them
+ */
+export function askedFor({ body = "", asked, secrets }: Pending, otherwise?: readonly string[]): Properties {
+  const sent = fieldsSent(body) ?? {};
+  const inBody = [...projectFields, ...instanceFields].map(({ name, wire }) => [name, sent[wire]]);
+  return { ...Object.fromEntries(inBody), ...asked, __secrets: secrets ?? otherwise };
+}
+
+function withPending(state: Properties): Properties[] {
+  const pending = pendingOf(state);
+  return pending === undefined ? [state] : [state, askedFor(pending, namesIn(state))];
+}
+
+function namesIn(state: Properties): string[] {
+  const { __secrets = [], __sealed = [] } = hiddenOf(state);
+  return [...__secrets, ...__sealed];
+}
+
 function remembered(state: Properties): Properties[] {
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
   return [words, applied];
 }
 
-function textsIn(value: unknown): string[] {
+/** A shorter key of a label, such as "name" or "team", may be an ordinary word. */
+const SHORTEST_KEY = 8;
+
+/** The strings in a value. The keys of secret labels are secret, too. */
+export function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  if (typeof value !== "object" || value === null) return [];
+  const keys = Array.isArray(value) ? [] : Object.keys(value);
+  return [...keys.filter(({ length }) => length >= SHORTEST_KEY), ...Object.values(value).flatMap(textsIn)];
 }

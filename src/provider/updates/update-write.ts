@@ -150,7 +150,7 @@ function verdict(
   // The value from before, which is desired again, proves nothing while an earlier update may still replace it.
   if (found === "made" && change.unsettled !== undefined) return "again";
   if (typeof found === "string") return found;
-  const secrets = secretsOf(change.olds, change.news);
+  const secrets = secretsOf(change.olds, change.news, ...call.known);
   const names = namesOf(found.conflict, secrets);
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [

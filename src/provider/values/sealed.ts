@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { redact } from "../../diagnostics/redact";
-import type { HostProvider, Properties, ReadAnswer } from "../host";
-import { secretsOf } from "../inputs/secrets";
+import type { Properties } from "../host";
+import { secretsOf, textsIn } from "../inputs/secrets";
 import type { Field } from "./fields";
+import { hiddenOf } from "./state";
 
 /** How a provider marks a value as secret for the engine, which does so by itself only if an input of the same name is secret. */
 const asSecret = (value: unknown): Properties => ({
@@ -16,40 +18,69 @@ const DERIVED: Readonly<Record<string, string>> = {
   description: "name",
 };
 
-/** Outputs in which `additionalProperties` is secret, and each output that repeats a secret input or may be derived from one. */
-export function sealed(fields: readonly Field[], outputs: Properties): Properties {
-  const { names, texts } = secretsOf(outputs);
-  const isOwn = (name: string): boolean =>
-    !name.startsWith("__") && !fields.some((field) => field.name === name);
-  const repeats = (name: string, value: unknown): boolean =>
-    names.has(DERIVED[name] ?? "") || (typeof value === "string" && redact(value, texts) !== value);
-  // A program marks additionalProperties as secret, but after `pulumi import` a refresh may come before any program.
-  const isSecret = (name: string, value: unknown): boolean =>
-    isOwn(name) && (name === "additionalProperties" || repeats(name, value));
-  return Object.fromEntries(
-    Object.entries(outputs).map(([name, value]) => [name, isSecret(name, value) ? asSecret(value) : value]),
-  );
+/** What tells which outputs are secret. */
+export interface Marks {
+  /** The inputs, whose marks the engine copies to the outputs of the same name. */
+  readonly given: Properties;
+  /** The state before. */
+  readonly before: Properties;
+  /** All in which the call has seen secrets. */
+  readonly known: readonly Properties[];
 }
 
-/** The provider with {@link sealed} outputs. */
-export function sealing(fields: readonly Field[], provider: HostProvider): HostProvider {
+/**
+ * Outputs in which these are secret, too: whatever repeats a secret input, or may be derived from one; and whatever still holds, repeats or
+ * is derived from an input that was secret before, which `__sealed` lists for as long as it does.
+ */
+export function sealed(
+  fields: readonly Field[],
+  { __sealed: _, ...outputs }: Properties,
+  { given, before, known }: Marks,
+): Properties {
+  const declared = new Set(hiddenOf(given).__secrets);
+  const { names, texts } = secretsOf(...known);
+  const isKept = (name: string): boolean =>
+    before[name] !== undefined && isDeepStrictEqual(before[name], given[name]);
+  const former = new Set([...names].filter((name) => !declared.has(name) && !isKept(name)));
+  const inClear = new Set(fields.flatMap(({ name }) => (declared.has(name) ? [] : textsIn(given[name]))));
+  const formerTexts = texts.filter((text) => !inClear.has(text));
+  const holdsFormer = (name = ""): boolean =>
+    former.has(name) && outputs[name] !== undefined && !isDeepStrictEqual(outputs[name], given[name]);
+
+  const isField = (name: string): boolean => fields.some((field) => field.name === name);
+  const isOwn = (name: string): boolean => !name.startsWith("__") && !isField(name);
+  const { texts: textsNow } = secretsOf({ ...outputs, __pending: undefined });
+  // A program marks additionalProperties as secret, but after `pulumi import` a refresh may come before any program.
+  const isSecretNow = (name: string, value: unknown): boolean =>
+    isOwn(name) &&
+    (name === "additionalProperties" || declared.has(DERIVED[name] ?? "") || repeats(value, textsNow));
+  const wasSecret = (name: string): boolean => former.has(name) || former.has(DERIVED[name] ?? "");
+  const isFormerSecret = (name: string, value: unknown): boolean =>
+    isField(name)
+      ? holdsFormer(name)
+      : isOwn(name) &&
+        !isSecretNow(name, value) &&
+        (holdsFormer(DERIVED[name]) ||
+          repeats(value, formerTexts) ||
+          (wasSecret(name) && isDeepStrictEqual(value, before[name])));
+
+  const formerSecrets = Object.keys(outputs)
+    .filter((name) => isFormerSecret(name, outputs[name]))
+    .sort();
+  const secret = Object.keys(outputs).filter((name) => isSecretNow(name, outputs[name]));
   return {
-    ...provider,
-    async create(inputs) {
-      const { id, outs } = await provider.create(inputs);
-      return { id, outs: sealed(fields, outs) };
-    },
-    async read(id, state) {
-      const found = await provider.read(id, state);
-      return isFound(found) ? { ...found, props: sealed(fields, found.props) } : found;
-    },
-    async update(id, olds, news) {
-      const { outs } = await provider.update(id, olds, news);
-      return { outs: sealed(fields, outs) };
-    },
+    ...marked(outputs, [...secret, ...formerSecrets]),
+    ...(formerSecrets.length > 0 && { __sealed: formerSecrets }),
   };
 }
 
-function isFound(answer: ReadAnswer): answer is Extract<ReadAnswer, { id: string }> {
-  return answer.id !== undefined;
+/** Properties of which some are marked as secret for the engine. */
+export function marked(properties: Properties, names: readonly string[]): Properties {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [name, names.includes(name) ? asSecret(value) : value]),
+  );
+}
+
+function repeats(value: unknown, texts: readonly string[]): boolean {
+  return typeof value === "string" && redact(value, texts) !== value;
 }

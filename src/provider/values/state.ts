@@ -36,6 +36,8 @@ const hiddenProperties = v.object({
   __resumed: flag,
   /** Only among outputs: whether only the reply to the creation request has shown the object so far. */
   __echoed: flag,
+  /** Only among outputs: the names of those that hold, repeat or are derived from an argument that was secret before. */
+  __sealed: names,
   __words: record,
   /** Only among outputs: of the properties that somebody has changed since, the value that was applied last, and its word. */
   __applied: record,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
 import { OTHER_KEY } from "../samples";
 import { changed, failureOf, madeInstance, madeProject, startService } from "../service";
+import { isMarked } from "./marked";
 
 const SECRET = "hunter2-of-the-backend";
 
@@ -72,8 +73,8 @@ describe("an output that repeats a secret input", () => {
     const { outs } = await service.instances.update(saved.id, state, news);
     const { props } = await service.instances.read(saved.id, state);
     for (const outputs of [saved.state, outs, { ...props }]) {
-      expect(isSecret(outputs.ipAddress)).toBe(true);
-      expect(isSecret(outputs.url)).toBe(false);
+      expect(isMarked(outputs.ipAddress)).toBe(true);
+      expect(isMarked(outputs.url)).toBe(false);
     }
   });
 
@@ -85,7 +86,7 @@ describe("an output that repeats a secret input", () => {
     const error = await failureOf(
       service.instances.update(saved.id, state, changed(saved, { flavor: "m1.large" })),
     );
-    expect(isSecret(Object(Object(error).properties).ipAddress)).toBe(true);
+    expect(isMarked(Object(Object(error).properties).ipAddress)).toBe(true);
   });
 
   test("is marked wherever it stands: a URL or a description with a secret name", async () => {
@@ -93,8 +94,8 @@ describe("an output that repeats a secret input", () => {
       behaviour: { extraFields: { url: "https://example.com/hush%20name" } },
     });
     const saved = await madeInstance(service, { name: "hush name", __secrets: ["name"] });
-    expect(isSecret(saved.state.url)).toBe(true);
-    expect(isSecret(saved.state.status)).toBe(false);
+    expect(isMarked(saved.state.url)).toBe(true);
+    expect(isMarked(saved.state.status)).toBe(false);
   });
 
   test("is marked if it may have the secret name in another form: as a part of the URL", async () => {
@@ -102,14 +103,14 @@ describe("an output that repeats a secret input", () => {
       behaviour: { extraFields: { url: "https://example.com/top-secret-name" } },
     });
     const saved = await madeInstance(service, { name: "Top Secret Name", __secrets: ["name"] });
-    expect(isSecret(saved.state.url)).toBe(true);
-    expect(isSecret(saved.state.ipAddress)).toBe(false);
+    expect(isMarked(saved.state.url)).toBe(true);
+    expect(isMarked(saved.state.ipAddress)).toBe(false);
     const project = await madeProject(service, {
       __key: OTHER_KEY,
       name: "Top Secret Name",
       __secrets: ["name"],
     });
-    expect(isSecret(project.state.description)).toBe(true);
+    expect(isMarked(project.state.description)).toBe(true);
   });
 
   test("is in clear if no input is secret", async () => {

@@ -1,5 +1,6 @@
 import { type HostProvider, InitialisationError, type Properties } from "../../../src/provider/host";
 import type { Saved } from "../service";
+import { unmarked } from "./marked";
 
 /** What of a command and of the resource's options decides which calls come. */
 export interface How {
@@ -61,7 +62,10 @@ export class EngineRow {
     const { id, state } = this.there();
     const answer = await provider.read(id, state);
     this.isUnfinished = false;
-    this.saved = "id" in answer ? { id: answer.id, inputs: answer.inputs, state: answer.props } : undefined;
+    this.saved =
+      "id" in answer
+        ? { id: answer.id, inputs: unmarked(answer.inputs), state: unmarked(answer.props) }
+        : undefined;
   }
 
   protected async deleted(provider: HostProvider, refresh: boolean): Promise<void> {
@@ -88,10 +92,10 @@ export class EngineRow {
   private async created(provider: HostProvider, inputs: Properties): Promise<void> {
     try {
       const { id, outs } = await provider.create(inputs);
-      this.save({ id, inputs, state: { ...outs, __provider: inputs.__provider } }, false);
+      this.save({ id, inputs, state: { ...unmarked(outs), __provider: inputs.__provider } }, false);
     } catch (error) {
       if (error instanceof InitialisationError)
-        this.save({ id: error.id, inputs, state: error.properties }, true);
+        this.save({ id: error.id, inputs, state: unmarked(error.properties) }, true);
       throw error;
     }
   }
@@ -107,12 +111,12 @@ export class EngineRow {
   private async updated(provider: HostProvider, { id, inputs: before, state }: Saved, inputs: Properties) {
     try {
       const { outs } = await provider.update(id, state, inputs);
-      this.saved = { id, inputs, state: { ...outs, __provider: inputs.__provider } };
+      this.saved = { id, inputs, state: { ...unmarked(outs), __provider: inputs.__provider } };
       this.isUnfinished = false;
     } catch (error) {
       if (!(error instanceof InitialisationError)) throw error;
       // The engine keeps id and inputs as they were, and takes the properties for outputs.
-      this.saved = { id, inputs: before, state: error.properties };
+      this.saved = { id, inputs: before, state: unmarked(error.properties) };
       this.isUnfinished = true;
       throw error;
     }

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { InitialisationError, type Properties } from "../../../src/provider/host";
+import { changed, failureOf, madeInstance, type Saved, type ServiceOptions, startService } from "../service";
+import { isMarked, unmarked } from "./marked";
+
+const LOST = { kind: "reset", method: "PUT", times: 99 } as const;
+
+/** An instance with a secret argument, and the inputs of a program that gives others in the clear. */
+async function madePlain(secret: Properties, plain: Properties, options: ServiceOptions = {}) {
+  const service = await startService(options);
+  const saved = await madeInstance(service, { ...secret, __secrets: Object.keys(secret) });
+  const before: Saved = { ...saved, state: unmarked(saved.state) };
+  return { service, saved: before, news: changed(before, { ...plain, __secrets: undefined }) };
+}
+
+async function leftBy(work: Promise<unknown>): Promise<Properties> {
+  const error = await failureOf(work);
+  if (error instanceof InitialisationError) return error.properties;
+  throw error;
+}
+
+describe("the value of an argument that was secret, and is not any more", () => {
+  test.each<[string, Properties, Properties, string[]]>([
+    ["a flavor", { flavor: "hush" }, { flavor: "m1.large" }, ["flavor"]],
+    ["an address", { publicIp: "198.51.100.77" }, { publicIp: undefined }, ["ipAddress", "publicIp"]],
+    ["a name", { name: "hush" }, { name: "web" }, ["name", "url"]],
+    ["a label", { labels: { team: "a", deep: "hush" } }, { labels: { team: "a" } }, ["labels"]],
+  ])(
+    "stays secret if nobody knows whether the service has changed it: %s",
+    async (_what, secret, plain, names) => {
+      const { service, saved, news } = await madePlain(secret, plain);
+      service.emulator.fail(LOST);
+      const outs = await leftBy(service.instances.update(saved.id, saved.state, news));
+      expect(outs.__sealed).toEqual(names);
+      expect(names.filter((name) => !isMarked(outs[name]))).toEqual([]);
+    },
+  );
+
+  test("stays secret if the service does not change it, also through a refresh, until it is changed", async () => {
+    const { service, saved, news } = await madePlain({ flavor: "hush" }, { flavor: "m1.large" });
+    service.emulator.ignoreUpdatesOf("flavor");
+    const outs = await leftBy(service.instances.update(saved.id, saved.state, news));
+    expect(isMarked(outs.flavor)).toBe(true);
+
+    const { instances } = await service.anew();
+    const found = await instances.read(saved.id, unmarked(outs));
+    const { props = {}, inputs = {} } = found;
+    expect([props.flavor, inputs.flavor].map(isMarked)).toEqual([true, true]);
+    service.emulator.refuseUpdatesOf("network", { detail: "hush can't be in that network" });
+    const other = { ...news, network: "backend" };
+    const { message } = await failureOf(instances.update(saved.id, unmarked(props), other));
+    expect(message).toContain("[secret] can't be in that network");
+
+    service.emulator.edit(saved.id, { flavor: "m1.large" });
+    const { outs: last } = await instances.update(saved.id, unmarked(props), news);
+    expect(last).toMatchObject({ flavor: "m1.large" });
+    expect(last).not.toHaveProperty("__sealed");
+  });
+
+  test("stays secret in an output that repeats it after the update", async () => {
+    const behaviour = { extraFields: { url: "https://example.com/hush-name" } };
+    const { service, saved, news } = await madePlain({ name: "hush-name" }, { name: "web" }, { behaviour });
+    let state = saved.state;
+    for (const flavor of ["m1.small", "m1.large"]) {
+      const { outs } = await service.instances.update(saved.id, state, { ...news, flavor });
+      expect(outs.name).toBe("web");
+      expect(isMarked(outs.url)).toBe(true);
+      state = unmarked(outs);
+    }
+  });
+
+  test("is in the clear if the program gives the same value so", async () => {
+    const same = { flavor: "m1.small", name: "web" };
+    const { service, saved, news } = await madePlain(same, { ...same, network: "backend" });
+    const { outs } = await service.instances.update(saved.id, saved.state, news);
+    expect(outs).toMatchObject({ ...same, url: expect.any(String) });
+    expect(outs).not.toHaveProperty("__sealed");
+  });
+});
