@@ -1,18 +1,21 @@
 import * as pulumi from "@pulumi/pulumi";
 import { currentRun } from "./run";
 
-/** Warns once in each run of a program if a token stands in plaintext in the stack's settings file. */
+const SECRETS = ["token", "oidcClientSecret"];
+const IN_PROFILE = new RegExp(`"(${SECRETS.join("|")})"\\s*:`);
+
+/** Warns once in each run of a program if a token or a client secret is in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
   const run = currentRun();
   if (run.hasWarnedOfToken) return;
-  const settings = new pulumi.Config("cloudinfra");
-  const profiles = settings.get("profiles");
-  if (settings.get("token") === undefined && profiles === undefined) return;
   run.hasWarnedOfToken = true;
-  if (settings.get("token") !== undefined && !isSecretSetting("cloudinfra:token")) warn("cloudinfra:token");
-  const inProfile = /"(token|oidcClientSecret)"\s*:/.exec(profiles ?? "")?.[1];
-  if (inProfile !== undefined && !isSecretSetting("cloudinfra:profiles"))
-    warn(`cloudinfra:profiles.<name>.${inProfile}`, " --path");
+  const settings = new pulumi.Config("cloudinfra");
+  const inClear = (name: string): string | undefined =>
+    isSecretSetting(`cloudinfra:${name}`) ? undefined : settings.get(name);
+  for (const name of SECRETS) if (inClear(name) !== undefined) warn(`cloudinfra:${name}`);
+  // If any value of a profile is encrypted, Pulumi reports the whole setting as secret.
+  const inProfile = IN_PROFILE.exec(inClear("profiles") ?? "")?.[1];
+  if (inProfile !== undefined) warn(`cloudinfra:profiles.<name>.${inProfile}`, " --path");
 }
 
 function warn(setting: string, flags = ""): void {

@@ -30,9 +30,23 @@ describe("a token in the stack's settings", () => {
     expect(more).toEqual([]);
   });
 
-  test("as a secret earns none", async () => {
-    expect(await warnings({ "cloudinfra:token": "t-123456" }, ["cloudinfra:token"])).toEqual([]);
+  test("causes one for the client secret of an exchange, too", async () => {
+    const config = {
+      "cloudinfra:oidcIssuer": "https://sts.example.com",
+      "cloudinfra:oidcClientSecret": "t-123456",
+    };
+    const [warning, ...more] = await warnings(config, []);
+    expect(warning).toContain("pulumi config set --secret cloudinfra:oidcClientSecret");
+    expect(warning).not.toContain("t-123456");
+    expect(more).toEqual([]);
   });
+
+  test.each(["cloudinfra:token", "cloudinfra:oidcClientSecret"])(
+    "as a secret earns none: %s",
+    async (key) => {
+      expect(await warnings({ [key]: "t-123456" }, [key])).toEqual([]);
+    },
+  );
 
   test.each([
     ["token", { token: "t-123456" }],
