@@ -129,11 +129,17 @@ describe("a pending creation", () => {
     ]);
   });
 
-  it("has its secrets in the body as they were sent, however deep they are wrapped", () => {
+  it("has its secrets in the body as they were sent, however deep they are wrapped, and their names", () => {
     const keys = ["ssh-ed25519 AAAA me"];
-    const wrapped = instanceInputs({ sshKeys: secret([secret(keys[0])]), flavor: secret("small") });
+    const __secrets = ["sshKeys", "flavor"];
+    const wrapped = instanceInputs({
+      sshKeys: secret([secret(keys[0])]),
+      flavor: secret("small"),
+      __secrets,
+    });
     const { cutOff } = found({ pending: [creating(resource(INSTANCE, "web", wrapped))] });
     expect(cutOff[0]?.begun?.body).toBe(creationBody(instanceFields, instanceInputs({ sshKeys: keys })));
+    expect(cutOff[0]?.begun?.secrets).toEqual(__secrets);
   });
 
   it("is refused where the export hides a secret of it", () => {

@@ -125,6 +125,29 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
+  it("stay secret if the program gives others in plaintext and the service does not set them, until it does", async () => {
+    const source = (flavor: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      new Instance("web", { project: project.id, image: "ubuntu", network: "n", flavor: ${flavor} });
+    `;
+    const before = source(`pulumi.secret("${SECRET}")`);
+    await withStack(engine, { program: before }, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      emulator.ignoreUpdatesOf("flavor");
+      write(source('"small"'));
+      for (const command of ["up", "refresh", "refresh", "up"] as const) {
+        const { ok, output } = await stack.run(command);
+        expect(ok).toBe(command === "refresh");
+        expect(output).not.toContain("hush");
+        expect(withoutSecrets(await stack.deployment())).not.toContain("hush");
+      }
+      emulator.edit([...emulator.instances.keys()][0] ?? "", { flavor: "small" });
+      expectOk(await stack.run("up"));
+      await expectConverged({ stack, emulator });
+      expect(withoutSecrets(await stack.deployment())).toContain('"flavor":"small"');
+    });
+  });
+
   it("of the settings stand only in the default provider's own configuration; a token in plaintext causes a warning", async () => {
     const source = 'new Project("p", { region: "eu-1" });';
     await withStack(engine, { program: source }, async ({ stack, emulator }) => {
