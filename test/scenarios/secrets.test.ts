@@ -125,26 +125,27 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
-  it("stay secret if the program gives others in plaintext and the service does not set them, until it does", async () => {
-    const source = (flavor: string): string => `
+  it("stay secret if the program removes them and the service does not, until it does", async () => {
+    const source = (labels: string): string => `
       const project = new Project("p", { region: "eu-1" });
-      new Instance("web", { project: project.id, image: "ubuntu", network: "n", flavor: ${flavor} });
+      const given = { project: project.id, image: "ubuntu", network: "n", flavor: "small" };
+      new Instance("web", { ...given, labels: { team: "a", ${labels} } });
     `;
-    const before = source(`pulumi.secret("${SECRET}")`);
+    const before = source(`deep: pulumi.secret("${SECRET}")`);
     await withStack(engine, { program: before }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
-      emulator.ignoreUpdatesOf("flavor");
-      write(source('"small"'));
+      emulator.ignoreUpdatesOf("labels");
+      write(source(""));
       for (const command of ["up", "refresh", "refresh", "up"] as const) {
         const { ok, output } = await stack.run(command);
         expect(ok).toBe(command === "refresh");
         expect(output).not.toContain("hush");
         expect(withoutSecrets(await stack.deployment())).not.toContain("hush");
       }
-      emulator.edit([...emulator.instances.keys()][0] ?? "", { flavor: "small" });
+      emulator.edit([...emulator.instances.keys()][0] ?? "", { labels: { team: "a" } });
       expectOk(await stack.run("up"));
       await expectConverged({ stack, emulator });
-      expect(withoutSecrets(await stack.deployment())).toContain('"flavor":"small"');
+      expect(withoutSecrets(await stack.deployment())).toContain('"labels":{"team":"a"}');
     });
   });
 
