@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { FaultRule } from "../../../src/emulator";
-import { oneInstance } from "../one-instance";
-import { failureOf, madeProject } from "../service";
+import { OneInstance, oneInstance } from "../one-instance";
+import { failureOf, madeProject, startService } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 const secret = (flavor: string) => ({ flavor, __secrets: ["flavor"] });
@@ -37,12 +37,14 @@ describe("a secret that the program has changed since is not in an error", () =>
   });
 
   test("about what its project's deletion finds of a killed creation", async () => {
-    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
-    const { id, state } = await madeProject(service);
-    await web.killedUp({ project: id, ...secret("hush-first") });
+    const service = await startService({ behaviour: { operationMs: 3_600_000 } });
+    const project = await madeProject(service);
+    await new OneInstance(service, project).killedUp(secret("hush-first"));
     service.emulator.fail(suspended("hush-first"));
     const { projects } = await service.anew();
-    expect((await failureOf(projects.delete(id, state))).message).toContain("no [secret] in this account");
+    expect((await failureOf(projects.delete(project.id, project.state))).message).toContain(
+      "no [secret] in this account",
+    );
   });
 
   test("about the deletion of the replaced object", async () => {
