@@ -5,7 +5,7 @@ import { createAuth, type TokenSource } from "./auth";
 import { createRetryBudget } from "./budget";
 import { createCollection } from "./collection";
 import { type Connections, openConnections } from "./connections";
-import { parseEndpoint } from "./endpoint";
+import { parseEndpoint, pathOf } from "./endpoint";
 import { createInstances, type Instances } from "./instances";
 import { createLimits, DEFAULT_CONCURRENCY } from "./limits";
 import { readLink } from "./location";
@@ -143,7 +143,9 @@ export function createClient(options: ClientOptions): Client {
         });
       }
       const reply = await send({ method: "GET", path: url, needsBody: true }, call);
-      return objectNamed(resultIdOf(operation, endpoint), reply, revisionField);
+      const object = objectNamed(resultIdOf(operation, endpoint), reply, revisionField);
+      const own = [pathOf("projects", object.id), pathOf("instances", object.id)];
+      return { ...object, isAlone: own.some((path) => url === endpoint.base + path) };
     },
     close: async () => {
       if (options.dispatcher === undefined) await dispatcher.close();

@@ -49,7 +49,7 @@ export function createCollection(
     },
     async get(id, options) {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
-      return objectNamed(id, reply, revisionField);
+      return { ...objectNamed(id, reply, revisionField), isAlone: true };
     },
     async update(id, body, revision, options) {
       const reply = await send({ method: "PUT", path: pathOf(name, id), body, ifMatch: revision }, options);

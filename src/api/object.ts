@@ -11,6 +11,8 @@ export interface ApiObject {
   readonly fields: Readonly<Record<string, unknown>>;
   /** Opaque revision tag, without quotes and `W/`; undefined where the reply carries none. */
   readonly revision?: string | undefined;
+  /** Whether it was read at its own address: other replies, such as a list, may show fewer fields or more. */
+  readonly isAlone?: boolean | undefined;
 }
 
 /**

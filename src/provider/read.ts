@@ -30,7 +30,7 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   const isItem = "found" in first && first.by === "sweep";
   const whole = isItem ? await beyondTheList(call, object, state) : object;
   if (!isManaged(state)) return lookedUp(call, whole, state);
-  const seen = refreshed(call, whole, state);
+  const seen = refreshed(call, withRemoved(call, whole, state), state);
   if (pending?.operation === undefined) return seen;
   const operation = await lookAt(call, pending.operation);
   if (operation !== undefined && isTerminal(operation)) return seen;
@@ -126,6 +126,23 @@ async function beyondTheList(call: Call, item: ApiObject, state: Properties): Pr
   return call.session.sightings.completed(item, soughtOf(call.kind, item.id, state), call);
 }
 
+/**
+ * Many services omit what has no value. What the object's own address has shown, and doesn't show since the object has changed, has been
+ * removed; what it has never shown may be there.
+ */
+function withRemoved({ kind }: Call, object: ApiObject, state: Properties): ApiObject {
+  const { __shown: shown = [], revision } = hiddenOf(state);
+  const isChanged = revision !== undefined && object.revision !== undefined && object.revision !== revision;
+  if (!object.isAlone || !isChanged) return object;
+  const removed = kind.fields.filter(
+    ({ name, wire }) => shown.includes(name) && object.fields[wire] === undefined,
+  );
+  return {
+    ...object,
+    fields: { ...object.fields, ...Object.fromEntries(removed.map(({ wire }) => [wire, null])) },
+  };
+}
+
 /** Whether the object still has the revision that the state knows: then nobody has changed it (§4.5). */
 function isUnchanged({ revision }: ApiObject, state: Properties): boolean {
   return revision !== undefined && revision === hiddenOf(state).revision;
@@ -143,7 +160,9 @@ function refreshed(call: Call, object: ApiObject, state: Properties): Found {
   const props = outputsOf(call, object, { hidden: state, values, words, applied, before: state });
   return {
     id: object.id,
-    props: isUnchanged(object, state) ? plain({ ...props, __unmanaged: state.__unmanaged }) : props,
+    props: isUnchanged(object, state)
+      ? plain({ ...props, __unmanaged: state.__unmanaged, __shown: state.__shown })
+      : props,
     inputs: plain({ ...hiddenInputs(state), ...values }),
   };
 }

@@ -131,8 +131,8 @@ export class Sightings {
     const look = await this.get(sought, options);
     if (look === undefined) return item;
     if ("found" in look) {
-      const { fields, revision = item.revision } = look.found;
-      return { ...item, fields: { ...item.fields, ...fields }, revision };
+      const { fields, revision = item.revision, isAlone } = look.found;
+      return { ...item, fields: { ...item.fields, ...fields }, revision, isAlone };
     }
     this.getFailed(sought.kind);
     return item;

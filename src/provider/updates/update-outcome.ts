@@ -165,7 +165,7 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
   const { drifted } = compareWords(call.kind.fields, known, object.fields);
-  const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision };
+  const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
   const outputs = outputsOf(call, drifted.length === 0 ? object : ours, {
     hidden: news,
     values,

@@ -11,6 +11,8 @@ export interface Field {
   readonly type: "text" | "keys" | "labels";
   /** Whether nobody can change it once the object exists. */
   readonly isFixed?: boolean;
+  /** Whether an object may be without it. */
+  readonly isOptional?: boolean;
 }
 
 const text = (name: string, change: Field["change"], wire = name): Field => ({
@@ -33,9 +35,9 @@ export const instanceFields: readonly Field[] = [
   text("image", "replace"),
   text("flavor", "in place"),
   text("network", "in place"),
-  text("publicIp", "in place", "public_ip"),
-  { name: "sshKeys", wire: "ssh_keys", change: "in place", type: "keys" },
-  { name: "labels", wire: "labels", change: "in place", type: "labels" },
+  { ...text("publicIp", "in place", "public_ip"), isOptional: true },
+  { name: "sshKeys", wire: "ssh_keys", change: "in place", type: "keys", isOptional: true },
+  { name: "labels", wire: "labels", change: "in place", type: "labels", isOptional: true },
 ];
 
 export type Labels = Record<string, unknown>;

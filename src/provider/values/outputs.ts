@@ -4,7 +4,7 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
-import { instanceFields, isSame, labelsOf } from "./fields";
+import { type Field, instanceFields, isSame, labelsOf } from "./fields";
 import { plain } from "./plain";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
@@ -42,7 +42,20 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
       object.fields,
       hiddenOf(known.before).__unmanaged,
     ),
+    __shown: shownIn(call, object, known),
   });
+}
+
+/** The optional properties that the object's own address shows; after any other reply, as before. */
+function shownIn(call: Call, { fields, revision, isAlone }: ApiObject, { values, before }: Known): unknown {
+  const { __shown: known = [] } = hiddenOf(before);
+  const isShown = ({ name, wire }: Field): boolean =>
+    isAlone && revision !== undefined ? (fields[wire] ?? "") !== "" : known.includes(name);
+  const optional = call.kind.fields.filter(
+    ({ isOptional, name }) => isOptional && values[name] !== undefined,
+  );
+  const names = optional.filter(isShown).map(({ name }) => name);
+  return names.length > 0 ? names : undefined;
 }
 
 function unlessEmpty(properties: Properties = {}): Properties | undefined {

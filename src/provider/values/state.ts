@@ -56,6 +56,8 @@ const hiddenProperties = v.object({
   ),
   /** Digests of what the object had in fields that the program does not set, when it was last seen. */
   __unmanaged: record,
+  /** Only among outputs: names of the properties that the object's own address has shown since they were applied. */
+  __shown: names,
   revision: text,
 });
 

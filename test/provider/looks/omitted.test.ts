@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/provider/host";
+import { SSH_KEY } from "../samples";
+import { madeInstance, startService } from "../service";
+
+const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
+const omitting = (now: Readonly<Properties>): Properties => ({
+  ...now,
+  public_ip: undefined,
+  ip_address: undefined,
+  ssh_keys: undefined,
+  labels: undefined,
+});
+
+test("a property that somebody has removed, and that the service then omits, is drift, and its address goes", async () => {
+  const service = await startService();
+  const { id, state } = await madeInstance(service, everything);
+  service.emulator.edit(id, { public_ip: undefined });
+  const { props, inputs } = await service.instances.read(id, state);
+  expect(inputs).not.toHaveProperty("publicIp");
+  expect(props).not.toHaveProperty("ipAddress");
+  expect(inputs).toMatchObject({ sshKeys: [SSH_KEY], labels: { team: "web" } });
+});
+
+test("SSH keys and labels that the service omits after somebody has changed the instance are drift", async () => {
+  const service = await startService();
+  const { id, state } = await madeInstance(service, everything);
+  service.emulator.behaviour.spelling = omitting;
+  service.emulator.touch(id);
+  const { inputs } = await service.instances.read(id, state);
+  expect(inputs).toMatchObject({ sshKeys: [], labels: {} });
+});
+
+describe("what the service omits is unknown, not removed,", () => {
+  test("if the service has never shown it", async () => {
+    const service = await startService({ behaviour: { spelling: omitting } });
+    const { id, state } = await madeInstance(service, everything);
+    service.emulator.touch(id);
+    expect((await service.instances.read(id, state)).inputs).toMatchObject(everything);
+  });
+
+  test("if the instance has not changed: a token may show less", async () => {
+    const service = await startService();
+    const { id, state } = await madeInstance(service, everything);
+    service.emulator.behaviour.spelling = omitting;
+    expect((await service.instances.read(id, state)).inputs).toMatchObject(everything);
+  });
+
+  test("if only its list shows the instance", async () => {
+    const service = await startService();
+    const { id, state } = await madeInstance(service, everything);
+    Object.assign(service.emulator.behaviour, { getObject: 405, spelling: omitting });
+    service.emulator.touch(id);
+    const { instances } = await service.anew();
+    expect((await instances.read(id, state)).inputs).toMatchObject(everything);
+  });
+
+  test("if the state is one of an older version, which doesn't record what was shown", async () => {
+    const service = await startService();
+    const { id, state } = await madeInstance(service, everything);
+    const { __shown, ...older } = state;
+    const refreshed = await service.instances.read(id, older);
+    expect(refreshed.props).not.toHaveProperty("__shown"); // a refresh without a change changes nothing
+    service.emulator.behaviour.spelling = omitting;
+    service.emulator.touch(id);
+    expect((await service.instances.read(id, older)).inputs).toMatchObject(everything);
+  });
+});
