@@ -53,13 +53,15 @@ export function updateBody(
 function sentValue(field: Field, sources: Sources): unknown {
   const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
-  // Even if it isn't shown: the program's value would restore what somebody has removed.
-  if (isIgnored(ignored, [field.name])) return asItIs(field, sources);
+  // What isn't shown may be there (or an update would not be sent): leaving it out would remove it.
+  if (isIgnored(ignored, [field.name])) return isShown(field, sources) ? asItIs(field, sources) : desired;
   if (before === undefined && desired === undefined) return asItIs(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
   return desired;
 }
+
+const isShown = ({ wire }: Field, { current }: Sources): boolean => current[wire] !== undefined;
 
 /** The value at the service, in the form in which a request can carry it. */
 function asItIs(field: Field, { olds, current }: Sources): unknown {
@@ -83,10 +85,11 @@ function knownWord({ name }: Field, olds: Properties): unknown {
   return Object.hasOwn(words, name) ? words[name] : undefined;
 }
 
-function mergedLabels(field: Field, { olds, news, current, ignored }: Sources): Properties {
+function mergedLabels(field: Field, sources: Sources): Properties {
+  const { olds, news, current, ignored } = sources;
   const now = labelsOf(current[field.wire]);
   const managedBefore = shownKeys(now, Object.keys(labelsOf(olds[field.name])));
-  const isLeft = (key: string): boolean => isIgnored(ignored, [field.name, key]);
+  const isLeft = (key: string): boolean => isShown(field, sources) && isIgnored(ignored, [field.name, key]);
   const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
   const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
   const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
 import { failureOf, madeInstance } from "../service";
 import { startRaced } from "./raced-service";
@@ -23,11 +24,44 @@ test("what ignoreChanges lists, and somebody has removed, stays removed", async 
 test("what ignoreChanges lists, and somebody has removed, stays removed after a refresh if the service omits it", async () => {
   const { service, saved } = await removed("omitted");
   const { inputs, props } = await service.instances.read(saved.id, saved.state);
-  expect(inputs).toMatchObject({ publicIp: "auto" }); // what isn't shown may be there
   await service.instances.check({ ...inputs }, { ...inputs, __ignoreChanges });
   const news = { ...inputs, flavor: "m1.large" };
   await service.instances.update(saved.id, { ...props }, news);
   expect(service.fieldsOf(saved).public_ip).toBeUndefined();
+});
+
+describe("what ignoreChanges lists, and the service accepts without showing it,", () => {
+  const ignored = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
+  const __ignoreChanges = Object.keys(ignored);
+  const hidden = { public_ip: "auto", ssh_keys: [SSH_KEY], labels: { team: "web" } };
+  const spelling = (now: object) => ({
+    ...now,
+    public_ip: undefined,
+    ssh_keys: undefined,
+    labels: undefined,
+  });
+
+  test.each([__ignoreChanges, ["publicIp", "sshKeys", "labels.team"]])(
+    "stays as it is if another property is changed, also after a refresh: %s, %s, %s",
+    async (...paths) => {
+      const service = await startRaced({ behaviour: { spelling } });
+      const saved = await madeInstance(service, ignored);
+      service.emulator.edit(saved.id, { status: "stopped" });
+      const { inputs, props } = await service.instances.read(saved.id, saved.state);
+      const news = { ...inputs, flavor: "m1.large" };
+      await service.instances.check({ ...inputs }, { ...news, __ignoreChanges: paths });
+      await service.instances.update(saved.id, { ...props }, news);
+      expect(service.fieldsOf(saved)).toMatchObject({ ...hidden, flavor: "m1.large" });
+    },
+  );
+
+  test("stays as it is if the instance is adopted, too", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    const found = { project: web.project, image: "debian-13", flavor: "m1.small", network: "default" };
+    const { id } = service.emulator.addInstance({ ...found, name: "web", ...hidden });
+    await web.up({ ...ignored, __import: id, flavor: "m1.large", __ignoreChanges });
+    expect(service.emulator.instances.get(id)?.fields).toMatchObject({ ...hidden, flavor: "m1.large" });
+  });
 });
 
 test("an update of an instance with keys that others set, shown as fingerprints, sends nothing", async () => {

@@ -101,15 +101,25 @@ describe("what the option ignoreChanges lists", () => {
   const ignoring = (ignored: string[], object: Properties, olds = own): Properties =>
     JSON.parse(updateBody(instanceFields, olds, own, object, ignored));
 
-  test.each([null, undefined])("isn't restored if somebody has removed it (shown as %s)", (none) => {
-    const removed = { ...current, public_ip: none, ssh_keys: none, labels: none };
-    const body = ignoring(["publicIp", "sshKeys", "labels"], removed);
+  const shown = (value: unknown): Properties => ({
+    ...current,
+    public_ip: value,
+    ssh_keys: value,
+    labels: value,
+  });
+
+  test("isn't restored if the service shows that somebody has removed it", () => {
+    const body = ignoring(["publicIp", "sshKeys", "labels"], shown(null));
     expect(Object.keys(body)).toEqual(["project", "name", "image", "flavor", "network"]);
   });
 
-  test("isn't restored if it is a label and the service omits empty labels", () => {
-    expect(ignoring(["labels.team"], { ...current, labels: undefined }).labels).toEqual({});
-  });
+  test.each([[["publicIp", "sshKeys", "labels"]], [["publicIp", "sshKeys", "labels.team"]]])(
+    "is sent as the state has it if the service doesn't show it: %j",
+    (ignored) => {
+      const { publicIp: public_ip, sshKeys: ssh_keys, labels } = own;
+      expect(ignoring(ignored, shown(undefined))).toMatchObject({ public_ip, ssh_keys, labels });
+    },
+  );
 
   test("is sent back by its id if it is shown as an object", () => {
     const object = { ...current, flavor: { id: "flv-1", name: "m1.small" } };
