@@ -1,6 +1,6 @@
-import { isIP } from "node:net";
 import type { Side } from "../updates/conflict";
 import { sameValue } from "./fields";
+import { asksForAddress, isAddress } from "./words";
 
 /**
  * Whether the remote value is the desired one as normalized by the service: only the case differs, or an address stands for
@@ -9,7 +9,12 @@ import { sameValue } from "./fields";
 export function isSpelling({ field, now, desired, object }: Side): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;
   if (now.trim().toLowerCase() === desired.trim().toLowerCase()) return true;
-  return isIP(now) > 0 && isIP(desired) === 0 && !hasAddressBeside(field.wire, object);
+  return (
+    field.wire === "public_ip" &&
+    isAddress(now) &&
+    asksForAddress(desired) &&
+    !hasAddressBeside(field.wire, object)
+  );
 }
 
 /**
@@ -19,8 +24,7 @@ export function isSpelling({ field, now, desired, object }: Side): boolean {
 export function mayBeSpelling(side: Side): boolean {
   const { now, desired } = side;
   if (isSpelling(side)) return true;
-  const isAddress = [now, desired].some((value) => typeof value === "string" && isIP(value) > 0);
-  return desired !== undefined && !isAddress && hasOtherWords(side);
+  return desired !== undefined && ![now, desired].some(isAddress) && hasOtherWords(side);
 }
 
 /** Whether the service has another word than the program for a value of the property, and none that is known for the desired one. */
@@ -34,7 +38,5 @@ function hasOtherWords({ field, inState, known, applied, now, desired }: Side): 
 
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */
 function hasAddressBeside(wire: string, object: Side["object"]): boolean {
-  return Object.entries(object).some(
-    ([name, value]) => name !== wire && typeof value === "string" && isIP(value) > 0,
-  );
+  return Object.entries(object).some(([name, value]) => name !== wire && isAddress(value));
 }

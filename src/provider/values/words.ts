@@ -187,9 +187,16 @@ export function isLateAddress(
 ): boolean {
   const { value, word = value, applied, ipAddress } = known;
   if (wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
-  const wasMode = !isAddress(value) && (word === null || word === value);
+  const wasMode = asksForAddress(value) && (word === null || word === value);
   const others = [ipAddress, ...Object.values(object)].filter(isAddress);
-  return wasMode && typeof value === "string" && others.every((other) => other === now);
+  return wasMode && others.every((other) => other === now);
+}
+
+const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
+
+/** Whether a `publicIp` lets the service choose an address (§2.2): any string but an address, and but the usual words for no address. */
+export function asksForAddress(value: unknown): value is string {
+  return typeof value === "string" && isIP(value) === 0 && !NO_ADDRESS.test(value.trim());
 }
 
 /** Whether a value is an IP address. */

@@ -67,6 +67,19 @@ describe("drift", () => {
     expect(difference.replaces).toEqual(name === "image" ? [name] : []);
   });
 
+  test.each(["none", "Off"])(
+    "is an address that somebody gives to an instance with publicIp %s",
+    async (publicIp) => {
+      for (const ipField of ["public_ip", "ip_address"] as const) {
+        const service = await startService({ behaviour: { ipField } });
+        const { id, state } = await madeInstance(service, { publicIp });
+        service.emulator.edit(id, { public_ip: "203.0.113.77" });
+        const { inputs } = await service.instances.read(id, state);
+        expect(inputs).toMatchObject({ publicIp: "203.0.113.77" });
+      }
+    },
+  );
+
   test("labels that somebody else adds are none", async () => {
     const service = await startService();
     const saved = await madeInstance(service, everything);
