@@ -10,6 +10,7 @@ import { hiddenOf } from "../values/state";
 import {
   type Applied,
   appliedIn,
+  asksForAddress,
   compareWords,
   isAddress,
   type WireFields,
@@ -42,6 +43,12 @@ export async function readBack(call: Call, change: Change, written: Written): Pr
   if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
   const mayBeOlder = ({ object, isOutdated }: Outcome): boolean =>
     isOutdated === true || (isListOnly(call) && hasRevisionOf(object, written.before));
+  // Without another revision, what isn't shown may still be made.
+  const isOpen = ({ object }: Outcome): boolean =>
+    hasRevisionOf(object, written.before) &&
+    change.fields.some(
+      ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
+    );
   const patienceFor = (seen: Outcome): Patience => {
     if (isPending(written)) return "deadline";
     return mayBeOlder(seen) ? "catching up" : "lag";
@@ -50,7 +57,7 @@ export async function readBack(call: Call, change: Change, written: Written): Pr
     readUntil(
       call,
       () => lookAfter(call, change, written),
-      ({ unmade, isOutdated }) => unmade.length === 0 && isOutdated !== true,
+      (seen) => seen.unmade.length === 0 && seen.isOutdated !== true && !isOpen(seen),
       patienceFor,
     ),
   );
@@ -112,9 +119,10 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 }
 
 /**
- * The changed fields whose word at the service is neither the desired value nor another than before. If a refresh accepted that word, it
- * may be the service's own for the desired value: that of an update whose reply was lost, for example. A value that isn't shown has not
- * been set if the revision hasn't changed.
+ * The changed fields whose word at the service is neither the desired value, at least as normalized, nor another than before. If a refresh
+ * accepted that word, it may be the service's own for the desired value: that of an update whose reply was lost, for example. A value that
+ * isn't shown counts as set: the update that sets what is there already leaves the revision as it is, and so do all that the service doesn't
+ * show, if the revision is made of what it shows.
  */
 function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
@@ -122,22 +130,19 @@ function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObje
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
   const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
-  const isAsBefore = (side: Side): boolean => {
-    if (!side.isShown) return side.desired !== undefined && hasRevisionOf(after, before);
-    return (
-      !isThere(side) &&
-      !hasNewAddress(side, before, after) &&
-      !(side.applied !== undefined && (isSpelling(side) || (isAccepted && mayBeSpelling(side)))) &&
-      sameValue(side.field, side.now, wordsBefore.get(side.property))
-    );
-  };
+  const isAsBefore = (side: Side): boolean =>
+    differing(side) &&
+    !hasNewAddress(side, before, after) &&
+    !isSpelling(side) &&
+    !(side.applied !== undefined && isAccepted && mayBeSpelling(side)) &&
+    sameValue(side.field, side.now, wordsBefore.get(side.property));
   const unmade = sidesIn(after).filter((side) => isToChange(side) && isAsBefore(side));
   return fields.filter((field) => unmade.some((side) => side.field === field));
 }
 
 /** Whether the service has assigned an address, although it doesn't show the mode that was set. */
 function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: ApiObject): boolean {
-  if (field.wire !== "public_ip" || now !== null || desired === undefined || isAddress(desired)) return false;
+  if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
   const known = Object.values(before.fields);
   return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
 }
