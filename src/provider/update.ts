@@ -45,7 +45,10 @@ export async function update(
   if (outcome.unmade.length === 0) return { outs };
   throw isPending(written)
     ? notYetApplied(call, change, outcome.unmade, outs)
-    : new NotApplied(outcome.unmade, outs);
+    : new NotApplied(outcome.unmade, {
+        ...outs,
+        __pending: pendingUpdate({ ...change, fields: outcome.unmade }),
+      });
 }
 
 /** After a 202, the service may still apply the change: the next update finds it there, or sends it again. */
@@ -60,8 +63,7 @@ function notYetApplied(
   const hint =
     "Run `pulumi up` again: the service may still apply the change. To wait longer, give the resource a longer " +
     "`customTimeouts.update`, or set `cloudinfra:operationTimeout`";
-  const pending: Pending = pendingUpdate({ ...change, fields });
-  const state = { ...outs, __pending: pending };
+  const state = { ...outs, __pending: pendingUpdate({ ...change, fields }) };
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
 

@@ -65,6 +65,28 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
   });
 });
 
+test.each([
+  { putReply: 204, lagIn: "reads", lagMs: 6_000 },
+  { putReply: 202, lagIn: "reads", lagMs: 6_000 },
+  { putReply: 204, lagIn: "lists", lagMs: 40_000, getObject: 405 },
+] as const)(
+  "an update that shows so late that it counts as not applied is taken back if the program is reverted: %j",
+  async (behaviour) => {
+    const { service, web } = await oneInstance();
+    await web.up(LARGE);
+    await service.clock.sleep(60_000);
+    Object.assign(service.emulator.behaviour, behaviour);
+    const huge = { flavor: "m1.huge" };
+    expect(await web.up(huge)).toContain("did not change flavor");
+    await service.clock.sleep(60_000);
+    expect(await web.up(LARGE)).toContain("did not change flavor"); // shows as late
+    expect(flavors(service)).toEqual(["m1.large"]);
+    await service.clock.sleep(60_000);
+    expect(await web.up(LARGE)).toBeUndefined();
+    await web.expectOne();
+  },
+);
+
 describe("an update whose outcome is unknown", () => {
   async function unanswered(behaviour: Partial<Behaviour> = {}) {
     const { service, web } = await oneInstance({ behaviour });
