@@ -50,9 +50,25 @@ export function finish(call: Call, operation: Operation): Promise<Operation> {
   return waitForSuccess(operation, waitOptions(call)).finally(() => call.progress.show(undefined));
 }
 
-/** Waits for an operation, however it ends. */
-export function waitForEnd(call: Call, operation: Operation): Promise<Operation> {
-  return waitForOperation(operation, waitOptions(call)).finally(() => call.progress.show(undefined));
+/**
+ * Waits for an operation, however it ends.
+ *
+ * @param onSeen called with the operation as each poll shows it
+ */
+export function waitForEnd(
+  call: Call,
+  operation: Operation,
+  onSeen: (seen: Operation) => void = () => {},
+): Promise<Operation> {
+  const { poll, ...options } = waitOptions(call);
+  const seeing: WaitOptions["poll"] = async (before, signal) => {
+    const seen = await poll(before, signal);
+    onSeen(seen);
+    return seen;
+  };
+  return waitForOperation(operation, { ...options, poll: seeing }).finally(() =>
+    call.progress.show(undefined),
+  );
 }
 
 function waitOptions({ session: { client, clock }, deadline, signal: ending, progress }: Call): WaitOptions {

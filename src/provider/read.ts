@@ -1,6 +1,6 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { isFailure, isSuccess, isTerminal } from "../operations/operation";
+import { isFailure, isSuccess, isTerminal, type Operation } from "../operations/operation";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
 import { lookAt } from "./creation/being-made";
 import { note } from "./creation/note";
@@ -10,6 +10,7 @@ import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
 import { findMade, findOfCreation } from "./looks/see-again";
 import type { Look } from "./looks/sightings";
+import { settleAsked } from "./updates/asked";
 import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
@@ -30,14 +31,30 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   const isItem = "found" in first && first.by === "sweep";
   const whole = isItem ? await beyondTheList(call, object, state) : object;
   if (!isManaged(state)) return lookedUp(call, whole, state);
-  const seen = refreshed(call, withRemoved(call, whole, state), state);
-  if (pending?.operation === undefined) return seen;
-  const operation = await lookAt(call, pending.operation);
-  if (operation !== undefined && isTerminal(operation)) return seen;
+  const now = withRemoved(call, whole, state);
+  if (pending === undefined) return refreshed(call, now, state);
+  const operation = pending.operation && (await lookAt(call, pending.operation));
+  const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
+  if (isOver) return settled(call, now, state, pending, operation);
+  const seen = refreshed(call, now, state);
   // An update that may be in progress may end under the revision that is shown already: only the former one is safe. An operation that
   // can't be found may be in progress, too (E2).
   const { __pending, revision } = state;
   return { ...seen, props: plain({ ...seen.props, __pending, revision }) };
+}
+
+/** What an update of unknown outcome has made is the program's. The service may still make the rest, unless its operation has failed. */
+function settled(
+  call: Call,
+  object: ApiObject,
+  state: Properties,
+  { operation: _, ...pending }: Pending,
+  operation: Operation | undefined,
+): Found {
+  const { made, left } = settleAsked(call, state, pending, object);
+  const seen = refreshed(call, object, { ...state, ...made });
+  if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
+  return { ...seen, props: plain({ ...seen.props, __pending: { ...pending, asked: left } }) };
 }
 
 async function look(

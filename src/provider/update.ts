@@ -9,7 +9,7 @@ import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { secretsOf } from "./inputs/secrets";
 import { present } from "./looks/present";
-import { isPending, type Outcome, outputsAfter, readBack } from "./updates/update-outcome";
+import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
 import { type Change, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
 import { hiddenOutputs } from "./values/state";
@@ -40,7 +40,7 @@ export async function update(
     await finishOrKeep(call, change, written.accepted.operation);
   }
   const outcome = await readBackOrKeep(call, change, written);
-  if (outcome.isOutdated) throw notShownYet(call, change);
+  if (outcome.isOutdated) throw notShownYet(call, change, outcome.own?.revision);
   const outs = outputsAfter(call, change, outcome);
   if (outcome.unmade.length === 0) return { outs };
   throw isPending(written)
@@ -68,10 +68,10 @@ function notYetApplied(
 }
 
 /** What is older than the update says nothing about it, and isn't saved. */
-function notShownYet({ kind }: Call, change: Change): PartialState {
+function notShownYet({ kind }: Call, change: Change, revision: string | undefined): PartialState {
   const message = `the service accepted the update, but still shows an older revision of ${kind.name} ${change.id}`;
   const hint = "Run `pulumi up` again, on any machine: it checks what has become of the update";
-  return unseen(change, new CloudInfraError("timeout", message), hint);
+  return unseen(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
 /** Without a record of an update that may have been made, an `up` whose program was reverted would find nothing to do. */
@@ -109,7 +109,7 @@ async function readBackOrKeep(call: Call, change: Change, written: Written): Pro
     if (!isCloudInfraError(error) || error.code === "not_found") throw error;
     const hint =
       "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
-    throw unseen(change, error, hint);
+    throw unseen(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
 }
 
@@ -118,7 +118,7 @@ function unseen(
   change: Change,
   error: CloudInfraError,
   hint: string,
-  more: Pick<Pending, "operation" | "isUnsure"> = {},
+  more: Pick<Pending, "operation" | "isUnsure" | "revision"> = {},
 ): PartialState {
   const pending: Pending = { ...more, ...pendingUpdate(change) };
   const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };

@@ -25,7 +25,10 @@ const schema = v.object({
   /** Names of the arguments that were secret when it began. */
   secrets: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
   /** Whether nobody knows if the service has accepted that update: another remote value is no evidence of it then. */
+  /** Whether nobody knows if the service has accepted that update. */
   isUnsure: v.fallback(v.optional(v.boolean()), undefined),
+  /** The revision that the reply to that update showed: as long as the object has it, all that is shown is the update's work. */
+  revision: v.fallback(v.optional(v.string()), undefined),
 });
 
 /**

@@ -1,5 +1,5 @@
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import { isSuccess } from "../../operations/operation";
+import { isSuccess, isTerminal } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf, waitForEnd } from "../call";
 import { purposesOf, settleLeftOver } from "../creation/left-over";
@@ -15,8 +15,7 @@ import { sameValue } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { wordsAfter } from "../values/words";
-import { isMade, isThere, sidesOf } from "./conflict";
+import { settleAsked } from "./asked";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
@@ -62,10 +61,12 @@ async function finished(
   id: string,
   { olds, news, pending }: { olds: Properties; news: Properties; pending: Pending },
 ): Promise<Properties> {
-  const { error, result = id } = await endOf(call, id, olds, pending);
+  const { error, result = id, wasRunning = false } = await endOf(call, id, olds, pending);
   call.session.sightings.forget();
-  if (pending.key === undefined)
-    return { ...olds, ...(await updated(call, id, olds, pending, error)), __pending: undefined };
+  if (pending.key === undefined) {
+    const hasJustEnded = wasRunning && error === undefined;
+    return { ...olds, ...(await updated(call, id, olds, pending, hasJustEnded)), __pending: undefined };
+  }
   if (result !== id) throw otherResult(call, id, olds, result);
   const sought = soughtOf(call.kind, id, olds);
   // Right after the end of its operation, a list may not show the object yet.
@@ -105,36 +106,19 @@ function requireSameProfile({ kind }: Call, id: string, olds: Properties, news: 
 }
 
 /**
- * What an update's operation has made of the object, as far as it can be seen. The revision stays the one from before: it keeps
- * others' changes safe.
+ * What an update has made of the object, as far as it can be seen. Any other value may be the desired one as normalized by the service, but
+ * only if nobody else can have set it: right after the end of the operation, or at the revision that the reply to the update had.
  */
 async function updated(
   call: Call,
   id: string,
   olds: Properties,
-  { asked = {}, isUnsure }: Pending,
-  error: CloudInfraError | undefined,
+  pending: Pending,
+  hasJustEnded: boolean,
 ): Promise<Properties> {
-  const { fields: now } = await present(call, id, olds);
-  const news = {
-    ...olds,
-    ...Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, value ?? undefined])),
-  };
-  const changed = call.kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
-  const { __words: words = {}, __applied: applied = {} } = hiddenOf(olds);
-  const sides = sidesOf(changed, { olds, news }, now);
-  const isOwn = isMade(sides, error === undefined && !isUnsure ? mayBeSpelling : isSpelling);
-  const made = changed.filter(
-    (field) => isOwn || sides.every((side) => side.field !== field || isThere(side)),
-  );
-  const names = made.map(({ name }) => name);
-  const kept = (properties: Properties): Properties =>
-    Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
-  return {
-    ...Object.fromEntries(names.map((name) => [name, news[name]])),
-    __words: { ...kept(words), ...wordsAfter(made, news, now) },
-    __applied: kept(applied),
-  };
+  const object = await present(call, id, olds);
+  const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
+  return settleAsked(call, olds, pending, object, isOwn ? mayBeSpelling : isSpelling).made;
 }
 
 /** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */
@@ -149,6 +133,8 @@ function otherResult({ kind }: Call, id: string, olds: Properties, result: strin
 interface Ended {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;
+  /** Whether this process has seen it running. */
+  readonly wasRunning?: boolean;
 }
 
 /** @throws PartialState with the state as it was, where the operation is still not over */
@@ -160,12 +146,15 @@ async function endOf(
 ): Promise<Ended> {
   if (failed) return { error: new CloudInfraError("operation_failed", "its creation failed") };
   if (operation === undefined) return {};
+  let wasRunning = false;
   try {
     const ended = await call.progress.during("waiting for what an earlier run began", () =>
-      waitForEnd(call, asOperation(operation)),
+      waitForEnd(call, asOperation(operation), (seen) => {
+        wasRunning ||= !isTerminal(seen);
+      }),
     );
     return isSuccess(ended)
-      ? { result: call.session.client.resultId(ended) }
+      ? { result: call.session.client.resultId(ended), wasRunning }
       : { error: operationFailed(ended) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;

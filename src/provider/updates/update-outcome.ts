@@ -89,7 +89,8 @@ async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcom
 }
 
 /** The reply to the update, unless it shows the object as it was before: a service may answer before it makes the change. */
-function ownReply(change: Change, sent: Sent): ApiObject | undefined {
+export function ownReply(change: Change, sent: Written): ApiObject | undefined {
+  if (sent.kind === "there") return sent.object;
   const { accepted } = sent;
   if (accepted.kind !== "object" || accepted.object.id !== change.id || accepted.deferred) return undefined;
   const { revision } = accepted.object;

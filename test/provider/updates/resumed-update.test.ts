@@ -253,8 +253,9 @@ describe("an update that goes on at the service when its time is over", () => {
 });
 
 test("an update that is sent again after a refresh, and takes too long, is made once its operation has succeeded: capital letters", async () => {
-  const { service, web } = await slowUpdate(LARGE, { normalize: ["upper-case"] });
+  const { service, web, before: saved } = await slowUpdate(LARGE, { normalize: ["upper-case"] });
   service.emulator.finishOperations();
+  web.saved = saved; // the state doesn't know of the update
   await web.refresh();
   expect(web.there().state).toMatchObject({ flavor: "M1.LARGE" });
   expect(await web.up(LARGE)).toContain("is not over");
@@ -265,7 +266,45 @@ test("an update that is sent again after a refresh, and takes too long, is made 
   await web.expectOne();
 });
 
-test("an accepted update of which the result can't be read is recognized by the next `up`, though the service shows ids for names", async () => {
+describe("at a service that shows ids for names, somebody else's value", () => {
+  test("is a conflict after the update's operation has ended, and a refresh puts it right", async () => {
+    const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(flavor(service)).toEqual(["theirs"]);
+    await web.refresh();
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.large"]);
+    await web.expectOne();
+  });
+
+  test("is not suspected if the operation ends while it is waited for", async () => {
+    const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
+    const looks = (): number =>
+      service.emulator.requests.filter(({ path }) => path.includes("/operations/")).length;
+    const before = looks();
+    const end = (): boolean => {
+      if (looks() > before + 1) service.emulator.finishOperations();
+      return false;
+    };
+    service.emulator.fail({ kind: "status", when: end, times: Number.POSITIVE_INFINITY });
+    expect(await web.up({ ...LARGE, __timeouts: { update: "10m" } })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    await web.expectOne();
+  });
+
+  test("is a conflict after an accepted update of which the result could not be read", async () => {
+    const { service, web } = await unread();
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(flavor(service)).toEqual(["theirs"]);
+  });
+});
+
+/** An instance whose update was accepted, at a service that shows ids for names and fails afterwards. */
+async function unread() {
   const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
   await web.up(SHORT);
   let isDown = true;
@@ -273,6 +312,11 @@ test("an accepted update of which the result can't be read is recognized by the 
   service.emulator.fail({ method: "GET", kind: "status", when, times: Number.POSITIVE_INFINITY });
   expect(await web.up(LARGE)).toContain("The service has accepted the update");
   isDown = false;
+  return { service, web };
+}
+
+test("an accepted update of which the result can't be read is recognized by the next `up`, though the service shows ids for names", async () => {
+  const { service, web } = await unread();
   expect(await web.up(LARGE)).toBeUndefined();
   expect(puts(service)).toHaveLength(1);
   expect(web.there().state).toMatchObject({ flavor: "m1.large" });

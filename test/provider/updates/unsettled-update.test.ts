@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
+import type { Properties } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
+import { SSH_KEY } from "../samples";
 import type { Service } from "../service";
 
 const SMALL = { flavor: "m1.small", __timeouts: { update: "10s" } };
@@ -24,7 +26,7 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
     return { service, web };
   }
 
-  test.each([{}, { normalize: ["ids"] as const }])(
+  test.each([{}, { normalize: ["upper-case"] as const }])(
     "and makes it later, is taken back if the program is reverted: %j",
     async (behaviour) => {
       const { service, web } = await timedOut(behaviour);
@@ -37,14 +39,29 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
     },
   );
 
-  test("is taken back if the program is reverted before the service makes it", async () => {
-    const { service, web } = await timedOut();
-    const before = puts(service);
+  test("and makes it later, is a conflict if the service shows ids: somebody else may have set another flavor", async () => {
+    const { service, web } = await timedOut({ normalize: ["ids"] });
+    service.emulator.finishOperations();
     service.emulator.behaviour.putReply = 200;
+    expect(await web.up(SMALL)).toContain("somebody else changed flavor");
+    await web.refresh();
     expect(await web.up(SMALL)).toBeUndefined();
-    expect(puts(service)).toBe(before + 1);
+    expect(flavors(service)).toEqual(["m1.small"]);
     await web.expectOne();
   });
+
+  test.each(["at once", "after a refresh"])(
+    "is taken back if the program is reverted before the service makes it: %s",
+    async (when) => {
+      const { service, web } = await timedOut();
+      if (when === "after a refresh") await web.refresh();
+      const before = puts(service);
+      service.emulator.behaviour.putReply = 200;
+      expect(await web.up(SMALL)).toBeUndefined();
+      expect(puts(service)).toBe(before + 1);
+      await web.expectOne();
+    },
+  );
 
   test("is taken back also if somebody else changes the instance before that", async () => {
     const { service, web } = await timedOut();
@@ -88,7 +105,7 @@ test.each([
 );
 
 describe("an update whose outcome is unknown", () => {
-  async function unanswered(behaviour: Partial<Behaviour> = {}) {
+  async function unanswered(behaviour: Partial<Behaviour> = {}, news: Properties = LARGE) {
     const { service, web } = await oneInstance({ behaviour });
     await web.up(SMALL);
     const fault = service.emulator.fail({
@@ -102,7 +119,7 @@ describe("an update whose outcome is unknown", () => {
       when: () => puts(service) > 0,
       times: Number.POSITIVE_INFINITY,
     });
-    expect(await web.up(LARGE)).toBeDefined();
+    expect(await web.up(news)).toBeDefined();
     fault.off();
     outage.off();
     expect(web.there().state).toMatchObject({ flavor: "m1.small", __pending: { isUnsure: true } });
@@ -123,6 +140,47 @@ describe("an update whose outcome is unknown", () => {
     expect(await web.up(LARGE)).toBeUndefined();
     expect(puts(service)).toBe(before);
     await web.expectOne();
+  });
+
+  describe("and that a refresh has seen", () => {
+    const more = { ...SMALL, publicIp: "auto", labels: { team: "a" } };
+
+    test.each([{}, { absentValues: "null" as const }])(
+      "is the program's, of which nothing is left to do: %j",
+      async (behaviour) => {
+        const { service, web } = await unanswered(behaviour, more);
+        await web.refresh();
+        expect(web.there().state).toMatchObject(more);
+        await web.expectOne();
+        const before = service.emulator.requests.length;
+        expect(await web.up(more)).toBeUndefined();
+        expect(service.emulator.requests).toHaveLength(before);
+      },
+    );
+
+    test("is taken back if the program is reverted, also what wasn't set before", async () => {
+      const { service, web } = await unanswered({}, more);
+      await web.refresh();
+      expect(await web.up(SMALL)).toBeUndefined();
+      const [instance] = service.emulator.instances.values();
+      expect(instance?.fields).toMatchObject({ labels: {} });
+      expect(instance?.fields.public_ip).toBeUndefined();
+      await web.expectOne();
+    });
+
+    test("is sent once more if the service doesn't show it, and then nothing is left to do", async () => {
+      const spelling = ({ ssh_keys, ...now }: Readonly<Record<string, unknown>>): object => now;
+      const { service, web } = await unanswered({ spelling }, { ...SMALL, sshKeys: [SSH_KEY] });
+      await web.refresh();
+      expect(web.there().state).toMatchObject({ __pending: { asked: { sshKeys: [SSH_KEY] } } });
+      const before = puts(service);
+      expect(await web.up({ ...SMALL, sshKeys: [SSH_KEY] })).toBeUndefined();
+      expect(puts(service)).toBe(before + 1);
+      await web.refresh();
+      await web.expectOne();
+      expect(await web.up({ ...SMALL, sshKeys: [SSH_KEY] })).toBeUndefined();
+      expect(puts(service)).toBe(before + 1);
+    });
   });
 
   test("is no evidence that an id is the service's for the name that it asked for", async () => {

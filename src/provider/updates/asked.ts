@@ -1,0 +1,52 @@
+import type { ApiObject } from "../../api/client";
+import type { Call } from "../call";
+import type { Pending } from "../creation/pending";
+import type { Properties } from "../host";
+import { isSpelling } from "../values/spelling";
+import { hiddenOf } from "../values/state";
+import { wordsAfter } from "../values/words";
+import { isMade, isThere, type Side, sidesOf } from "./conflict";
+
+/** What has become of what an update of unknown outcome asked for. */
+export interface Asked {
+  /** The state's properties that change with what the service has made of it. */
+  readonly made: Properties;
+  /** The rest, which the service may still make. */
+  readonly left: Properties | undefined;
+}
+
+/**
+ * Compares what an update of unknown outcome asked for with what the service shows. The revision stays the one from before: it keeps
+ * others' changes safe.
+ *
+ * @param isNormalized whether a value that isn't the desired one is that value as normalized by the service
+ */
+export function settleAsked(
+  { kind }: Call,
+  state: Properties,
+  { asked = {} }: Pending,
+  { fields: now }: ApiObject,
+  isNormalized: (side: Side) => boolean = isSpelling,
+): Asked {
+  const values = Object.entries(asked).map(([name, value]) => [name, value ?? undefined]);
+  const news: Properties = { ...state, ...Object.fromEntries(values) };
+  const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
+  const sides = sidesOf(changed, { olds: state, news }, now);
+  const isOwn = isMade(sides, isNormalized);
+  const made = changed.filter(
+    (field) => isOwn || sides.every((side) => side.field !== field || isThere(side)),
+  );
+  const names = made.map(({ name }) => name);
+  const others = (properties: Properties): Properties =>
+    Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
+  const left = others(asked);
+  return {
+    made: {
+      ...Object.fromEntries(names.map((name) => [name, news[name]])),
+      __words: { ...others(words), ...wordsAfter(made, news, now) },
+      __applied: others(applied),
+    },
+    left: Object.keys(left).length > 0 ? left : undefined,
+  };
+}
