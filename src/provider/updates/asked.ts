@@ -2,10 +2,11 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Pending } from "../creation/pending";
 import type { Properties } from "../host";
+import { labelsOf } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { wordsAfter } from "../values/words";
-import { isMade, isThere, type Side, sidesOf } from "./conflict";
+import { type WireFields, wordsAfter } from "../values/words";
+import { isMade, isThere, isToChange, type Side, sidesOf } from "./conflict";
 
 /** What has become of what an update of unknown outcome asked for. */
 export interface Asked {
@@ -44,9 +45,18 @@ export function settleAsked(
   return {
     made: {
       ...Object.fromEntries(names.map((name) => [name, news[name]])),
-      __words: { ...others(words), ...wordsAfter(made, news, now) },
+      __words: { ...others(words), ...wordsAfter(made, news, withFormerLabels(now, sides)) },
       __applied: others(applied),
     },
     left: Object.keys(left).length > 0 ? left : undefined,
   };
+}
+
+/** What is shown, but labels that the update doesn't change are as they were: if they differ now, somebody else has changed them. */
+function withFormerLabels(now: WireFields, sides: readonly Side[]): WireFields {
+  const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
+  const wire = former[0]?.field.wire;
+  if (wire === undefined) return now;
+  const labels = former.map(({ path: [, key = ""], known }) => [key, known]);
+  return { ...now, [wire]: { ...labelsOf(now[wire]), ...Object.fromEntries(labels) } };
 }

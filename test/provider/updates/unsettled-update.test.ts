@@ -105,9 +105,13 @@ test.each([
 );
 
 describe("an update whose outcome is unknown", () => {
-  async function unanswered(behaviour: Partial<Behaviour> = {}, news: Properties = LARGE) {
+  async function unanswered(
+    behaviour: Partial<Behaviour> = {},
+    news: Properties = LARGE,
+    before: Properties = {},
+  ) {
     const { service, web } = await oneInstance({ behaviour });
-    await web.up(SMALL);
+    await web.up({ ...SMALL, ...before });
     const fault = service.emulator.fail({
       method: "PUT",
       kind: "lost-reply",
@@ -166,6 +170,17 @@ describe("an update whose outcome is unknown", () => {
       expect(instance?.fields).toMatchObject({ labels: {} });
       expect(instance?.fields.public_ip).toBeUndefined();
       await web.expectOne();
+    });
+
+    test.each(["refresh", "up"])("hides no label that somebody has removed since: %s", async (command) => {
+      const labels = { team: "a", owner: "us" };
+      const { service, web } = await unanswered({}, { ...SMALL, labels }, { labels: { team: "a" } });
+      service.emulator.edit(web.there().id, { labels: { owner: "us" } });
+      if (command === "refresh") {
+        await web.refresh();
+        expect(web.there().inputs).toMatchObject({ labels: { owner: "us" } });
+        expect(web.there().inputs.labels).not.toHaveProperty("team");
+      } else expect(await web.up({ ...LARGE, labels })).toContain("somebody else changed labels.team");
     });
 
     test("is sent once more if the service doesn't show it, and then nothing is left to do", async () => {
