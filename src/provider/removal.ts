@@ -56,12 +56,16 @@ async function finished(call: Call, id: string, operation: Operation): Promise<v
   }
 }
 
-/** @returns `undefined` where DELETE answered that there is no such object, or that there is no DELETE */
+/**
+ * @returns `undefined` if DELETE answered that there is no such object, or that there is no DELETE. If an earlier attempt may have been
+ * carried out, the answer that there is no such object shows that it was
+ */
 async function tryDelete(call: Call, sought: Sought): Promise<Accepted | undefined> {
   try {
     return await requestDeletion(call, sought);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
+    if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
     if (error.code === "not_found" || error.code === "unsupported") return undefined;
     throw error;
   }
