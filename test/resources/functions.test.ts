@@ -82,3 +82,11 @@ test("a filter that is a secret is in no error of getInstancesOutput, and one th
     message: expect.stringContaining('no label has the value "[secret]" in the project "shop"'),
   });
 });
+
+test("getInstances leaves out instances that no longer exist, though the service still lists them", async () => {
+  const { id } = emulator.addInstance();
+  const ids = async () => (await getInstances()).map((found) => found.id);
+  expect(await ids()).toContain(id);
+  emulator.edit(id, { status: "TERMINATED" });
+  expect(await ids()).not.toContain(id);
+});

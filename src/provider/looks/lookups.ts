@@ -8,6 +8,7 @@ import { instanceKind, type Kind, projectKind } from "../kind";
 import { Sessions } from "../session";
 import { outputsOf } from "../values/outputs";
 import { asValue } from "../values/words";
+import { isDeleted } from "./deleted";
 import { instanceFilter, projectFilter } from "./filters";
 import { foundInstance, foundProject } from "./found";
 
@@ -84,7 +85,7 @@ async function find(
     secrets = [...texts, ...session.client.tokens];
     const call = lookup(kind, session);
     const objects = await search.list(session.client, call);
-    return objects.map((object) => shown(call, object));
+    return objects.filter((object) => !isDeleted(object)).map((object) => shown(call, object));
   } catch (error) {
     const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;
     throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf, profile, secrets }), {
