@@ -27,7 +27,12 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   const pending = pendingOf(state);
   if (pending?.key !== undefined) return readUnfinished(call, id, state, pending);
   const { first, object } = await look(call, id, state);
-  if (object === undefined) return gone(call, id, state);
+  if (object === undefined) {
+    const { otherId, ...others } = pending ?? {};
+    return otherId === undefined
+      ? gone(call, id, state)
+      : read(call, otherId, { ...state, __pending: others });
+  }
   const isItem = "found" in first && first.by === "sweep";
   const whole = isItem ? await beyondTheList(call, object, state) : object;
   if (!isManaged(state)) return lookedUp(call, whole, state);
@@ -48,7 +53,7 @@ function settled(
   call: Call,
   object: ApiObject,
   state: Properties,
-  { operation: _, ...pending }: Pending,
+  { operation: _, otherId: __, ...pending }: Pending,
   operation: Operation | undefined,
 ): Found {
   const { made, left } = settleAsked(call, state, pending, object);

@@ -106,11 +106,30 @@ async function readBackOrKeep(call: Call, change: Change, written: Written): Pro
   try {
     return await readBack(call, change, written);
   } catch (error) {
-    if (!isCloudInfraError(error) || error.code === "not_found") throw error;
+    if (!isCloudInfraError(error)) throw error;
+    const reply =
+      written.kind === "accepted" && written.accepted.kind === "object" && written.accepted.object;
+    if (error.code === "not_found" && reply && isRenamed(change, reply))
+      throw unseen(change, ...otherId(call, change.id, reply.id), { otherId: reply.id });
+    if (error.code === "not_found") throw error;
     const hint =
       "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
     throw unseen(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
+}
+
+/** Whether the reply to an update shows the object under another id, as at services that make ids out of names. */
+function isRenamed({ id, olds, news }: Change, reply: ApiObject): boolean {
+  return reply.id !== id && news.name !== olds.name && reply.fields.name === news.name;
+}
+
+/** The error about an object to which an update has given another id, and its hint. */
+export function otherId({ kind }: Call, id: string, other: string): [CloudInfraError, string] {
+  const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
+  const hint =
+    `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
+    `to "${other}", and run \`pulumi up\``;
+  return [new CloudInfraError("not_found", message), hint];
 }
 
 /** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */
@@ -118,7 +137,7 @@ function unseen(
   change: Change,
   error: CloudInfraError,
   hint: string,
-  more: Pick<Pending, "operation" | "isUnsure" | "revision"> = {},
+  more: Pick<Pending, "operation" | "isUnsure" | "revision" | "otherId"> = {},
 ): PartialState {
   const pending: Pending = { ...more, ...pendingUpdate(change) };
   const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };

@@ -28,6 +28,8 @@ const schema = v.object({
   isUnsure: v.fallback(v.optional(v.boolean()), undefined),
   /** The revision that the reply to that update showed: as long as the object has it, all that is shown is the update's work. */
   revision: v.fallback(v.optional(v.string()), undefined),
+  /** The id that the service has given the object with that update. */
+  otherId: v.fallback(v.optional(v.string()), undefined),
 });
 
 /**

@@ -10,7 +10,7 @@ import type { Properties } from "../host";
 import { findNow } from "../looks/absence";
 import { present } from "../looks/present";
 import { findMade } from "../looks/see-again";
-import { update } from "../update";
+import { otherId, update } from "../update";
 import { sameValue } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
@@ -31,6 +31,10 @@ export async function resumeUpdate(
   const { __urn: urn, __key: key } = hiddenOf(news);
   if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
   const pending = pendingOf(olds);
+  if (pending?.otherId !== undefined) {
+    const [error, hint] = otherId(call, id, pending.otherId);
+    throw new PartialState(error, id, olds, hint);
+  }
   const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
   return update(call, id, state, news, pending && unsettledIn(call, { state, news, pending }));
 }
