@@ -92,6 +92,11 @@ export interface Behaviour {
    * @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
+  /**
+   * When an instance gets another revision tag: with every change, or only if what replies show has changed, as if the tag were a hash of
+   * it. @default "changes"
+   */
+  revisionOf: "changes" | "shown";
   /** Name of the field with the revision tag. @default "revision" */
   revisionField: string;
   /** Field with the address that "auto" became. `public_ip`: the address replaces "auto". @default "ip_address" */
@@ -106,6 +111,8 @@ export interface Behaviour {
   softDeleteMs?: number | undefined;
   /** Where a deleted instance remains visible. @default "both" */
   softDeleteIn: Replies;
+  /** Fields of instances that no reply shows, although requests set them. @default none */
+  unshown: readonly string[];
   /** Further fields of every instance. @default none */
   extraFields: Readonly<Record<string, unknown>>;
   /** How values are normalized in replies. A request may use either form. @default as they were sent */
@@ -198,11 +205,13 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   idReuse: false,
   getObject: 200,
   revision: "both",
+  revisionOf: "changes",
   revisionField: "revision",
   ipField: "ip_address",
   statusAfterCreate: "running",
   instanceVisible: "at-once",
   softDeleteIn: "both",
+  unshown: [],
   extraFields: {},
   normalize: [],
   absentValues: "omitted",

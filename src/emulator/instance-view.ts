@@ -2,7 +2,7 @@ import type { Behaviour } from "./behaviour";
 import { dateInList, plainDate } from "./dates";
 import { idOnWire } from "./ids";
 import { normalized } from "./normalization";
-import { withoutFields } from "./pages";
+import { without } from "./pages";
 import { json, present, type Reply } from "./reply";
 import { revisionFields, revisionHeaders } from "./revisions";
 import type { State, StoredInstance } from "./state";
@@ -11,7 +11,7 @@ import type { State, StoredInstance } from "./state";
 export function instanceInList(state: State, instance: StoredInstance): object {
   const { behaviour } = state;
   const item = view(state, instance, (at) => dateInList(behaviour, at));
-  return rewritten(behaviour, withoutFields(item, behaviour), "item");
+  return rewritten(behaviour, without(behaviour.itemsWithout, item), "item");
 }
 
 /** An instance, as a reply to a read. */
@@ -38,7 +38,7 @@ function view(state: State, instance: StoredInstance, date: (at: number) => stri
   const { behaviour } = state;
   const fields = normalized(behaviour.normalize, instance.fields);
   const { address } = instance;
-  return present(behaviour, {
+  const shown = present(behaviour, {
     id: idOnWire(behaviour, instance.id),
     public_ip: undefined,
     ...fields,
@@ -51,4 +51,5 @@ function view(state: State, instance: StoredInstance, date: (at: number) => stri
     ...revisionFields(behaviour, instance),
     ...behaviour.extraFields,
   });
+  return without(behaviour.unshown, shown);
 }

@@ -65,8 +65,8 @@ function itemsOf(items: readonly object[], { emptyItems }: Behaviour): object {
   return emptyItems === "null" ? { items: null } : {};
 }
 
-/** A list item without the fields that lists don't show. */
-export function withoutFields(view: object, { itemsWithout }: Behaviour): object {
-  if (itemsWithout.length === 0) return view;
-  return Object.fromEntries(Object.entries(view).filter(([name]) => !itemsWithout.includes(name)));
+/** An object without the fields that a reply doesn't show. */
+export function without(fields: readonly string[], view: object): object {
+  if (fields.length === 0) return view;
+  return Object.fromEntries(Object.entries(view).filter(([name]) => !fields.includes(name)));
 }

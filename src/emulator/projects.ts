@@ -4,7 +4,7 @@ import { dateInList, plainDate } from "./dates";
 import { idOnWire } from "./ids";
 import { normalized } from "./normalization";
 import { acceptedReply, begin, type OperationTarget, type StoredOperation } from "./operations";
-import { page, parsePage, withoutFields } from "./pages";
+import { page, parsePage, without } from "./pages";
 import { conflict, methodNotAllowed, notFound, type Refusal } from "./problems";
 import { bodyless, json, present, type Reply } from "./reply";
 import type { Handler, State, StoredProject } from "./state";
@@ -37,7 +37,7 @@ export const listProjects: Handler = (state, request) => {
   const view = ({ id, fields, createdAt }: StoredProject): object => {
     const { name, region } = normalized(behaviour.normalize, fields);
     const item = { id: idOnWire(behaviour, id), name, region, created_at: dateInList(behaviour, createdAt) };
-    return withoutFields(item, behaviour);
+    return without(behaviour.itemsWithout, item);
   };
   const entries = state.projects.after(query.after, state.moment("lists"));
   return json(

@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import type { Behaviour } from "./behaviour";
 import { type Chronicle, Collection, type Moment } from "./collection";
 import { Ids, type Kind } from "./ids";
 import { Operations } from "./operations";
+import { without } from "./pages";
 import type { Refusal } from "./problems";
 import type { Reply } from "./reply";
 import type { EmulatorRequest } from "./request";
@@ -90,9 +92,15 @@ export class State implements Chronicle {
 
   /** Gives a changed instance a new revision. */
   changed(instance: StoredInstance, at: number): void {
-    instance.revision = this.newRevision();
+    instance.revision = this.behaviour.revisionOf === "shown" ? this.tagOf(instance) : this.newRevision();
     instance.updatedAt = at;
     this.instances.changed(instance, at);
+  }
+
+  /** A revision that depends on what replies show of an instance. */
+  private tagOf({ fields, status, address }: StoredInstance): string {
+    const shown = without(this.behaviour.unshown, { ...fields, status, address });
+    return hash("sha256", JSON.stringify(shown)).slice(0, 12);
   }
 
   /** Removes an instance, or leaves it visible for a while. */

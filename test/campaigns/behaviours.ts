@@ -28,6 +28,8 @@ export function unusualBehaviour(random: Random): Partial<Behaviour> {
     softDelete,
     softDeleteMs: softDelete === undefined ? undefined : random.pick([undefined, 2_000, 60_000]),
     softDeleteIn: rarely<Behaviour["softDeleteIn"]>("both", "reads"),
+    unshown: rarely<readonly string[]>([], ["ssh_keys"], ["public_ip"], ["ssh_keys", "public_ip"]),
+    revisionOf: rarely("changes", "shown"),
     absentValues: rarely("omitted", "null"),
     numbersAsText: random.chance(0.2),
     // Without `items`, the provider takes a reply for that of another service.

@@ -157,3 +157,25 @@ test("an instance that is not there is a 404, one that is being deleted a 409", 
   await call("DELETE", `/v1/instances/${id}`);
   expect((await put(body)).body.code).toBe("being_deleted");
 });
+
+test("fields of unshown are set, and no reply shows them", async () => {
+  const { call, emulator, id, put } = await updating({ unshown: ["ssh_keys", "labels"] });
+  expect((await put({ ...body, labels: { a: "2" } })).body).not.toHaveProperty("labels");
+  expect(emulator.instances.get(id)?.fields).toMatchObject({ labels: { a: "2" }, ssh_keys: [key] });
+  for (const path of [`/v1/instances/${id}`, "/v1/instances"]) {
+    const { text } = await call("GET", path);
+    expect(text).toContain(`"id":"${id}"`);
+    expect(text).not.toMatch(/ssh_keys|labels/);
+  }
+});
+
+test("a revision of what is shown changes and returns with that, and with nothing else", async () => {
+  const { put, revision } = await updating({ revisionOf: "shown", unshown: ["ssh_keys"] });
+  const revisions = [];
+  for (const more of [{}, { ssh_keys: [] }, { flavor: "m1.huge" }, {}]) {
+    await put({ ...body, ...more });
+    revisions.push(revision());
+  }
+  const [first, ...others] = revisions;
+  expect(others.map((one) => one === first)).toEqual([true, false, true]);
+});

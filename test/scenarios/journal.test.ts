@@ -73,13 +73,15 @@ describeOnEngines("the entry of a creation", (engine) => {
       expectOk(result);
       const post = emulator.requests.findLast(({ method }) => method === "POST");
       const [operation] = [...emulator.operations.keys()];
+      const deployment = await stack.deployment();
       expect(seen).toEqual([
         {
-          urn: stateOf(await stack.deployment(), "web0").urn,
+          urn: stateOf(deployment, "web0").urn,
           endpoint: emulator.endpoint,
           backend: stack.backendUrl,
           key: post?.headers["idempotency-key"],
           resource: post?.headers["idempotency-key"],
+          projectKey: stateOf(deployment, "p").inputs?.__key,
           body: post?.body,
           at: expect.any(Number),
           operation: { id: operation, url: expect.stringContaining(`/operations/${operation}`) },

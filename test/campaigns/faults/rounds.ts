@@ -52,8 +52,8 @@ export class Rounds {
     this.random = new Random(seed);
     this.chance = new Random(this.random.seed());
     const { world, leaks } = setting;
-    const { normalize = [], itemsWithout = [], getObject } = unusualBehaviour(this.random);
-    this.shows = { normalize, itemsWithout, ...(getObject !== undefined && { getObject }) };
+    const { normalize = [], itemsWithout = [], unshown = [], getObject } = unusualBehaviour(this.random);
+    this.shows = { normalize, itemsWithout, unshown, ...(getObject !== undefined && { getObject }) };
     const secret = leaks.secret();
     this.slots = slots(secret);
     this.homes = [world.addProject(), world.addProject()];
@@ -225,7 +225,7 @@ export class Rounds {
       ...warnings
         .splice(0)
         .filter(isUnexpected)
-        .map((message) => `the provider has warned: ${message}`),
+        .map((message) => `the provider has warned: ${message}\n${world.storyOf(message)}`),
     ];
     this.breaches.push(...found);
     for (const name of calls.newlyDoubled())

@@ -71,6 +71,12 @@ export class World {
       .join("\n");
   }
 
+  /** The latest requests about the resource of the object that a message names. */
+  storyOf(message: string): string {
+    const [key] = [...this.names.keys()].filter((name) => message.includes(` ${name.split("/").at(-1)}`));
+    return key === undefined ? "" : this.story(`${this.names.get(key)?.split("-")[0]}-`);
+  }
+
   /**
    * Whether a request of ours has deleted this object. The journal of the other machine may still hold its creation. If that is
    * resumed while faults hide the object's absence, only the next `up` finds out that it no longer exists.

@@ -14,6 +14,8 @@ export function foreignBehaviour(random: Random): Partial<Behaviour> {
     ...unusual,
     ids: ids === "uuid" ? "uuid" : "prefixed",
     normalize: [],
+    // What others do to a property that nothing shows can't be noticed (README).
+    unshown: [],
     // A project that the reply to its creation shows gets its name from the first refresh, whoever has changed it by then.
     projectPost: 202,
     lagMs: 0,

@@ -17,6 +17,8 @@ export function behaviourOfPairs(random: Random): Partial<Behaviour> & { readonl
     busyInstance: random.pick(["accepted", "refused"]),
     instanceLimit: "accepted",
     retryAfter: undefined,
+    // A refresh can't show what nothing shows, so the preview after it can't, either.
+    unshown: [],
     lagMs: unusual.lagMs === 0 ? 0 : 150,
   };
 }

@@ -87,6 +87,8 @@ const rarely = <T>(usual: T, ...others: T[]): fc.Arbitrary<T> =>
 
 /** Most switches keep their defaults: a case with all of them at once would never get far. */
 const unusual: fc.Arbitrary<Partial<Behaviour>> = fc.record({
+  revisionOf: rarely<Behaviour["revisionOf"]>("changes", "shown"),
+  unshown: rarely<readonly string[]>([], ["ssh_keys"], ["public_ip", "labels"]),
   ids: rarely<Behaviour["ids"]>("prefixed", "counter", "number", "slug", "uuid"),
   idReuse: fc.boolean(),
   operationKeptMs: rarely<number | undefined>(undefined, 0, 1_000, 60_000),
