@@ -16,6 +16,8 @@ export interface Seen {
   readonly isToBeCreated?: boolean;
   /** Key, object id and operation of what the state holds as the current resource of this URN. */
   readonly key?: string | undefined;
+  /** When that key was made, in milliseconds since 1970. */
+  readonly keyAt?: number | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
   /** Where the journal has the unfinished creation that the next create resumes. */
@@ -83,7 +85,13 @@ export class Memory {
    */
   checked(
     urn: string | undefined,
-    olds: { readonly key: string | undefined; readonly imported?: string | undefined } | undefined,
+    olds:
+      | {
+          readonly key: string | undefined;
+          readonly keyAt?: number | undefined;
+          readonly imported?: string | undefined;
+        }
+      | undefined,
   ): string | undefined {
     if (urn === undefined) return undefined;
     this.urn = urn;
@@ -94,8 +102,8 @@ export class Memory {
       for (const [object, owner] of this.live) if (owner.urn === urn) this.live.delete(object);
       return undefined;
     }
-    const { key, imported } = olds;
-    this.seen.set(urn, { ...this.of(urn), checkedWithOlds: true, key, imported, isToBeCreated: false });
+    const { key } = olds;
+    this.seen.set(urn, { ...this.of(urn), ...olds, checkedWithOlds: true, isToBeCreated: false });
     const holder = key === undefined ? undefined : this.holders.get(key);
     if (key !== undefined) this.holders.set(key, urn);
     return holder === urn ? undefined : holder;
@@ -130,14 +138,14 @@ export class Memory {
     { pending, replaces, at, key: held }: Diffed,
   ): void {
     if (urn === undefined) return;
-    const { checkedWithOlds = false, key: checked } = this.of(urn);
+    const { checkedWithOlds = false, key: checked, keyAt } = this.of(urn);
     const isRefresh = this.refreshed.delete(textOf(object));
     // The dependents of a resource that is deleted before its replacement get a diff without a check.
     const key = checkedWithOlds || isRefresh ? checked : held;
     // An interrupted update has no key, and a failed creation can't be resumed.
     const placeholder = pending?.failed || pending?.asked !== undefined ? undefined : pending;
     const operation = pending?.operation?.id;
-    this.seen.set(urn, { key, id: object.id, operation, placeholder, placeholderAt: at });
+    this.seen.set(urn, { key, keyAt, id: object.id, operation, placeholder, placeholderAt: at });
     if (checkedWithOlds && !replaces) this.live.set(textOf(object), { urn, key });
   }
 

@@ -34,8 +34,8 @@ export async function noticeCheck(
   const { journal, memory } = at(sessions, profile);
   const exists = Object.keys(olds).length > 0;
   if (exists) {
-    const { __key: key } = hiddenOf(olds);
-    const other = memory.checked(urn, { key, imported: hidden.__import });
+    const { __key: key, __keyAt: keyAt } = hiddenOf(olds);
+    const other = memory.checked(urn, { key, keyAt, imported: hidden.__import });
     if (key === undefined) return {};
     const entry = await journal?.find(key);
     if (entry?.key === key) await journal?.remove(key);

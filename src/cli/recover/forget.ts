@@ -37,7 +37,8 @@ export async function forgetNote(
   const what = keys.size === 1 ? "the journal entry" : `${keys.size} journal entries`;
   console.log(
     `${dryRun ? "would remove" : "removed"} ${what} for ${urn}\n` +
-      "The next `pulumi up` creates the object again. If the interrupted creation made an object, delete it in the service.",
+      "The next `pulumi up` creates the object again. If the interrupted creation made an object, delete it in the service. If the " +
+      "state holds the resource, run `pulumi state delete` for it, too.",
   );
   if (cutOff.some(({ begun }) => begun !== undefined && keys.has(begun.key)))
     console.log(howToClear(deployment, args));

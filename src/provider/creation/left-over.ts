@@ -25,7 +25,14 @@ export interface Unfinished extends Pending {
   readonly isLate?: boolean;
 }
 
-const ofEntry = (entry: Entry): Unfinished => ({ ...entry, isInState: false });
+/**
+ * @param keyAt when the key was made that the state holds for the URN. An earlier creation under that URN was another resource's: another
+ * machine may have finished it since, and the program may have renamed or released that resource
+ */
+function ofEntry(entry: Entry, keyAt: number | undefined): Unfinished {
+  const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < (keyAt ?? 0));
+  return { ...entry, isInState: false, isLate };
+}
 
 /**
  * What an unfinished creation of a resource that exists may be for: to replace it; or, because `--replace` and taint don't tell the
@@ -72,12 +79,12 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
   const entry = await session.journal.read(await ownUrn(call, resumes, urn));
   if (entry === undefined || isHeld(entry, seen) || session.memory.claim(entry.key, urn) !== urn)
     return placeholder;
-  if (placeholder === undefined) return ofEntry(entry);
+  if (placeholder === undefined) return ofEntry(entry, seen.keyAt);
   if (placeholder.key === entry.key) return { ...placeholder, ...entry };
   if (isRetry(entry, placeholder)) return placeholder;
   const isLater = entry.at >= (placeholder.at ?? 0);
-  await settle(call, inputs, isLater ? placeholder : ofEntry(entry));
-  if (isLater) return ofEntry(entry);
+  await settle(call, inputs, isLater ? placeholder : ofEntry(entry, seen.keyAt));
+  if (isLater) return ofEntry(entry, seen.keyAt);
   await call.session.journal.remove(entry.key);
   return placeholder;
 }
@@ -107,7 +114,7 @@ export async function retryOf(
   const { __urn: urn = "" } = hiddenOf(inputs);
   const { resumes } = session.memory.of(urn);
   const entry = resumes && (await session.journal.read(resumes));
-  return entry !== undefined && isRetry(entry, left) ? ofEntry(entry) : undefined;
+  return entry !== undefined && isRetry(entry, left) ? ofEntry(entry, undefined) : undefined;
 }
 
 /**
@@ -122,19 +129,19 @@ export async function settleLeftOver(
   purposes: readonly For[],
 ): Promise<void> {
   const { journal } = call.session;
-  const { __key: key } = hiddenOf(state);
+  const { __key: key, __keyAt: keyAt } = hiddenOf(state);
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
     if (entry === undefined || isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
       continue;
-    await settle(call, { __urn: purpose.urn, project: state.project }, ofEntry(entry));
+    await settle(call, { __urn: purpose.urn, project: state.project }, ofEntry(entry, keyAt));
     await journal.remove(entry.key);
   }
 }
 
 /** Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3. */
 export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promise<void> {
-  return settle(call, inputs, ofEntry(entry));
+  return settle(call, inputs, ofEntry(entry, undefined));
 }
 
 /**

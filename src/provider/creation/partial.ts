@@ -69,8 +69,8 @@ function whatIsThere(
 /** The service rejects the request now, which says nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
 const NOTHING_THERE =
-  ". If the service keeps rejecting it and shows no such object, remove the record of the creation with " +
-  "`npx pulumi-cloudinfra recover --forget <urn>`, or with `pulumi state delete <urn>` if the state holds the resource";
+  ". If the service keeps rejecting it and shows no such object, remove the record of the creation: run " +
+  "`npx pulumi-cloudinfra recover --forget <urn>`, and if the state holds the resource, `pulumi state delete <urn>` too";
 
 /** With these nobody knows what has become of the operation. */
 const LOST: ReadonlySet<ErrorCode> = new Set(["operation_unknown", "no_result"]);

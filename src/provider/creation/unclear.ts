@@ -6,7 +6,7 @@ import { sameNamed } from "./same-named";
 
 const FORGET =
   "then run `npx pulumi-cloudinfra recover --forget <urn>`, " +
-  "or `pulumi state delete <urn>` if the state holds the resource, and run `pulumi up` again";
+  "and if the state holds the resource, `pulumi state delete <urn>` too. Then run `pulumi up` again";
 
 /** The outcome of a creation can't be found out: its key is no longer valid (§4.7), or its operation can't be found (E2). */
 export async function outcomeLost(call: Call, pending: Pending): Promise<CloudInfraError> {

@@ -85,6 +85,19 @@ describe("what a killed replacement was making", () => {
   });
 });
 
+test("what was being made before the resource of the state is left alone: another machine may have finished it, and released it", async () => {
+  const { service, web } = await oneInstance();
+  await web.killedUp();
+  service.emulator.finishOperations();
+  const [other = ""] = service.emulator.instances.keys();
+  await web.up({}, { onAnotherMachine: true });
+  const { id } = web.there();
+  expect(await web.up()).toBeUndefined();
+  expect([...service.emulator.instances.keys()]).toEqual([other, id]);
+  expect(service.warnings.join()).toMatch(new RegExp(`instance ${other}.* was left alone`));
+  expect(await web.entry()).toBeUndefined();
+});
+
 describe("the deletion of a project", () => {
   test.each([
     ["", {}],
