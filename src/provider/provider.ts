@@ -4,6 +4,7 @@ import { type Call, deadlineOf } from "./call";
 import { check } from "./check";
 import { create } from "./create";
 import { PartialState } from "./creation/partial";
+import { pendingOf } from "./creation/pending";
 import { remove } from "./delete";
 import { HostError, type HostProvider, InitialisationError, type Properties, type ReadAnswer } from "./host";
 import { identityOf } from "./identity";
@@ -136,7 +137,15 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
           const found = await read(call, id, props);
           if (!isFound(found)) return found;
           const outputs = seal(found.props);
-          return { ...found, props: outputs, inputs: marked(found.inputs, hiddenOf(outputs).__sealed ?? []) };
+          const { __sealed = [] } = hiddenOf(outputs);
+          // The engine marks only what was secret in the state before: what an update has made since was not.
+          const { secrets = [] } = pendingOf(props) ?? {};
+          const others = secrets.filter((name) => !__sealed.includes(name));
+          return {
+            ...found,
+            props: marked(outputs, others),
+            inputs: marked(found.inputs, [...__sealed, ...others]),
+          };
         },
         { id, olds: props, given: marksOf(props) },
       ),

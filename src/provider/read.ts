@@ -26,13 +26,12 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   if (isPlaceholder(id)) return readPlaceholder(call, id, state);
   const pending = pendingOf(state);
   if (pending?.key !== undefined) return readUnfinished(call, id, state, pending);
+  const { otherId, ...others } = pending ?? {};
+  // Somebody else's object may have the former id by now.
+  if (otherId !== undefined && (await look(call, otherId, state)).object !== undefined)
+    return read(call, otherId, { ...state, __pending: others });
   const { first, object } = await look(call, id, state);
-  if (object === undefined) {
-    const { otherId, ...others } = pending ?? {};
-    return otherId === undefined
-      ? gone(call, id, state)
-      : read(call, otherId, { ...state, __pending: others });
-  }
+  if (object === undefined) return gone(call, id, state);
   const isItem = "found" in first && first.by === "sweep";
   const whole = isItem ? await beyondTheList(call, object, state) : object;
   if (!isManaged(state)) return lookedUp(call, whole, state);

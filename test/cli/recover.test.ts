@@ -66,6 +66,15 @@ describe("recover", () => {
     expect(before.find(({ urn }) => urn === WEB)).toMatchObject({ operation });
   });
 
+  it("takes the entry along to the stack's new name: another stack may have the former one", async () => {
+    const { journal, write, recover } = machine();
+    const former = WEB.replace("pulumi:dev", "pulumi:former");
+    await journal.begin({ urn: former, key: KEY, resource: KEY, body: "{}", at: 1 });
+    expect(await recover(["--file", write(killed)])).toMatchObject({ code: 0 });
+    expect(await journal.read({ urn: former })).toBeUndefined();
+    expect(await journal.read({ urn: WEB })).toMatchObject({ key: KEY, at: 1 });
+  });
+
   it("never puts one creation in the place of another of the same resource", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: OTHER_KEY, resource: OTHER_KEY, body: "{}", at: 1 });

@@ -1,4 +1,5 @@
-import type { For, Journal } from "../../journal/journal";
+import type { Begun, For, Journal } from "../../journal/journal";
+import { stackOf } from "../../journal/place";
 import type { CutOff } from "./creations";
 
 /**
@@ -25,6 +26,15 @@ function purposeOf({ urn, replaces }: For): string {
   return JSON.stringify([urn, replaces]);
 }
 
+/** After `pulumi stack rename`, the entry is under the stack's former name, which another stack may have now. */
+async function bringAlong(journal: Journal, { urn, key, resource }: Begun): Promise<void> {
+  const entry = await journal.find(resource);
+  if (entry?.key !== key || entry.urn === urn || entry.replaces !== undefined) return;
+  if (withinStack(entry.urn) === withinStack(urn)) await journal.move({ urn: entry.urn }, urn);
+}
+
+const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
+
 async function noteCreation(
   journal: Journal,
   keys: Map<string, string>,
@@ -39,6 +49,7 @@ async function noteCreation(
     );
     return false;
   }
+  if (!dryRun) await bringAlong(journal, begun);
   const known = keys.get(purposeOf(begun)) ?? (await journal.read(begun))?.key;
   if (known === undefined && !dryRun) {
     await journal.begin(begun);

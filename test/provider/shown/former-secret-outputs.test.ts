@@ -77,3 +77,16 @@ describe("the value of an argument that was secret, and is not any more", () => 
     expect(outs).not.toHaveProperty("__sealed");
   });
 });
+
+test("an argument that an update of unknown outcome has made secret is secret in what a refresh finds", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service, { labels: { team: "a" } });
+  const before: Saved = { ...saved, state: unmarked(saved.state) };
+  service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 99 });
+  const news = changed(before, { labels: { team: "a", deep: "hush" }, __secrets: ["labels"] });
+  const outs = await leftBy(service.instances.update(saved.id, before.state, news));
+  const found = await (await service.anew()).instances.read(saved.id, unmarked(outs));
+  if (!("id" in found)) throw new Error("it is gone");
+  expect(Object(unmarked(found.props).labels)).toEqual({ team: "a", deep: "hush" });
+  expect([found.props.labels, found.inputs.labels].map(isMarked)).toEqual([true, true]);
+});
