@@ -63,6 +63,12 @@ describe("what may pass is tried again", () => {
   });
 });
 
+test("members without a value may be null", async () => {
+  const none = { refresh_token: null, scope: null, expires_in: null, id_token: null };
+  const { source } = await exchange({ body: { ...ISSUED, ...none } });
+  expect(await source.get()).toBe("t-1");
+});
+
 /** A token service that answers each connection with these bytes, whatever HTTP says about them. */
 async function rawService(reply: string): Promise<string> {
   const server = createServer((socket) => {

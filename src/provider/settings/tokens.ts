@@ -30,14 +30,14 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   try {
     text = await readFile(path.resolve(value), "utf8");
   } catch (cause) {
-    throw new CloudInfraError(
-      "config_invalid",
-      `the token file ${value}, named by ${source}, can't be read`,
-      {
-        cause,
-        hint: "Check the path. A relative path starts at the program's folder.",
-      },
-    );
+    const hint = "Check the path. A relative path starts at the program's folder.";
+    // Without a folder, it may be the token itself, which must not be shown.
+    throw /[\\/]/.test(value)
+      ? new CloudInfraError("config_invalid", `the token file ${value}, named by ${source}, can't be read`, {
+          cause,
+          hint,
+        })
+      : new CloudInfraError("config_invalid", `the token file named by ${source} can't be read`, { hint });
   }
   return oneToken(text, `the token file ${value}, named by ${source},`);
 }

@@ -103,6 +103,14 @@ describe("a token file", () => {
     expect(await source.get()).toBe("t-1");
   });
 
+  test("that is the token itself by mistake is an error that doesn't show it", async () => {
+    const value = "cloudpat_0123456789abcdef";
+    const source = tokenSource({ kind: "tokenFile", value, source: "cloudinfra:tokenFile" }, NOTHING);
+    const words = await failureOf(source);
+    expect(words).toContain("the token file named by cloudinfra:tokenFile can't be read");
+    expect(words).not.toContain(value);
+  });
+
   test.each([
     ["", "is empty"],
     [" \n", "is empty"],

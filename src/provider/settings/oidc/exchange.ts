@@ -152,7 +152,7 @@ async function ask(
     },
   );
   const issued = await usable("the token exchange", async () =>
-    oauth.processGenericTokenEndpointResponse(server, client, await withoutIdToken(reply)),
+    oauth.processGenericTokenEndpointResponse(server, client, await withoutUnused(reply)),
   );
   return {
     token: oneToken(issued.access_token, "the token from the exchange"),
@@ -161,15 +161,18 @@ async function ask(
   };
 }
 
-const withIdToken = v.pipe(v.string(), v.parseJson(), v.looseObject({ id_token: v.unknown() }));
+const jsonObject = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
 
-/** Removes the id token: it isn't needed, and the library rejects one that was not issued for a sign-in with this client. */
-async function withoutIdToken(reply: Response): Promise<Response> {
-  const parsed = v.safeParse(withIdToken, await reply.clone().text());
+/**
+ * Removes the id token, which isn't needed: the library rejects one that was not issued for a sign-in with this client. And it rejects absent
+ * members that are written as null.
+ */
+async function withoutUnused(reply: Response): Promise<Response> {
+  const parsed = v.safeParse(jsonObject, await reply.clone().text());
   if (!parsed.success) return reply;
-  const { id_token: _, ...others } = parsed.output;
+  const used = Object.entries(parsed.output).filter(([name, value]) => name !== "id_token" && value !== null);
   const { status, headers } = reply;
-  return new Response(JSON.stringify(others), { status, headers });
+  return new Response(JSON.stringify(Object.fromEntries(used)), { status, headers });
 }
 
 function authenticationOf(
