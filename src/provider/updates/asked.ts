@@ -35,8 +35,10 @@ export function settleAsked(
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isOwn = isMade(sides, isNormalized);
-  const made = changed.filter(
-    (field) => isOwn || sides.every((side) => side.field !== field || isThere(side)),
+  // What isn't shown may have been removed since.
+  const isSeen = (side: Side): boolean => side.isShown || side.desired === undefined;
+  const made = changed.filter((field) =>
+    sides.every((side) => side.field !== field || isThere(side) || (isOwn && isSeen(side))),
   );
   const names = made.map(({ name }) => name);
   const others = (properties: Properties): Properties =>

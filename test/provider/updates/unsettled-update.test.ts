@@ -206,3 +206,26 @@ describe("an update whose outcome is unknown", () => {
     expect(flavors(service)).toEqual(["theirs"]);
   });
 });
+
+test.each(["up", "refresh"])(
+  "what an update of unknown outcome has set, and somebody has removed since, is set again: %s",
+  async (first) => {
+    const { service, web } = await oneInstance();
+    const { emulator } = service;
+    await web.up(SMALL);
+    const times = Number.POSITIVE_INFINITY;
+    const lost = emulator.fail({ method: "PUT", kind: "lost-reply", times });
+    const down = emulator.fail({ method: "GET", kind: "status", when: () => puts(service) > 0, times });
+    const news = { ...LARGE, publicIp: "auto" };
+    expect(await web.up(news)).toContain("run `pulumi up` again");
+    lost.off();
+    down.off();
+    emulator.edit(web.there().id, { public_ip: undefined });
+    if (first === "refresh") await web.refresh();
+    await web.up(news);
+    await web.refresh();
+    expect(await web.up(news)).toBeUndefined();
+    expect(emulator.instances.get(web.there().id)?.fields).toMatchObject({ public_ip: "auto" });
+    await web.expectOne();
+  },
+);
