@@ -191,11 +191,11 @@ function refreshed(call: Call, object: ApiObject, state: Properties): Found {
 /** What a look has found. */
 type Found = Extract<ReadAnswer, { id: string }>;
 
-/** A resource that is only looked up shows the remote values. What this reply leaves out is as before. */
+/** A resource that is only looked up shows the remote values. What any reply but that of its own address leaves out is as before. */
 function lookedUp(call: Call, object: ApiObject, state: Properties): ReadAnswer {
   const shown = (field: Field): unknown => {
     const word = object.fields[field.wire];
-    return word === undefined ? state[field.name] : asValue(field, word);
+    return word === undefined && !object.isAlone ? state[field.name] : asValue(field, word);
   };
   const values = Object.fromEntries(call.kind.fields.map((field) => [field.name, shown(field)]));
   return {

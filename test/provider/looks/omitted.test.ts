@@ -31,6 +31,20 @@ test("SSH keys and labels that the service omits after somebody has changed the 
   expect(inputs).toMatchObject({ sshKeys: [], labels: {} });
 });
 
+test("what somebody has removed from a looked-up instance goes with the next refresh", async () => {
+  const service = await startService();
+  const { id } = await madeInstance(service, everything);
+  const lookUp = async (state: Properties) => {
+    const found = await (await service.anew()).instances.read(id, state);
+    return "props" in found ? found.props : {};
+  };
+  const first = await lookUp({});
+  expect(first).toMatchObject({ publicIp: "auto", ipAddress: expect.any(String) });
+  service.emulator.edit(id, { public_ip: undefined });
+  const second = await lookUp(first);
+  expect([second.publicIp, second.ipAddress]).toEqual([undefined, undefined]);
+});
+
 describe("what the service omits is unknown, not removed,", () => {
   test("if the service has never shown it", async () => {
     const service = await startService({ behaviour: { spelling: omitting } });
