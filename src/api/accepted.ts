@@ -63,10 +63,9 @@ const OPERATION_STATUSES = ["pending", "running", "done", "failed"];
 function looksLikeOperation(body: Readonly<Record<string, unknown>>): boolean {
   // Projects and instances have a name (§2.1, §2.2), operations have none (§2.3).
   if ("name" in body) return false;
-  return OWN_TO_OPERATIONS.some((field) => field in body) || OPERATION_STATUSES.includes(asText(body.status));
+  if (OWN_TO_OPERATIONS.some((field) => field in body)) return true;
+  return typeof body.status === "string" && OPERATION_STATUSES.includes(body.status.toLowerCase());
 }
-
-const asText = (status: unknown): string => (typeof status === "string" ? status.toLowerCase() : "");
 
 function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {
   return typeof json === "object" && json !== null ? { ...json } : {};

@@ -6,6 +6,11 @@ import { CloudInfraError } from "../diagnostics/error";
 /** A backend may be slow, but not that slow. */
 const LIMIT_MS = 5 * 60_000;
 
+/** The option that names a stack, unless the selected one is meant. */
+export function stackOption(stack: string | undefined): string[] {
+  return stack === undefined ? [] : ["--stack", stack];
+}
+
 /**
  * Returns what a command of Pulumi's CLI prints. The command can't ask for anything.
  *

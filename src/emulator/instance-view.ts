@@ -2,8 +2,7 @@ import type { Behaviour } from "./behaviour";
 import { dateInList, plainDate } from "./dates";
 import { idOnWire } from "./ids";
 import { normalized } from "./normalization";
-import { without } from "./pages";
-import { json, present, type Reply } from "./reply";
+import { json, present, type Reply, without } from "./reply";
 import { revisionFields, revisionHeaders } from "./revisions";
 import type { State, StoredInstance } from "./state";
 

@@ -64,9 +64,3 @@ function itemsOf(items: readonly object[], { emptyItems }: Behaviour): object {
   if (items.length > 0 || emptyItems === "list") return { items };
   return emptyItems === "null" ? { items: null } : {};
 }
-
-/** An object without the fields that a reply doesn't show. */
-export function without(fields: readonly string[], view: object): object {
-  if (fields.length === 0) return view;
-  return Object.fromEntries(Object.entries(view).filter(([name]) => !fields.includes(name)));
-}

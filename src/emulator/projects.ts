@@ -4,9 +4,9 @@ import { dateInList, plainDate } from "./dates";
 import { idOnWire } from "./ids";
 import { normalized } from "./normalization";
 import { acceptedReply, begin, type OperationTarget, type StoredOperation } from "./operations";
-import { page, parsePage, without } from "./pages";
+import { page, parsePage } from "./pages";
 import { conflict, methodNotAllowed, notFound, type Refusal } from "./problems";
-import { bodyless, json, present, type Reply } from "./reply";
+import { bodyless, json, present, type Reply, without } from "./reply";
 import type { Handler, State, StoredProject } from "./state";
 
 /** POST /v1/projects (§4.2) */

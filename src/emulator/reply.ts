@@ -23,6 +23,12 @@ export function present({ absentValues }: Behaviour, object: Readonly<Record<str
   );
 }
 
+/** An object without the fields that a reply doesn't show. */
+export function without(fields: readonly string[], view: object): object {
+  if (fields.length === 0) return view;
+  return Object.fromEntries(Object.entries(view).filter(([name]) => !fields.includes(name)));
+}
+
 function isEmpty(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return value === undefined;
   return Object.keys(value).length === 0;

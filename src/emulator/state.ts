@@ -3,9 +3,8 @@ import type { Behaviour } from "./behaviour";
 import { type Chronicle, Collection, type Moment } from "./collection";
 import { Ids, type Kind } from "./ids";
 import { Operations } from "./operations";
-import { without } from "./pages";
 import type { Refusal } from "./problems";
-import type { Reply } from "./reply";
+import { type Reply, without } from "./reply";
 import type { EmulatorRequest } from "./request";
 import { Rules } from "./rules";
 

@@ -85,13 +85,7 @@ export class Memory {
    */
   checked(
     urn: string | undefined,
-    olds:
-      | {
-          readonly key: string | undefined;
-          readonly keyAt?: number | undefined;
-          readonly imported?: string | undefined;
-        }
-      | undefined,
+    olds: Pick<Seen, "key" | "keyAt" | "imported"> | undefined,
   ): string | undefined {
     if (urn === undefined) return undefined;
     this.urn = urn;

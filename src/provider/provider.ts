@@ -160,7 +160,8 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     delete: (id, props) => {
       noticeDelete(sessions, interruption, props);
       return run("delete", sessions.memory.withNow(props), (call) => remove(call, id, props), {
-        ...{ id, olds: props },
+        id,
+        olds: props,
       });
     },
   };

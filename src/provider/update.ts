@@ -107,20 +107,24 @@ async function readBackOrKeep(call: Call, change: Change, written: Written): Pro
     return await readBack(call, change, written);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    const reply =
-      written.kind === "accepted" && written.accepted.kind === "object" && written.accepted.object;
-    if (error.code === "not_found" && reply && isRenamed(change, reply))
-      throw unseen(change, ...otherId(call, change.id, reply.id), { otherId: reply.id });
-    if (error.code === "not_found") throw error;
+    if (error.code === "not_found") {
+      const other = idInReply(change, written);
+      throw other === undefined
+        ? error
+        : unseen(change, ...otherId(call, change.id, other), { otherId: other });
+    }
     const hint =
       "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
     throw unseen(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
 }
 
-/** Whether the reply to an update shows the object under another id, as at services that make ids out of names. */
-function isRenamed({ id, olds, news }: Change, reply: ApiObject): boolean {
-  return reply.id !== id && news.name !== olds.name && reply.fields.name === news.name;
+/** The other id under which the reply to an update shows the object, as at services that make ids out of names. */
+function idInReply({ id, olds, news }: Change, written: Written): string | undefined {
+  if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
+  const { object } = written.accepted;
+  const isRenamed = object.id !== id && news.name !== olds.name && object.fields.name === news.name;
+  return isRenamed ? object.id : undefined;
 }
 
 /** The error about an object to which an update has given another id, and its hint. */

@@ -1,7 +1,7 @@
 import { type Call, recordedElsewhere } from "../../provider/call";
 import { isUrnOf, type Kind } from "../../provider/kind";
 import { resourceName } from "../../provider/values/state";
-import { pulumiOutput } from "../pulumi";
+import { pulumiOutput, stackOption } from "../pulumi";
 import { parseExport } from "../recover/deployment";
 
 /** What the stack already has, and what an import must not repeat. */
@@ -18,8 +18,7 @@ export interface StackResources {
  * @throws CloudInfraError
  */
 export async function stackResources(cwd: string, stack: string | undefined): Promise<StackResources> {
-  const named = stack === undefined ? [] : ["--stack", stack];
-  const { resources } = parseExport(await pulumiOutput(cwd, ["stack", "export"], named));
+  const { resources } = parseExport(await pulumiOutput(cwd, ["stack", "export"], stackOption(stack)));
   return {
     manages: (call, id) =>
       resources.some(

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../../diagnostics/error";
-import { pulumiOutput } from "../pulumi";
+import { pulumiOutput, stackOption } from "../pulumi";
 
 const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }));
 
@@ -13,8 +13,7 @@ export async function stackSettings(
   cwd: string,
   stack: string | undefined,
 ): Promise<(key: string) => string | undefined> {
-  const named = stack === undefined ? [] : ["--stack", stack];
-  const output = await pulumiOutput(cwd, ["config"], ["--json", "--show-secrets", ...named]);
+  const output = await pulumiOutput(cwd, ["config"], ["--json", "--show-secrets", ...stackOption(stack)]);
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
   if (!parsed.success) {
     throw new CloudInfraError(

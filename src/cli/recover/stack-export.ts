@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { CloudInfraError } from "../../diagnostics/error";
-import { pulumiOutput } from "../pulumi";
+import { pulumiOutput, stackOption } from "../pulumi";
 import type { RecoverArgs } from "./args";
 
 /**
@@ -13,8 +13,7 @@ import type { RecoverArgs } from "./args";
 export function stackExport({ cwd, stack, file }: RecoverArgs): Promise<string> {
   if (file === "-") return text(process.stdin);
   if (file !== undefined) return fromFile(path.resolve(cwd, file));
-  const named = stack === undefined ? [] : ["--stack", stack];
-  return pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...named]);
+  return pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]);
 }
 
 async function fromFile(file: string): Promise<string> {

@@ -29,8 +29,8 @@ export interface Unfinished extends Pending {
  * @param keyAt when the key was made that the state holds for the URN. An earlier creation under that URN was another resource's: another
  * machine may have finished it since, and the program may have renamed or released that resource
  */
-function ofEntry(entry: Entry, keyAt: number | undefined): Unfinished {
-  const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < (keyAt ?? 0));
+function ofEntry(entry: Entry, keyAt = 0): Unfinished {
+  const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
   return { ...entry, isInState: false, isLate };
 }
 
@@ -114,7 +114,7 @@ export async function retryOf(
   const { __urn: urn = "" } = hiddenOf(inputs);
   const { resumes } = session.memory.of(urn);
   const entry = resumes && (await session.journal.read(resumes));
-  return entry !== undefined && isRetry(entry, left) ? ofEntry(entry, undefined) : undefined;
+  return entry !== undefined && isRetry(entry, left) ? ofEntry(entry) : undefined;
 }
 
 /**
@@ -141,7 +141,7 @@ export async function settleLeftOver(
 
 /** Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3. */
 export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promise<void> {
-  return settle(call, inputs, ofEntry(entry, undefined));
+  return settle(call, inputs, ofEntry(entry));
 }
 
 /**

@@ -30,14 +30,15 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   try {
     text = await readFile(path.resolve(value), "utf8");
   } catch (cause) {
-    const hint = "Check the path. A relative path starts at the program's folder.";
     // Without a folder, it may be the token itself, which must not be shown.
-    throw /[\\/]/.test(value)
-      ? new CloudInfraError("config_invalid", `the token file ${value}, named by ${source}, can't be read`, {
-          cause,
-          hint,
-        })
-      : new CloudInfraError("config_invalid", `the token file named by ${source} can't be read`, { hint });
+    const isPath = /[\\/]/.test(value);
+    const file = isPath
+      ? `the token file ${value}, named by ${source},`
+      : `the token file named by ${source}`;
+    throw new CloudInfraError("config_invalid", `${file} can't be read`, {
+      ...(isPath && { cause }),
+      hint: "Check the path. A relative path starts at the program's folder.",
+    });
   }
   return oneToken(text, `the token file ${value}, named by ${source},`);
 }

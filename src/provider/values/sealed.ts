@@ -54,12 +54,13 @@ export function sealed(
   const isSecretNow = (name: string, value: unknown): boolean =>
     isOwn(name) &&
     (name === "additionalProperties" || declared.has(DERIVED[name] ?? "") || repeats(value, textsNow));
+  const secret = Object.keys(outputs).filter((name) => isSecretNow(name, outputs[name]));
   const wasSecret = (name: string): boolean => former.has(name) || former.has(DERIVED[name] ?? "");
   const isFormerSecret = (name: string, value: unknown): boolean =>
     isField(name)
       ? holdsFormer(name)
       : isOwn(name) &&
-        !isSecretNow(name, value) &&
+        !secret.includes(name) &&
         (holdsFormer(DERIVED[name]) ||
           repeats(value, formerTexts) ||
           (wasSecret(name) && isDeepStrictEqual(value, before[name])));
@@ -67,7 +68,6 @@ export function sealed(
   const formerSecrets = Object.keys(outputs)
     .filter((name) => isFormerSecret(name, outputs[name]))
     .sort();
-  const secret = Object.keys(outputs).filter((name) => isSecretNow(name, outputs[name]));
   return {
     ...marked(outputs, [...secret, ...formerSecrets]),
     ...(formerSecrets.length > 0 && { __sealed: formerSecrets }),

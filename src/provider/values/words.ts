@@ -194,7 +194,7 @@ export function isLateAddress(
 
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
-/** Whether a `publicIp` lets the service choose an address (§2.2): any string but an address, and but the usual words for no address. */
+/** Whether a `publicIp` lets the service choose an address (§2.2): a string that is neither an address nor one of the usual words for no address. */
 export function asksForAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) === 0 && !NO_ADDRESS.test(value.trim());
 }

@@ -15,7 +15,7 @@ export interface Circumstances {
   readonly changes: number;
   /** What was under way at the service when it answered the requests that change the object, the latest last. */
   readonly busy: readonly ("being deleted" | "being updated" | undefined)[];
-  /** Whether an update of the object is still under way. */
+  /** Whether an update of the object is still running. */
   readonly isUpdating: boolean;
   /** Whether the object no longer exists. */
   readonly isDeleted: boolean;

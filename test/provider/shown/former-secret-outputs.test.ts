@@ -86,7 +86,7 @@ test("an argument that an update of unknown outcome has made secret is secret in
   const news = changed(before, { labels: { team: "a", deep: "hush" }, __secrets: ["labels"] });
   const outs = await leftBy(service.instances.update(saved.id, before.state, news));
   const found = await (await service.anew()).instances.read(saved.id, unmarked(outs));
-  if (!("id" in found)) throw new Error("it is gone");
+  if (!("id" in found)) throw new Error("it no longer exists");
   expect(Object(unmarked(found.props).labels)).toEqual({ team: "a", deep: "hush" });
   expect([found.props.labels, found.inputs.labels].map(isMarked)).toEqual([true, true]);
 });
