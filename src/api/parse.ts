@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
+import { withoutMarkup } from "../diagnostics/redact";
 import { shallow } from "./shallow";
 
 /** A reply's body, read but not yet judged. */
@@ -109,11 +110,6 @@ function parseJson(text: string): unknown {
 
 /** The start of a text without its markup. */
 export function excerpt(text: string): string {
-  const plain = text
-    .slice(0, 20 * EXCERPT)
-    .replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ")
-    .replace(/<[^>]*(>|$)/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
+  const plain = withoutMarkup(text.slice(0, 20 * EXCERPT));
   return plain.length > EXCERPT ? `${plain.slice(0, EXCERPT)}…` : plain;
 }

@@ -31,6 +31,14 @@ describe("redaction", () => {
     ["Go", "a&amp;b&#34;c-hush", 'a&b"c-hush'],
     ["Python", String.raw`it\'s "hush"`, `it's "hush"`],
     ["SQL", "it''s-hush", "it's-hush"],
+    ["validator.js", "a&#x2F;b&#x5C;c&#96;hush", "a/b\\c`hush"],
+    ["Mustache", "a&#x60;b&#x3D;c-hush", "a`b=c-hush"],
+    ["Go's html/template", "a&#43;b-hush", "a+b-hush"],
+    ["PHP", "it&#039;s-hush", "it's-hush"],
+    ["Python's quote", "a/b%20c%3Fhush", "a/b c?hush"],
+    ["JSON within HTML", "it\\u0027s\\nhush", "it's\nhush"],
+    ["JSON within JSON", String.raw`a\\\"b-hush`, 'a"b-hush'],
+    ["a form with JSON", "it%5C%22s+hush", 'it"s hush'],
     ["another Unicode normalization", "Mu\u0308ller-hush", "M\u00fcller-hush"],
   ])("takes it out as it is written in %s", (_where, text, secret) => {
     expect(redact(`value '${text}' is not allowed`, [secret])).toBe("value '[secret]' is not allowed");
@@ -48,6 +56,19 @@ describe("redaction", () => {
       'the name "[secret]" is taken',
     ],
     ["in another case, with its beginning alone", "Hunter2-Of-It", "sent HUNTER2…", "sent [secret]…"],
+    ["in another case, cut in an escape", "Toms'-Hunter2", "sent toms&#3…", "sent [secret]…"],
+    [
+      "in a page whose markup was stripped",
+      "hunter2 <b>  of  it</b>",
+      "value hunter2 of it is bad",
+      "value [secret] is bad",
+    ],
+    [
+      "in a page where markup begins in it",
+      "hunter2-of<it",
+      "value hunter2-of is bad",
+      "value [secret] is bad",
+    ],
     ["without white space around it", "  hunter2 \n", 'label "hunter2"', 'label "[secret]"'],
     ["line by line", "first line of it\r\n  second line\n", "bad: second line", "bad: [secret]"],
     [
