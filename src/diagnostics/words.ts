@@ -120,6 +120,8 @@ function causes(error: CloudInfraError, said: string): string[] {
 
 function requestLine(error: CloudInfraError): string {
   const { method, path, traceId, attempts = 1, operation, resultId } = error;
+  // Ids may be short: that of the object is no part of the operation's.
+  const summary = error.summary.replace(`operation ${operation?.id}`, "");
   const parts = [
     method && path ? `${method} ${path}` : undefined,
     traceId && `trace ${traceId}`,
@@ -127,7 +129,7 @@ function requestLine(error: CloudInfraError): string {
     operation && !error.summary.includes(operation.id)
       ? `operation ${operation.id} (${operation.status})`
       : undefined,
-    resultId && !error.summary.includes(resultId) ? `object ${resultId}` : undefined,
+    resultId && !summary.includes(resultId) ? `object ${resultId}` : undefined,
     `code ${error.code}`,
   ];
   return parts.filter((part) => part !== undefined && part !== "").join(" · ");

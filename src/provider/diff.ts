@@ -12,6 +12,13 @@ export function changedFields(fields: readonly Field[], olds: Properties, news: 
   return fields.filter((field) => !sameValue(field, olds[field.name], news[field.name]));
 }
 
+/** Names of the arguments that the program marks as secret, while the state has them, and what is derived from them, in the clear. */
+export function newlySecret(olds: Properties, news: Properties): string[] {
+  const { __secrets: before = [], __sealed: sealed = [] } = hiddenOf(olds);
+  const { __secrets: now = [] } = hiddenOf(news);
+  return now.filter((name) => olds[name] !== undefined && ![...before, ...sealed].includes(name));
+}
+
 /**
  * What the engine would have to do. Hidden inputs never make a difference; a name that the program gave may have to be
  * unique, so its resource is deleted before it is made anew.

@@ -3,7 +3,7 @@ import type { Entry } from "../journal/entry";
 import type { For, Journal } from "../journal/journal";
 import { isHeld, purposesOf } from "./creation/left-over";
 import { isPlaceholder, pendingOf } from "./creation/pending";
-import { diff } from "./diff";
+import { diff, newlySecret } from "./diff";
 import type { Difference, Properties } from "./host";
 import { textOf } from "./identity";
 import type { Kind } from "./kind";
@@ -133,6 +133,12 @@ export async function noticeDiff(
     )) {
       const entry = await journal?.read(purpose);
       if (entry !== undefined && !isHeld(entry, { key, id })) return { ...plainly, changes: true };
+    }
+    // Without an update, the engine would keep the outputs that are in the clear.
+    const secret = checkedWithOlds ? newlySecret(olds, news) : [];
+    if (secret.length > 0) {
+      await log.row(urn).write(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
+      return { ...plainly, changes: true };
     }
     return plainly;
   }

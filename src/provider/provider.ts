@@ -8,7 +8,7 @@ import { pendingOf } from "./creation/pending";
 import { remove } from "./delete";
 import { HostError, type HostProvider, InitialisationError, type Properties, type ReadAnswer } from "./host";
 import { identityOf } from "./identity";
-import { secretsOf } from "./inputs/secrets";
+import { secretsOf, withKeptSecrets } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Interruption } from "./interruption";
 import type { Kind } from "./kind";
@@ -105,7 +105,8 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
 
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
-    check: async (olds, news) => {
+    check: async (olds, program) => {
+      const news = withKeptSecrets(program, hiddenOf(olds).__secrets);
       const noticed = await noticeCheck(kind, sessions, log, { olds, news });
       const { inputs, failures } = check(kind, olds, news, noticed);
       const { __key: key } = hiddenOf(inputs);

@@ -125,6 +125,39 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
+  it("stay secret if `ignoreChanges` keeps them, whatever the program gives in their place", async () => {
+    const source = (name: string, more: string): string => `
+      const project = new Project("p", { region: "eu-1" });
+      new Instance("web", {
+        project: project.id, image: "ubuntu", name: ${name}, ${more}
+      }, { ignoreChanges: ["name"] });
+    `;
+    const spelling = (now: object): object => ({ ...now, url: `https://example.com/${Object(now).name}` });
+    const first = source('pulumi.secret("hush-name")', 'network: "n", flavor: "small"');
+    await withStack(
+      engine,
+      { program: first, behaviour: { spelling } },
+      async ({ stack, emulator, write }) => {
+        expectOk(await stack.run("up"));
+        for (const more of [
+          'network: "m", flavor: "small"',
+          'network: "m", flavor: "unknown"',
+          'network: "m", flavor: "small", labels: { team: "a" }',
+        ]) {
+          write(source('"web"', more));
+          const { output } = await stack.run("up");
+          expect(output).not.toContain("hush");
+          const deployment = await stack.deployment();
+          expect(inClear(stateOf(deployment, "web").outputs)).toMatchObject({
+            url: expect.stringContaining("hush-name"),
+          });
+          expect(withoutSecrets(deployment)).not.toContain("hush");
+        }
+        await expectConverged({ stack, emulator });
+      },
+    );
+  });
+
   it("stay secret if the program removes them and the service does not, until it does", async () => {
     const source = (labels: string): string => `
       const project = new Project("p", { region: "eu-1" });

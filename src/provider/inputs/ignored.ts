@@ -12,6 +12,11 @@ export function isIgnored(ignored: Ignored, property: readonly string[]): boolea
   return ignored.map(stepsOf).some(covers);
 }
 
+/** Whether a property, or anything in it, is ignored. */
+export function isPartlyIgnored(ignored: Ignored, name: string): boolean {
+  return ignored.some((path) => ["*", name].includes(String(stepsOf(path)[0])));
+}
+
 /** A string in brackets, an index or `*` in brackets, or a name. */
 const STEP = /\["((?:\\"|[^"])*)"\]|\[([^\]]*)\]|([^.[]+)/g;
 

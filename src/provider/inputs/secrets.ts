@@ -2,6 +2,7 @@ import { fieldsSent, type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
 import { instanceFields, projectFields } from "../values/fields";
 import { hiddenOf } from "../values/state";
+import { isPartlyIgnored } from "./ignored";
 
 /** What of a resource must not be seen by whoever reads its errors. */
 export interface Secrets {
@@ -31,6 +32,17 @@ export function askedFor({ body = "", asked, secrets }: Pending, otherwise?: rea
   const sent = fieldsSent(body) ?? {};
   const inBody = [...projectFields, ...instanceFields].map(({ name, wire }) => [name, sent[wire]]);
   return { ...Object.fromEntries(inBody), ...asked, __secrets: secrets ?? otherwise };
+}
+
+/**
+ * The program's inputs, whose secrets include those that `ignoreChanges` keeps although the program now gives another value in the clear.
+ *
+ * @param before names of the arguments that were secret before
+ */
+export function withKeptSecrets(news: Properties, before: readonly string[] = []): Properties {
+  const { __secrets: declared = [], __ignoreChanges: ignored = [] } = hiddenOf(news);
+  const kept = before.filter((name) => !declared.includes(name) && isPartlyIgnored(ignored, name));
+  return kept.length === 0 ? news : { ...news, __secrets: [...declared, ...kept] };
 }
 
 function withPending(state: Properties): Properties[] {

@@ -56,6 +56,9 @@ export function sealed(
     (name === "additionalProperties" || declared.has(DERIVED[name] ?? "") || repeats(value, textsNow));
   const secret = Object.keys(outputs).filter((name) => isSecretNow(name, outputs[name]));
   const wasSecret = (name: string): boolean => former.has(name) || former.has(DERIVED[name] ?? "");
+  const isLeft = (name: string, value: unknown): boolean =>
+    isDeepStrictEqual(value, before[name]) ||
+    (DERIVED[name] === "name" && sharesWord(value, before[name], outputs.__endpoint));
   const isFormerSecret = (name: string, value: unknown): boolean =>
     isField(name)
       ? holdsFormer(name)
@@ -63,7 +66,7 @@ export function sealed(
         !secret.includes(name) &&
         (holdsFormer(DERIVED[name]) ||
           repeats(value, formerTexts) ||
-          (wasSecret(name) && isDeepStrictEqual(value, before[name])));
+          (wasSecret(name) && isLeft(name, value)));
 
   const formerSecrets = Object.keys(outputs)
     .filter((name) => isFormerSecret(name, outputs[name]))
@@ -83,4 +86,15 @@ export function marked(properties: Properties, names: readonly string[]): Proper
 
 function repeats(value: unknown, texts: readonly string[]): boolean {
   return typeof value === "string" && redact(value, texts) !== value;
+}
+
+/** Whether a text has a word of another one, beside those of the endpoint: of a URL with a slug of a name, a part may change. */
+function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
+  const words = wordsIn(other).filter((word) => !wordsIn(endpoint).includes(word));
+  return wordsIn(one).some((word) => words.includes(word));
+}
+
+/** Of four characters or more, in lower case. */
+function wordsIn(text: unknown): string[] {
+  return typeof text === "string" ? (text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []) : [];
 }

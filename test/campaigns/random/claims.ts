@@ -21,7 +21,7 @@ export function claimsOf(scene: Scene): Claims {
   const list = `/v1/${one.kind}s`;
   const isThere = (id: string): boolean => scene.objects().has(id);
 
-  /** A list was seen that does not show it, or shows it as deleted. */
+  /** A list was seen that does not show it, or it was shown as deleted. */
   function wasSeenAbsent(id: string, from: number): boolean {
     return served.exchanges
       .slice(from)
@@ -29,9 +29,10 @@ export function claimsOf(scene: Scene): Claims {
         (seen) =>
           isGood(seen) &&
           seen.method === "GET" &&
-          seen.path === list &&
-          (![id, Number(id)].some((one) => seen.text.includes(`"id":${JSON.stringify(one)},`)) ||
-            /deleted|terminated/i.test(seen.text)),
+          (/deleted|terminated/i.test(seen.text)
+            ? [list, `${list}/${id}`].includes(seen.path)
+            : seen.path === list &&
+              ![id, Number(id)].some((one) => seen.text.includes(`"id":${JSON.stringify(one)},`))),
       );
   }
 
@@ -64,9 +65,9 @@ export function claimsOf(scene: Scene): Claims {
       if (one.failure === "object left" && one.behaviour.resultLink === "missing") return;
       // What an earlier run left is still known: to the state, or to the journal.
       if ([...keys].some((key) => scene.remembers(key))) return;
-      const lost = [...scene.objects()].filter((id) => !before.has(id));
-      if (lost.length > 0)
-        scene.broke(`lost ${lost.join(", ")}: ${String(error instanceof Error && error.message)}`);
+      const words = error instanceof Error ? error.message : "";
+      const lost = [...scene.objects()].filter((id) => !before.has(id) && !words.includes(`object ${id}`));
+      if (lost.length > 0) scene.broke(`lost ${lost.join(", ")}: ${words}`);
     },
     read(id, answer, from) {
       if ("id" in answer) {

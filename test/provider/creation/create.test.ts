@@ -102,6 +102,15 @@ describe("what fails", () => {
     },
   );
 
+  test("an operation that fails names a project that it may leave behind, even if that isn't shown yet", async () => {
+    const behaviour = { projectPost: 202, ids: "counter", lagMs: 300, lagIn: "both" } as const;
+    const service = await startService({ behaviour, config: { operationTimeout: "3s" } });
+    service.emulator.failNextOperation({ leaveObject: true });
+    const error = await failureOf(madeProject(service));
+    const [id] = service.emulator.projects.keys();
+    expect(error.message).toContain(`object ${id} `);
+  });
+
   test("an operation that fails and leaves its object names that object", async () => {
     const service = await startService();
     service.emulator.failNextOperation({ leaveObject: true });

@@ -69,6 +69,24 @@ describe("the value of an argument that was secret, and is not any more", () => 
     }
   });
 
+  test("stays secret in a URL that keeps a part of it", async () => {
+    const spelling = (now: object): object => {
+      const { flavor } = Object(now);
+      return { ...now, url: `https://example.com/${flavor}/hush-name-slug` };
+    };
+    const { service, saved, news } = await madePlain(
+      { name: "Hush name" },
+      { name: "web" },
+      { behaviour: { spelling } },
+    );
+    let state = saved.state;
+    for (const flavor of ["m1.medium", "m1.large"]) {
+      const { outs } = await service.instances.update(saved.id, state, { ...news, flavor });
+      expect(outs.url).toMatchObject({ value: expect.stringContaining(flavor) });
+      state = unmarked(outs);
+    }
+  });
+
   test("is in the clear if the program gives the same value so", async () => {
     const same = { flavor: "m1.small", name: "web" };
     const { service, saved, news } = await madePlain(same, { ...same, network: "backend" });
@@ -89,4 +107,20 @@ test("an argument that an update of unknown outcome has made secret is secret in
   if (!("id" in found)) throw new Error("it no longer exists");
   expect(Object(unmarked(found.props).labels)).toEqual({ team: "a", deep: "hush" });
   expect([found.props.labels, found.inputs.labels].map(isMarked)).toEqual([true, true]);
+});
+
+test("an argument that becomes secret without another change is secret in all outputs after an update that sends nothing", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service, { publicIp: "198.51.100.77" });
+  const before = unmarked(saved.state);
+  expect(before.ipAddress).toBe("198.51.100.77");
+  const { instances } = await service.anew();
+  const news = { ...saved.inputs, __secrets: ["publicIp"] };
+  const { inputs } = await instances.check(saved.inputs, news);
+  expect(await instances.diff(saved.id, before, inputs)).toMatchObject({ changes: true, replaces: [] });
+  const { outs } = await instances.update(saved.id, before, inputs);
+  expect(isMarked(outs.ipAddress)).toBe(true);
+  expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  await instances.check(saved.inputs, news);
+  expect(await instances.diff(saved.id, unmarked(outs), inputs)).toMatchObject({ changes: false });
 });
