@@ -86,8 +86,8 @@ async function noteForCreations(call: Call, { id, fields }: ApiObject): Promise<
   const { journal, client } = call.session;
   for (const entry of await journal.list()) {
     const sent = sentFields(entry);
-    const isSame =
-      sent.name === fields.name && (sent.project === undefined || sent.project === idOf(fields.project));
+    const projects = [sent.project, idOf(fields.project)].filter((project) => project !== undefined);
+    const isSame = sent.name === fields.name && new Set(projects).size < 2;
     if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined || !isSame) continue;
     const operation = entry.operation && (await lookAt(call, entry.operation));
     // A running operation may name another object than it makes in the end.

@@ -52,8 +52,12 @@ describe("an instance that the engine has saved is not deleted as that of an unf
     await expectLeftAlone(service, web, id);
   });
 
-  test.each(["known", "unknown"])("if another resource has imported it: operation %s", async (operation) => {
-    const { service, web } = await oneInstance();
+  test.each([
+    ["known", []],
+    ["unknown", []],
+    ["unknown", ["project"]],
+  ])("if another resource has imported it: operation %s, not shown: %j", async (operation, unshown) => {
+    const { service, web } = await oneInstance({ behaviour: { unshown } });
     await (operation === "known" ? web.killedUp() : web.killedBeforeTheAnswer());
     service.emulator.finishOperations();
     const [id = ""] = idsOf(service);
