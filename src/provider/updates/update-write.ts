@@ -86,7 +86,11 @@ async function put(
     return await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
   } catch (error) {
     if (isCloudInfraError(error) && error.code === "revision_conflict") return error;
-    if (isCloudInfraError(error) && error.code === "not_found") await present(call, id, olds);
+    if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
+    const { sent } = error;
+    await present(call, id, olds).catch((absence: unknown) => {
+      throw isCloudInfraError(absence) ? withDetails(absence, { sent }) : absence;
+    });
     throw error;
   }
 }
