@@ -23,7 +23,8 @@ function deferredBy({ status }: ApiReply): Deferrable {
  * with either (§1 and §4.2 disagree), and both have an id and perhaps a status.
  *
  * The replies to PUT and DELETE are not shown (§4.5, §4.8). A body with the id of the requested object is that object; one without
- * an id says only that the request was accepted, and a look at the object decides.
+ * an id says only that the request was accepted, and a look at the object decides. An instance has a status, too, and may get another id
+ * with another name. A body with an id and a status is thus an operation only in a 202 (§4.1) or beside an operation's Location.
  *
  * @param requested the id of the object that a PUT or DELETE is about
  */
@@ -36,7 +37,9 @@ export function acceptedOf(
   const body = fieldsOf(reply.json);
   const id = idOf(body);
   const namesOperation = reply.location !== undefined && /\/operations\/[^/]+\/?(\?|$)/.test(reply.location);
-  const isOperation = looksLikeOperation(body) && (requested === undefined || id !== requested);
+  const isStatusEnough = requested === undefined || reply.status === 202 || namesOperation;
+  const isOperation =
+    looksLikeOperation(body, isStatusEnough) && (requested === undefined || id !== requested);
   const namesNothing =
     requested !== undefined && id === undefined && (!isOperation || reply.location === undefined);
   if (reply.json === undefined || namesNothing) {
@@ -60,11 +63,15 @@ export function acceptedOf(
 const OWN_TO_OPERATIONS = ["progress", "result_url", "started_at", "finished_at"];
 const OPERATION_STATUSES = ["pending", "running", "done", "failed"];
 
-function looksLikeOperation(body: Readonly<Record<string, unknown>>): boolean {
+function looksLikeOperation(body: Readonly<Record<string, unknown>>, isStatusEnough: boolean): boolean {
   // Projects and instances have a name (§2.1, §2.2), operations have none (§2.3).
   if ("name" in body) return false;
   if (OWN_TO_OPERATIONS.some((field) => field in body)) return true;
-  return typeof body.status === "string" && OPERATION_STATUSES.includes(body.status.toLowerCase());
+  return (
+    isStatusEnough &&
+    typeof body.status === "string" &&
+    OPERATION_STATUSES.includes(body.status.toLowerCase())
+  );
 }
 
 function fieldsOf(json: unknown): Readonly<Record<string, unknown>> {

@@ -68,6 +68,7 @@ export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelli
   conflictDetail: anyWord,
   ids: oneOf("prefixed", "counter", "number", "slug", "uuid"),
   idReuse: yesOrNo,
+  idsFollowNames: yesOrNo,
   getObject: oneCode(200, 404, 405),
   revision: oneOf("header", "body", "both", "weak", "none"),
   revisionOf: oneOf("changes", "shown"),

@@ -84,6 +84,8 @@ export interface Behaviour {
   ids: "prefixed" | "counter" | "number" | "slug" | "uuid";
   /** Whether a counter or slug of a deleted object is assigned again. @default false */
   idReuse: boolean;
+  /** Whether an instance gets another id with another name, if ids are slugs. @default false */
+  idsFollowNames: boolean;
   /** GET of one project or instance: offered, unknown path, or "method not allowed". @default 200 */
   getObject: 200 | 404 | 405;
   /**
@@ -203,6 +205,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   uniqueNames: false,
   ids: "prefixed",
   idReuse: false,
+  idsFollowNames: false,
   getObject: 200,
   revision: "both",
   revisionOf: "changes",

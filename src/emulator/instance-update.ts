@@ -4,7 +4,7 @@ import { instanceUpdateBody, parseBody } from "./body";
 import { changedReply } from "./instance-view";
 import { assignAddress, checkBusy, checkName, targetOf } from "./instances";
 import { type Normalization, normalized } from "./normalization";
-import { acceptedReply, begin } from "./operations";
+import { acceptedReply, begin, resultPathOf } from "./operations";
 import { conflict, invalid, notFound, type Refusal } from "./problems";
 import { bodyless } from "./reply";
 import { checkIfMatch, revisionHeaders } from "./revisions";
@@ -32,31 +32,47 @@ export const updateInstance: Handler = (state, request, id) => {
   const refused = checkUpdate(state, instance, next, body);
   if (refused) return refused;
 
-  const apply = (at: number): void => {
+  const apply = (at: number): StoredInstance => {
     // Computed again: somebody else may have changed unmanaged fields while the operation ran.
     const fields = replaced(instance, body, behaviour.normalize);
     for (const field of state.rules.ignoredFields()) {
       if (field in instance.fields) fields[field] = instance.fields[field];
       else delete fields[field];
     }
-    if (isDeepStrictEqual(fields, instance.fields)) return;
+    if (isDeepStrictEqual(fields, instance.fields)) return instance;
+    const isRenamed = fields.name !== instance.fields.name;
     instance.fields = fields;
     assignAddress(state, instance);
     state.changed(instance, at);
+    return isRenamed ? withIdOfName(state, instance, at) : instance;
   };
   if (behaviour.putReply === 202) {
     const obstacle = () =>
       state.instances.holds(instance) && instance.status !== "deleting"
         ? undefined
         : conflict("instance_deleted", `instance '${id}' was deleted during the update`);
+    const done = (at: number): void => {
+      operation.resultPath = resultPathOf({ kind: "instance", id: apply(at).id });
+    };
     const target = targetOf(instance, body.name);
-    return acceptedReply(state, begin(state, "update", target, { obstacle, done: apply, failed: () => {} }));
+    const operation = begin(state, "update", target, { obstacle, done, failed: () => {} });
+    return acceptedReply(state, operation);
   }
-  apply(state.now());
+  const updated = apply(state.now());
   return behaviour.putReply === 204
-    ? bodyless(204, revisionHeaders(behaviour, instance))
-    : changedReply(state, instance);
+    ? bodyless(204, revisionHeaders(behaviour, updated))
+    : changedReply(state, updated);
 };
+
+/** Moves a renamed instance to the id that its new name makes, if ids follow names. */
+function withIdOfName(state: State, instance: StoredInstance, at: number): StoredInstance {
+  const { ids, idsFollowNames } = state.behaviour;
+  if (ids !== "slug" || !idsFollowNames) return instance;
+  const moved = { ...instance, id: state.newId("instance", instance.fields.name) };
+  state.instances.remove(instance.id, at);
+  state.instances.add(moved, at);
+  return moved;
+}
 
 function replaced(
   { fields, address }: StoredInstance,

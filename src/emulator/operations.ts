@@ -35,7 +35,7 @@ export interface StoredOperation {
   /** Whether it has ended, and how. */
   outcome: "open" | "done" | "failed";
   /** Path of the object; none for a deletion. */
-  readonly resultPath: string | undefined;
+  resultPath: string | undefined;
   /** How it is planned to fail. */
   readonly failure: PlannedFailure | undefined;
   /** The problem document of its failure (§2.3). */
@@ -116,13 +116,18 @@ export function begin(
     durationMs,
     endsAt: startedAt + durationMs * (failure ? (failure.atProgress ?? 0.5) : 1),
     outcome: "open",
-    resultPath: kind === "delete" ? undefined : `/v1/${target.kind}s/${target.id}`,
+    resultPath: kind === "delete" ? undefined : resultPathOf(target),
     failure,
     error: failure && { ...failureProblem(state, kind, id), ...failure.problem },
     endPolls: 0,
   };
   state.operations.add(operation, work);
   return operation;
+}
+
+/** The path of the object that an operation links to. */
+export function resultPathOf({ kind, id }: Pick<OperationTarget, "kind" | "id">): string {
+  return `/v1/${kind}s/${id}`;
 }
 
 /** 202 with an operation (§4.1), pending at 0. Polls report its progress. */

@@ -9,6 +9,7 @@ import { identityOf, textOf } from "./identity";
 import { instanceKind, isUrnOf, projectKind } from "./kind";
 import { isAdopted, isLive } from "./live";
 import { removeObject } from "./removal";
+import { idAfterRename } from "./updates/renamed";
 import { hiddenOf } from "./values/state";
 
 /**
@@ -38,7 +39,7 @@ export async function remove(call: Call, id: string, state: Properties): Promise
       await call.progress.during("waiting for the deletion of the project's last instances", () =>
         settleInstancesOf(call, id, key),
       );
-    made = await idOfCreation(call, id, state);
+    made = await idAfterRename(call, await idOfCreation(call, id, state), state);
   }
   await removeObject(call, made, state.project);
   if (hiddenOf(state).__import === id) await journal.run.add({ gone: textOf(identityOf(call, id)) });

@@ -11,6 +11,7 @@ import { findOrAbsent } from "./looks/absence";
 import { findMade, findOfCreation } from "./looks/see-again";
 import type { Look } from "./looks/sightings";
 import { settleAsked } from "./updates/asked";
+import { findRenamed, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
@@ -31,7 +32,8 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   if (otherId !== undefined && (await look(call, otherId, state)).object !== undefined)
     return read(call, otherId, { ...state, __pending: others });
   const { first, object } = await look(call, id, state);
-  if (object === undefined) return gone(call, id, state);
+  if (object === undefined)
+    return pending && otherId === undefined ? renamed(call, id, state, pending) : gone(call, id, state);
   const isItem = "found" in first && first.by === "sweep";
   const whole = isItem ? await beyondTheList(call, object, state) : object;
   if (!isManaged(state)) return lookedUp(call, whole, state);
@@ -85,6 +87,14 @@ const isFirstLookup = (state: Properties): boolean =>
 function gone({ kind }: Call, id: string, state: Properties): Record<string, never> {
   if (!isFirstLookup(state)) return {};
   throw new CloudInfraError("not_found", `there is no ${kind.name} ${id}`);
+}
+
+/** Reads an object that isn't found under its id. If an update may have given it another one, it is never removed from the state. */
+async function renamed(call: Call, id: string, state: Properties, pending: Pending): Promise<ReadAnswer> {
+  if (!mayBeRenamed(state, pending)) return gone(call, id, state);
+  const { id: other } = await findRenamed(call, id, state, pending);
+  const isShown = other !== undefined && (await look(call, other, state)).object !== undefined;
+  return isShown ? read(call, other, state) : { id, props: state, inputs: inputsOf(call, state) };
 }
 
 /** A creation that is not known to have ended, of an object whose id is known. */

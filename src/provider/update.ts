@@ -8,7 +8,8 @@ import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { secretsOf } from "./inputs/secrets";
-import { present } from "./looks/present";
+import { isAbsence, present } from "./looks/present";
+import { afterRename, mayBeRenamed, type Told } from "./updates/renamed";
 import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
 import { type Change, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
@@ -36,10 +37,9 @@ export async function update(
     return { outs: outputsAfter(call, change, { object: current, unmade: [] }) };
   }
   const written = await writeOrKeep(call, change, current);
-  if (written.kind === "accepted" && written.accepted.kind === "operation") {
-    await finishOrKeep(call, change, written.accepted.operation);
-  }
-  const outcome = await readBackOrKeep(call, change, written);
+  const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
+  const ended = isOperation ? await finishOrKeep(call, change, written.accepted.operation) : undefined;
+  const outcome = await readBackOrKeep(call, change, written, ended);
   if (outcome.isOutdated) throw notShownYet(call, change, outcome.own?.revision);
   const outs = outputsAfter(call, change, outcome);
   if (outcome.unmade.length === 0) return { outs };
@@ -80,6 +80,7 @@ async function writeOrKeep(call: Call, change: Change, current: ApiObject): Prom
     return await write(call, change, current);
   } catch (error) {
     if (!isCloudInfraError(error) || !error.sent) throw error;
+    if (isAbsence(error)) throw await gone(call, change, error);
     const hint =
       error.hint ??
       `${advice(error, call.session.settings.profile)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
@@ -89,11 +90,12 @@ async function writeOrKeep(call: Call, change: Change, current: ApiObject): Prom
 }
 
 /** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
-async function finishOrKeep(call: Call, change: Change, operation: Operation): Promise<void> {
+async function finishOrKeep(call: Call, change: Change, operation: Operation): Promise<Operation> {
   try {
-    await finish(call, operation);
+    return await finish(call, operation);
   } catch (error) {
-    if (!isCloudInfraError(error) || error.code === "operation_failed") throw error;
+    if (!isCloudInfraError(error)) throw error;
+    if (error.code === "operation_failed") throw await failed(call, change, error);
     const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
     throw unseen(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
@@ -101,39 +103,43 @@ async function finishOrKeep(call: Call, change: Change, operation: Operation): P
   }
 }
 
+/** Returns the error about a failed operation. An earlier attempt, whose reply was lost, may have renamed the object nevertheless. */
+async function failed(call: Call, change: Change, failure: CloudInfraError): Promise<CloudInfraError> {
+  if (!mayBeRenamed(change.olds, pendingUpdate(change))) return failure;
+  const seen = await present(call, change.id, change.olds).catch((error: unknown) => error);
+  return isCloudInfraError(seen) && isAbsence(seen) ? gone(call, change, seen) : failure;
+}
+
 /** Without the record that the service has accepted the update, the next `up` would take it for somebody else's change. */
-async function readBackOrKeep(call: Call, change: Change, written: Written): Promise<Outcome> {
+async function readBackOrKeep(
+  call: Call,
+  change: Change,
+  written: Written,
+  ended: Operation | undefined,
+): Promise<Outcome> {
   try {
     return await readBack(call, change, written);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (error.code === "not_found") {
-      const other = idInReply(change, written);
-      throw other === undefined
-        ? error
-        : unseen(change, ...otherId(call, change.id, other), { otherId: other });
-    }
+    if (isAbsence(error)) throw await gone(call, change, error, toldBy(call, change, written, ended));
     const hint =
       "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
     throw unseen(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
 }
 
-/** The other id under which the reply to an update shows the object, as at services that make ids out of names. */
-function idInReply({ id, olds, news }: Change, written: Written): string | undefined {
+/** Returns the id that an update's reply or operation names. Without the new name, a reply may show something else. */
+function toldBy({ session }: Call, { news }: Change, written: Written, ended?: Operation): Told | undefined {
+  if (ended !== undefined) return { id: session.client.resultId(ended), isProof: true };
   if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
-  const { object } = written.accepted;
-  const isRenamed = object.id !== id && news.name !== olds.name && object.fields.name === news.name;
-  return isRenamed ? object.id : undefined;
+  const { id, fields } = written.accepted.object;
+  return { id, isProof: fields.name === news.name };
 }
 
-/** The error about an object to which an update has given another id, and its hint. */
-export function otherId({ kind }: Call, id: string, other: string): [CloudInfraError, string] {
-  const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
-  const hint =
-    `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
-    `to "${other}", and run \`pulumi up\``;
-  return [new CloudInfraError("not_found", message), hint];
+/** Returns the error about an object that isn't found after the update. */
+function gone(call: Call, change: Change, error: CloudInfraError, told?: Told): Promise<CloudInfraError> {
+  const state = { ...change.olds, ...hiddenOutputs(change.news) };
+  return afterRename(call, error, { id: change.id, state, pending: pendingUpdate(change), told });
 }
 
 /** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */
@@ -141,7 +147,7 @@ function unseen(
   change: Change,
   error: CloudInfraError,
   hint: string,
-  more: Pick<Pending, "operation" | "isUnsure" | "revision" | "otherId"> = {},
+  more: Pick<Pending, "operation" | "isUnsure" | "revision"> = {},
 ): PartialState {
   const pending: Pending = { ...more, ...pendingUpdate(change) };
   const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };

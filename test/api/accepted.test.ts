@@ -177,6 +177,33 @@ describe("PUT and DELETE", () => {
     });
   });
 
+  it.each([
+    [200, "object"],
+    [202, "operation"],
+  ] as const)(
+    "answered %i with no more than another id and a status have brought an %s",
+    async (status, kind) => {
+      const body = { id: "front", status: "running" };
+      const { origin } = await startService(inTurn({ status, body }));
+      const { client, call } = clientOf(origin);
+      expect(await client.instances.update("web", "{}", "r", call)).toMatchObject({
+        kind,
+        [kind]: { id: "front" },
+      });
+    },
+  );
+
+  it("answered 200 with an operation's own field or Location have brought that operation", async () => {
+    const body = { id: "op-1", status: "running" };
+    const { origin } = await startService(
+      inTurn({ body: { ...body, progress: 0.5 } }, { headers: location, body }),
+    );
+    const { client, call } = clientOf(origin);
+    const result = { kind: "operation", operation: { id: "op-1" } };
+    expect(await client.instances.update("web", "{}", "r", call)).toMatchObject(result);
+    expect(await client.instances.update("web", "{}", "r", call)).toMatchObject(result);
+  });
+
   it("may answer with the object, an operation, or nothing", async () => {
     const instance = { id: "ins-1", name: "web", status: "running" };
     const { origin } = await startService(

@@ -55,6 +55,28 @@ describe("ids", () => {
     }
   });
 
+  test.each([200, 204, 202] as const)(
+    "follow names only if idsFollowNames is true: PUT %i",
+    async (putReply) => {
+      for (const idsFollowNames of [false, true]) {
+        const { call, emulator, advance } = await open({ ids: "slug", idsFollowNames, putReply });
+        const { id, createdAt, revision } = emulator.addInstance({ name: "web" });
+        const body = instanceBody(emulator.instances.get(id)?.fields.project as string, { name: "front" });
+        const { body: reply } = await call("PUT", `/v1/instances/${id}`, body, {
+          "if-match": `"${revision}"`,
+        });
+        advance(1000);
+        const now = idsFollowNames ? "front" : "web";
+        expect([...emulator.instances.values()]).toMatchObject([
+          { id: now, createdAt, fields: { name: "front" } },
+        ]);
+        if (putReply === 200) expect(reply.id).toBe(now);
+        const operation = putReply === 202 && (await call("GET", `/v1/operations/${reply.id}`)).body;
+        if (operation) expect(operation.result_url).toBe(`${emulator.endpoint}/instances/${now}`);
+      }
+    },
+  );
+
   test("of objects that are being created or remain visible are not assigned again", async () => {
     const behaviour = { ids: "counter", idReuse: true, softDelete: "deleted", softDeleteMs: 500 } as const;
     const { call, emulator, advance } = await open({ ...behaviour, instanceVisible: "when-done" });

@@ -4,6 +4,11 @@ import { type Call, soughtOf } from "../call";
 import type { Properties } from "../host";
 import { findNow } from "./absence";
 
+/** Whether an error is that of {@link present}: a mere 404 for another request proves no absence. */
+export function isAbsence({ code, status }: CloudInfraError): boolean {
+  return code === "not_found" && status === undefined;
+}
+
 /**
  * Reads an object that must exist: an update takes from it what the program doesn't manage.
  *

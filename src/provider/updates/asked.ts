@@ -2,9 +2,10 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Pending } from "../creation/pending";
 import type { Properties } from "../host";
-import { labelsOf } from "../values/fields";
+import { type Field, labelsOf } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
+import { unmanagedIn } from "../values/unmanaged";
 import { type WireFields, wordsAfter } from "../values/words";
 import { isMade, isThere, isToChange, type Side, sidesOf } from "./conflict";
 
@@ -34,7 +35,8 @@ export function settleAsked(
   const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
   const sides = sidesOf(changed, { olds: state, news }, now);
-  const isOwn = isMade(sides, isNormalized);
+  const isNew = isNewSince(kind.fields, state, now);
+  const isOwn = isMade(sides, (side) => isNew(side) && isNormalized(side));
   // What isn't shown may have been removed since.
   const isSeen = (side: Side): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
@@ -52,6 +54,37 @@ export function settleAsked(
     },
     left: Object.keys(left).length > 0 ? left : undefined,
   };
+}
+
+/**
+ * Returns the state with what an unsettled update has set although the state doesn't have it: that is the program's, too, and can be removed.
+ * What the object had before, or has in place of what was asked for, is somebody else's.
+ */
+export function withUnsettled(
+  fields: readonly Field[],
+  state: Properties,
+  asked: Properties,
+  now: WireFields,
+): Properties {
+  const isNew = isNewSince(fields, state, now);
+  const changed = fields.filter(({ name }) => (asked[name] ?? undefined) !== undefined);
+  const sides = sidesOf(changed, { olds: state, news: asked }, now);
+  const made = sides.filter(
+    (side) => side.inState === undefined && isNew(side) && (isThere(side) || isSpelling(side)),
+  );
+  const values: Properties = { ...state };
+  for (const { field, path, desired } of made) {
+    const [name, key] = [field.name, path[1]];
+    values[name] = key === undefined ? desired : { ...labelsOf(values[name]), [key]: desired };
+  }
+  return values;
+}
+
+/** Returns a test of whether a property is managed, or has another value than when the object was last read. */
+function isNewSince(fields: readonly Field[], state: Properties, now: WireFields): (side: Side) => boolean {
+  const { __unmanaged: before = {} } = hiddenOf(state);
+  const after = unmanagedIn(fields, state, now) ?? {};
+  return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
 }
 
 /** What is shown, but labels that the update doesn't change are as they were: if they differ now, somebody else has changed them. */

@@ -10,12 +10,13 @@ import type { Properties } from "../host";
 import { findNow } from "../looks/absence";
 import { present } from "../looks/present";
 import { findMade } from "../looks/see-again";
-import { otherId, update } from "../update";
+import { update } from "../update";
 import { sameValue } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { settleAsked } from "./asked";
+import { afterRename, otherId } from "./renamed";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
@@ -31,10 +32,7 @@ export async function resumeUpdate(
   const { __urn: urn, __key: key } = hiddenOf(news);
   if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
   const pending = pendingOf(olds);
-  if (pending?.otherId !== undefined) {
-    const [error, hint] = otherId(call, id, pending.otherId);
-    throw new PartialState(error, id, olds, hint);
-  }
+  if (pending?.otherId !== undefined) throw otherId(call, id, pending.otherId, olds);
   const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
   return update(call, id, state, news, pending && unsettledIn(call, { state, news, pending }));
 }
@@ -65,11 +63,11 @@ async function finished(
   id: string,
   { olds, news, pending }: { olds: Properties; news: Properties; pending: Pending },
 ): Promise<Properties> {
-  const { error, result = id, wasRunning = false } = await endOf(call, id, olds, pending);
+  const ended = await endOf(call, id, olds, pending);
+  const { error, result = id } = ended;
   call.session.sightings.forget();
   if (pending.key === undefined) {
-    const hasJustEnded = wasRunning && error === undefined;
-    return { ...olds, ...(await updated(call, id, olds, pending, hasJustEnded)), __pending: undefined };
+    return { ...olds, ...(await updated(call, id, olds, pending, ended)), __pending: undefined };
   }
   if (result !== id) throw otherResult(call, id, olds, result);
   const sought = soughtOf(call.kind, id, olds);
@@ -118,9 +116,13 @@ async function updated(
   id: string,
   olds: Properties,
   pending: Pending,
-  hasJustEnded: boolean,
+  { error, result, wasRunning = false }: Ended,
 ): Promise<Properties> {
-  const object = await present(call, id, olds);
+  const object = await present(call, id, olds).catch(async (absence: unknown) => {
+    if (!isCloudInfraError(absence)) throw absence;
+    throw await afterRename(call, absence, { id, state: olds, pending, told: { id: result, isProof: true } });
+  });
+  const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
   return settleAsked(call, olds, pending, object, isOwn ? mayBeSpelling : isSpelling).made;
 }

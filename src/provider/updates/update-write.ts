@@ -10,6 +10,7 @@ import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
 import { hiddenOf } from "../values/state";
 import { unmanagedIn } from "../values/unmanaged";
+import { withUnsettled } from "./asked";
 import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
 
@@ -76,17 +77,23 @@ export async function write(call: Call, change: Change, current: ApiObject): Pro
 /** One PUT (§4.5) with a body made from the object as it was read. @returns the rejection if that revision is no longer current */
 async function put(
   call: Call,
-  { id, olds, news }: Change,
+  { id, olds, news, unsettled = {} }: Change,
   before: ApiObject,
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
   const { client, sightings } = call.session;
-  const body = updateBody(call.kind.fields, olds, news, before.fields, ignoredBy(call, news));
+  const { fields } = call.kind;
+  const managed = withUnsettled(fields, olds, unsettled, before.fields);
+  const body = updateBody(fields, managed, news, before.fields, ignoredBy(call, news));
   try {
     return await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
   } catch (error) {
     if (isCloudInfraError(error) && error.code === "revision_conflict") return error;
-    if (isCloudInfraError(error) && error.code === "not_found") await present(call, id, olds);
+    if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
+    const { sent } = error;
+    await present(call, id, olds).catch((absence: unknown) => {
+      throw isCloudInfraError(absence) ? withDetails(absence, { sent }) : absence;
+    });
     throw error;
   }
 }

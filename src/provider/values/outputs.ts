@@ -136,8 +136,13 @@ function sameAs(now: unknown, before: unknown): unknown {
 
 /** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */
 function sameMoment(now: unknown, before: unknown): unknown {
-  const [a, b] = [now, before].map(wholeSecond);
-  return a !== undefined && a === b ? before : now;
+  return isSameMoment(now, before) ? before : now;
+}
+
+/** Whether two dates are the same to the second. */
+export function isSameMoment(one: unknown, other: unknown): boolean {
+  const [a, b] = [one, other].map(wholeSecond);
+  return a !== undefined && a === b;
 }
 
 function wholeSecond(text: unknown): number | undefined {

@@ -1,11 +1,39 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance } from "../one-instance";
+import type { Behaviour } from "../../../src/emulator";
+import { type OneInstance, oneInstance } from "../one-instance";
+import type { Service } from "../service";
 
-describe("an instance to which the service has given another id with its new name", () => {
+const FOLLOWING = { ids: "slug", idsFollowNames: true } as const;
+
+interface Case extends Partial<Behaviour> {
+  readonly reply?: "lost";
+}
+
+/** The ways in which a service may answer the update that renames an instance. */
+const answers: readonly Case[] = [
+  {},
+  { getObject: 405 },
+  { putReply: 204 },
+  { putReply: 204, getObject: 405 },
+  { putReply: 202 },
+  { putReply: 202, acceptedReply: "location" },
+  { putReply: 202, acceptedReply: "bare" },
+  { writeReply: "slim" },
+  { reply: "lost" },
+  { reply: "lost", getObject: 405, putReply: 202 },
+];
+
+async function renaming({ reply, ...behaviour }: Case): Promise<{ service: Service; web: OneInstance }> {
+  const { service, web } = await oneInstance({ behaviour: FOLLOWING });
+  await web.up({ name: "web" });
+  Object.assign(service.emulator.behaviour, behaviour);
+  if (reply === "lost") service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+  return { service, web };
+}
+
+describe.each(answers)("an instance that gets another id with its new name: %j", (answer) => {
   async function renamed() {
-    const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
-    await web.up({ name: "web" });
-    service.emulator.behaviour.spelling = (now) => (now.name === "front" ? { ...now, id: "front" } : now);
+    const { service, web } = await renaming(answer);
     const said = [await web.up({ name: "front" }), await web.up({ name: "front" })];
     return { service, web, said };
   }
@@ -13,11 +41,11 @@ describe("an instance to which the service has given another id with its new nam
   test("is an error at each update, which names that id and doesn't lead to a second instance", async () => {
     const { service, said } = await renamed();
     for (const message of said) {
-      expect(message).toMatch(/the service has given instance ins-\w+ another id with its new name: front/);
+      expect(message).toContain("the service has given instance web another id with its new name: front");
       expect(message).toContain("Don't recreate it: it exists under the id front");
       expect(message).not.toContain("pulumi refresh");
     }
-    expect(service.emulator.instances.size).toBe(1);
+    expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 
   test("is found by a refresh", async () => {
@@ -32,7 +60,98 @@ describe("an instance to which the service has given another id with its new nam
   test("is deleted under that id", async () => {
     const { service, web } = await renamed();
     await web.destroy();
-    const deletions = service.emulator.requests.filter(({ method }) => method === "DELETE");
-    expect(deletions.map(({ path }) => path)).toEqual(["/v1/instances/front"]);
+    expect(service.emulator.instances.size).toBe(0);
+  });
+});
+
+describe("an instance whose update is interrupted while it gets another id", () => {
+  /** Its operation goes on after the `up`, or nothing but the PUT gets through. */
+  const ways: readonly Case[] = [
+    { putReply: 202, operationMs: 3_600_000 },
+    { putReply: 204, reply: "lost" },
+  ];
+
+  async function interrupted(way: Case) {
+    const { service, web } = await renaming(way);
+    const { emulator } = service;
+    const isAfterPut = (): boolean => emulator.requests.some(({ method }) => method === "PUT");
+    const when = (): boolean => way.reply === "lost" && isAfterPut();
+    const outage = emulator.fail({ kind: "status", when, times: Number.POSITIVE_INFINITY });
+    expect(await web.up({ name: "front", __timeouts: { update: "10s" } })).toContain("run `pulumi up` again");
+    outage.off();
+    emulator.finishOperations();
+    return { service, web };
+  }
+
+  test.each(ways)("is named by the next update: %j", async (way) => {
+    const { service, web } = await interrupted(way);
+    expect(await web.up({ name: "front" })).toContain("it exists under the id front");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test.each(ways)("is found by a refresh: %j", async (way) => {
+    const { web } = await interrupted(way);
+    await web.refresh();
+    expect(web.there()).toMatchObject({ id: "front", inputs: { name: "front" } });
+    expect(await web.up({ name: "front" })).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test.each(ways)("is deleted under that id: %j", async (way) => {
+    const { service, web } = await interrupted(way);
+    await web.destroy();
+    expect(service.emulator.instances.size).toBe(0);
+  });
+});
+
+describe("an instance that is not found after an update of its name", () => {
+  test("is reported, but not adopted or deleted, if only its name shows which it is", async () => {
+    const { service, web } = await renaming({ putReply: 204 });
+    service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: null });
+    await web.refresh();
+    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
+    await web.refresh();
+    expect(web.there()).toMatchObject({ id: "web", state: { __pending: { asked: { name: "front" } } } });
+    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
+    expect(await web.destroy()).toContain("its list shows front with that name");
+    expect([...service.emulator.instances.keys()]).toEqual(["front"]);
+  });
+
+  test("is not taken for an older or newer one of that name", async () => {
+    const { service, web } = await renaming({ putReply: 204, ids: "prefixed" });
+    await service.clock.sleep(60_000);
+    const { emulator } = service;
+    const other = emulator.addInstance({ name: "front", project: web.project });
+    const isAfterPut = ({ method }: { method: string }): boolean => {
+      if (method === "GET" && emulator.requests.some((one) => one.method === "PUT")) {
+        if (emulator.instances.has("web")) emulator.remove("web");
+      }
+      return false;
+    };
+    emulator.fail({ kind: "reset", when: isAfterPut });
+    expect(await web.up({ name: "front" })).toContain(`its list shows ${other.id} with that name`);
+    await web.refresh();
+    expect(web.there().id).toBe("web");
+    expect(await web.destroy()).toContain(`its list shows ${other.id} with that name`);
+    expect([...emulator.instances.keys()]).toEqual([other.id]);
+  });
+
+  test("costs no list if it is found", async () => {
+    const { service, web } = await renaming({ putReply: 204, idsFollowNames: false });
+    service.emulator.clearRequests();
+    expect(await web.up({ name: "front" })).toBeUndefined();
+    expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET", "PUT", "GET"]);
+  });
+
+  test("is kept by a refresh, which may be too early for a list that lags behind", async () => {
+    const { service, web } = await renaming({ putReply: 204, lagMs: 60_000 });
+    const message = await web.up({ name: "front" });
+    expect(message).toContain("its list shows nothing with that name, but may lag behind");
+    expect(message).not.toContain("pulumi refresh");
+    await web.refresh();
+    expect(web.there().id).toBe("web");
+    await service.clock.sleep(60_000);
+    await web.refresh();
+    expect(web.there().id).toBe("front");
   });
 });

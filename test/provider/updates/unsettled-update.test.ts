@@ -198,6 +198,46 @@ describe("an update whose outcome is unknown", () => {
     });
   });
 
+  describe("and that is reverted", () => {
+    const there = ({ emulator }: Service): Properties | undefined =>
+      [...emulator.instances.values()][0]?.fields;
+    const auto = { ...SMALL, publicIp: "auto" };
+
+    test("leaves the address that the instance had before", async () => {
+      const { service, web } = await oneInstance({ behaviour: { ipField: "public_ip" } });
+      await web.up(SMALL);
+      service.emulator.edit(web.there().id, { public_ip: "203.0.113.99" });
+      await web.refresh();
+      const rejected = service.emulator.fail({
+        method: "PUT",
+        kind: "status",
+        times: Number.POSITIVE_INFINITY,
+      });
+      expect(await web.up(auto)).toContain("run `pulumi up` again");
+      rejected.off();
+      expect(await web.up(SMALL)).toBeUndefined();
+      expect(there(service)).toHaveProperty("public_ip", "203.0.113.99");
+    });
+
+    test("leaves neither its address nor its labels, and all of somebody else's", async () => {
+      const labels = { team: "a", tier: "b", env: "c" };
+      const { service, web } = await unanswered({ ipField: "public_ip" }, { ...auto, labels });
+      service.emulator.edit(web.there().id, { labels: { team: "a", env: "theirs", owner: "us" } });
+      expect(await web.up(SMALL)).toBeUndefined();
+      expect(there(service)).not.toHaveProperty("public_ip");
+      expect(there(service)?.labels).toEqual({ env: "theirs", owner: "us" });
+      await web.expectOne();
+    });
+
+    test("leaves none of its labels if the program has others", async () => {
+      const before = { labels: { owner: "us" } };
+      const { service, web } = await unanswered({}, { ...SMALL, labels: { team: "a", tier: "b" } }, before);
+      service.emulator.edit(web.there().id, { labels: { owner: "us", team: "a", theirs: "x" } });
+      expect(await web.up({ ...SMALL, ...before })).toBeUndefined();
+      expect(there(service)?.labels).toEqual({ owner: "us", theirs: "x" });
+    });
+  });
+
   test("is no evidence that an id is the service's for the name that it asked for", async () => {
     const { service, web } = await unanswered({ normalize: ["ids"] });
     service.emulator.edit(web.there().id, { flavor: "theirs" });

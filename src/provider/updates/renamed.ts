@@ -1,0 +1,106 @@
+import { CloudInfraError } from "../../diagnostics/error";
+import { isSuccess } from "../../operations/operation";
+import { type Call, soughtOf } from "../call";
+import { lookAt } from "../creation/being-made";
+import { PartialState } from "../creation/partial";
+import { type Pending, pendingOf } from "../creation/pending";
+import type { Properties } from "../host";
+import { identityOf } from "../identity";
+import { findNow } from "../looks/absence";
+import { isDeleted } from "../looks/deleted";
+import { isAbsence } from "../looks/present";
+import { isSameMoment } from "../values/outputs";
+
+/** The id that an update's reply or operation names. It is proof only if it can't be the id of anything but the object. */
+export interface Told {
+  readonly id: string | undefined;
+  readonly isProof: boolean;
+}
+
+/** Whether an update of unknown outcome asked for another name: if a service derives ids from names, the object's id changes with it. */
+export function mayBeRenamed({ name }: Properties, { asked = {} }: Pending): boolean {
+  return typeof asked.name === "string" && asked.name !== name;
+}
+
+/** Returns the error about an object that isn't found after an update. If it may have another id, the error keeps it in the state. */
+export async function afterRename(
+  call: Call,
+  error: CloudInfraError,
+  { id, state, pending, told }: { id: string; state: Properties; pending: Pending; told?: Told | undefined },
+): Promise<CloudInfraError> {
+  if (!isAbsence(error) || !mayBeRenamed(state, pending)) return error;
+  const { id: other, named } = await findRenamed(call, id, state, pending, told);
+  const outs = { ...state, __pending: { ...pending, otherId: other } };
+  if (other !== undefined) return otherId(call, id, other, outs);
+  const unclear = notFound(call, id, named);
+  return new PartialState(unclear, id, outs, unclear.hint ?? "");
+}
+
+/** The error about an object to which an update has given another id. */
+export function otherId({ kind }: Call, id: string, other: string, outs: Properties): PartialState {
+  const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
+  const hint =
+    `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
+    `to "${other}", and run \`pulumi up\``;
+  return new PartialState(new CloudInfraError("not_found", message), id, outs, hint);
+}
+
+function notFound({ kind: { name } }: Call, id: string, named: readonly string[]): CloudInfraError {
+  const shown =
+    named.length === 0 ? "nothing with that name, but may lag behind" : `${named.join(", ")} with that name`;
+  const hint =
+    `Check at the service whether the ${name} has got another id with its new name: its list shows ${shown}. ` +
+    "If it has, run `pulumi state delete <urn>`, set the `import` option to that id, and run `pulumi up`. " +
+    "If it no longer exists, run `pulumi state delete <urn>`, and `pulumi up` recreates it";
+  return new CloudInfraError("not_found", `${name} ${id} is not found after an update of its name`, { hint });
+}
+
+/**
+ * Returns the id under which to delete an object after an update that may have given it another one.
+ *
+ * @throws CloudInfraError `not_found` if nothing but its name shows which object it may be
+ */
+export async function idAfterRename(call: Call, id: string, state: Properties): Promise<string> {
+  const pending = pendingOf(state);
+  if (pending === undefined || pending.otherId !== undefined || !mayBeRenamed(state, pending)) return id;
+  if ((await findNow(call, soughtOf(call.kind, id, state))) !== undefined) return id;
+  const { id: other, named } = await findRenamed(call, id, state, pending);
+  if (other !== undefined || named.length === 0) return other ?? id;
+  throw notFound(call, id, named);
+}
+
+/** An object's other id, if that is certain, and the ids of all objects with its new name. */
+interface Renamed {
+  readonly id?: string | undefined;
+  readonly named: readonly string[];
+}
+
+/**
+ * Looks up an object that may have another id since an update of its name. Several objects may have that name. An object is the same one only
+ * if the update's reply or operation names its id, or if it has the same creation date.
+ */
+export async function findRenamed(
+  call: Call,
+  id: string,
+  state: Properties,
+  { operation, asked }: Pending,
+  told?: Told,
+): Promise<Renamed> {
+  const { client, sightings, memory } = call.session;
+  const ended = told === undefined && operation !== undefined ? await lookAt(call, operation) : undefined;
+  const result = ended && isSuccess(ended) ? client.resultId(ended) : undefined;
+  const { id: other, isProof } = told ?? { id: result, isProof: true };
+  if (isProof && other !== undefined && other !== id) return { id: other, named: [] };
+  const objects = await sightings.all(soughtOf(call.kind, id, state), "recent", call);
+  const named = [...objects.values()].filter(
+    (object) =>
+      object.id !== id &&
+      object.fields.name === asked?.name &&
+      !isDeleted(object) &&
+      memory.liveAs(identityOf(call, object.id)) === undefined,
+  );
+  const same = named.filter(
+    (object) => object.id === other || isSameMoment(object.fields.created_at, state.createdAt),
+  );
+  return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
+}
