@@ -31,6 +31,9 @@ export const LARGEST_BODY = 16 * 1024 * 1024;
 
 const EXCERPT = 200;
 
+/** Of a longer text, nobody needs to see more. To take secrets out of all of it would take long. */
+const LONGEST_SHOWN = 10_000;
+
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
   gzip: decoder(zlib.gunzip),
   "x-gzip": decoder(zlib.gunzip),
@@ -89,7 +92,7 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
     return { kind: "json", value: parseJson(shallow(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
-    const start = what === "broken JSON" ? "" : excerpt(clean(trimmed));
+    const start = what === "broken JSON" ? "" : excerpt(clean(shortened(trimmed)));
     return { kind: "unreadable", what, excerpt: start, length: text.length };
   }
 }
@@ -106,6 +109,18 @@ function parseJson(text: string): unknown {
       !Number.isSafeInteger(value);
     return inexact ? source : value;
   });
+}
+
+/** A JSON value as it may be shown: long texts are shortened, and have no secrets. Their JSON may have escaped them. */
+export function forShow(value: unknown, clean: (text: string) => string): unknown {
+  if (typeof value === "string") return clean(shortened(value));
+  if (Array.isArray(value)) return value.map((item) => forShow(item, clean));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [clean(name), forShow(item, clean)]));
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
 
 /** The start of a text without its markup. */

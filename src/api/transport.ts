@@ -1,6 +1,6 @@
 import { type Problem, parseProblem } from "../diagnostics/problem";
 import type { Connections } from "./connections";
-import { type Body, type Content, parseBody, readContent } from "./parse";
+import { type Body, type Content, forShow, parseBody, readContent } from "./parse";
 
 /** One HTTP exchange, as it goes on the wire. */
 export interface WireRequest {
@@ -92,17 +92,9 @@ export async function exchange(
   const isSuccess = status < 300;
   const parsed = parseBody(content.text, clean);
   const body =
-    isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: cleaned(parsed.value, clean) };
+    isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: forShow(parsed.value, clean) };
   const problem = isSuccess || body.kind !== "json" ? undefined : parseProblem(body.value);
   return { kind: "reply", reply: { status, header, body, problem } };
-}
-
-/** A JSON value without secrets: its text may have escaped them. */
-function cleaned(value: unknown, clean: (text: string) => string): unknown {
-  if (typeof value === "string") return clean(value);
-  if (Array.isArray(value)) return value.map((item) => cleaned(item, clean));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [clean(name), cleaned(item, clean)]));
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -45,7 +45,9 @@ export function readings(text: string): Reading[] {
   return [...all.values()];
 }
 
-function decoded({ text, at }: Reading, [pattern, meaning]: Escape): Reading {
+function decoded(reading: Reading, [pattern, meaning]: Escape): Reading {
+  const { text, at } = reading;
+  if (text.search(pattern) < 0) return reading;
   let plain = "";
   let end = 0;
   const starts: number[] = [];

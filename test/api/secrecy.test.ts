@@ -33,6 +33,18 @@ describe("the token is never shown", () => {
     expect(JSON.stringify(operation)).not.toContain(TOKEN);
   });
 
+  it.each(["a problem document", "an error page"])(
+    "beyond the beginning of a long text in %s",
+    async (what) => {
+      const detail = `${"&#38;%41".repeat(100_000)}${TOKEN}`;
+      const body = what === "an error page" ? `<p>${detail}</p>` : { code: "forbidden", detail };
+      const { origin } = await startService(inTurn({ status: 403, body }));
+      const { client, call } = clientOf(origin);
+      const error = await failureOf(client.instances.list({}, call));
+      expect(JSON.stringify([error.message, Object(error).problem ?? null]).length).toBeLessThan(25_000);
+    },
+  );
+
   it("to whom watches the requests", async () => {
     const watched: unknown[] = [];
     const { origin } = await startService(inTurn({ body: page }));
