@@ -11,7 +11,7 @@ import { findOrAbsent } from "./looks/absence";
 import { findMade, findOfCreation } from "./looks/see-again";
 import type { Look } from "./looks/sightings";
 import { settleAsked } from "./updates/asked";
-import { findRenamed, mayBeRenamed } from "./updates/renamed";
+import { findRenamed, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
@@ -34,6 +34,8 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   const { first, object } = await look(call, id, state);
   if (object === undefined)
     return pending && otherId === undefined ? renamed(call, id, state, pending) : gone(call, id, state);
+  if (otherId !== undefined && !isSame(object, state))
+    return { id, props: state, inputs: inputsOf(call, state) };
   const isItem = "found" in first && first.by === "sweep";
   const whole = isItem ? await beyondTheList(call, object, state) : object;
   if (!isManaged(state)) return lookedUp(call, whole, state);

@@ -21,12 +21,10 @@ export async function lookAt(call: Call, operation: Known): Promise<Operation | 
 }
 
 /**
- * Returns the id of the object that an unfinished creation has made, or that an update has given it: a running operation may name another one
- * than it does in the end. If the object isn't shown yet, waits for the end of the creation, because the object could not be deleted before.
+ * Returns the id of the object that an unfinished creation has made: a running operation may name another one than it does in the end. If the object isn't shown yet, waits for the end of the creation, because the object could not be deleted before.
  */
 export async function idOfCreation(call: Call, id: string, state: Properties): Promise<string> {
-  const { key, operation, failed, otherId } = pendingOf(state) ?? {};
-  if (otherId !== undefined) return otherId;
+  const { key, operation, failed } = pendingOf(state) ?? {};
   if (key === undefined || operation === undefined || failed) return id;
   const seen = await lookAt(call, operation);
   if (seen === undefined) return id;

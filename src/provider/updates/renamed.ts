@@ -1,3 +1,4 @@
+import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { isSuccess } from "../../operations/operation";
 import { type Call, soughtOf } from "../call";
@@ -62,11 +63,32 @@ function notFound({ kind: { name } }: Call, id: string, named: readonly string[]
  */
 export async function idAfterRename(call: Call, id: string, state: Properties): Promise<string> {
   const pending = pendingOf(state);
-  if (pending === undefined || pending.otherId !== undefined || !mayBeRenamed(state, pending)) return id;
+  if (pending?.otherId !== undefined) return idOfTwo(call, id, pending.otherId, state);
+  if (pending === undefined || !mayBeRenamed(state, pending)) return id;
   if ((await findNow(call, soughtOf(call.kind, id, state))) !== undefined) return id;
   const { id: other, named } = await findRenamed(call, id, state, pending);
   if (other !== undefined || named.length === 0) return other ?? id;
   throw notFound(call, id, named);
+}
+
+async function idOfTwo(call: Call, id: string, other: string, state: Properties): Promise<string> {
+  if ((await findNow(call, soughtOf(call.kind, other, state))) !== undefined) return other;
+  const former = await findNow(call, soughtOf(call.kind, id, state));
+  if (former === undefined) return other;
+  if (isSame(former, state)) return id;
+  const { name } = call.kind;
+  throw new CloudInfraError(
+    "not_found",
+    `${name} ${other} is not found, and ${id} may be another ${name} by now`,
+    {
+      hint: `Check at the service whether ${id} is still the ${name} of this resource. If so, delete it there. Then run \`pulumi state delete <urn>\``,
+    },
+  );
+}
+
+/** Whether an object is the one of the state: after a rename, another one may get its former id. */
+export function isSame({ fields }: ApiObject, state: Properties): boolean {
+  return isSameMoment(fields.created_at, state.createdAt);
 }
 
 /** An object's other id, if that is certain, and the ids of all objects with its new name. */
@@ -99,8 +121,6 @@ export async function findRenamed(
       !isDeleted(object) &&
       memory.liveAs(identityOf(call, object.id)) === undefined,
   );
-  const same = named.filter(
-    (object) => object.id === other || isSameMoment(object.fields.created_at, state.createdAt),
-  );
+  const same = named.filter((object) => object.id === other || isSame(object, state));
   return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
 }

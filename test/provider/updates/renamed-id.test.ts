@@ -155,3 +155,45 @@ describe("an instance that is not found after an update of its name", () => {
     expect(web.there().id).toBe("front");
   });
 });
+
+describe("an instance that is not found under its other id", () => {
+  async function withFormerId() {
+    const { service, web } = await renaming({});
+    const { createdAt } = web.there().state;
+    await web.up({ name: "front" });
+    const { emulator } = service;
+    emulator.remove("front");
+    emulator.behaviour.idReuse = true;
+    await service.clock.sleep(60_000);
+    emulator.addInstance({ name: "web", project: web.project });
+    const isBack = () => {
+      emulator.behaviour.spelling = (now) => ({ ...now, created_at: createdAt });
+    };
+    return { emulator, web, isBack };
+  }
+
+  test("is found and deleted under its former one, if it was created when the state says", async () => {
+    const { emulator, web, isBack } = await withFormerId();
+    isBack();
+    await web.refresh();
+    expect(web.there()).toMatchObject({ id: "web", state: { name: "web" } });
+    await web.destroy();
+    expect(emulator.instances.size).toBe(0);
+  });
+
+  test("is deleted under its former one without a refresh", async () => {
+    const { emulator, web, isBack } = await withFormerId();
+    isBack();
+    await web.destroy();
+    expect(emulator.instances.size).toBe(0);
+  });
+
+  test("is not taken for another one that has got its former id", async () => {
+    const { emulator, web } = await withFormerId();
+    await web.refresh();
+    expect(await web.destroy()).toContain(
+      "instance front is not found, and web may be another instance by now",
+    );
+    expect([...emulator.instances.keys()]).toEqual(["web"]);
+  });
+});
