@@ -22,6 +22,19 @@ describe("the deletion of a creation that was cut off", () => {
     expect(await web.entry()).toBeUndefined();
   });
 
+  test("asks nothing more if the creation of the replacement has brought it to its end", async () => {
+    const { service, web } = await placeholder();
+    await web.forgetNoted();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 0;
+    const [operation] = service.emulator.operations.keys();
+    service.emulator.clearRequests();
+    expect(await web.up({ ...SHORT, image: "debian-14" })).toBeUndefined();
+    await web.expectOne();
+    const asked = service.emulator.requests.filter(({ path }) => path.endsWith(`/operations/${operation}`));
+    expect(asked).toHaveLength(1);
+  });
+
   test("deletes what a failed operation left", async () => {
     const { service, web } = await placeholder(true);
     service.emulator.finishOperations();

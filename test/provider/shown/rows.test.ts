@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Page } from "../../../src/api/client";
 import { deadlineIn } from "../../../src/operations/deadline";
@@ -15,12 +16,15 @@ import { changed, failureOf, madeInstance, madeProject, type Service, startServi
 /** What is written into rows. */
 class Rows extends EngineLog {
   readonly written: string[] = [];
+  /** Whose rows were asked for. */
+  readonly urns: (string | undefined)[] = [];
 
   constructor() {
     super(undefined);
   }
 
-  override row(): RowLog {
+  override row(urn?: string): RowLog {
+    this.urns.push(urn);
     return { write: async (message) => void this.written.push(message) };
   }
 }
@@ -31,7 +35,7 @@ async function process({ emulator, clock, journalDir }: Service, inCi: boolean) 
   const log = new Rows();
   const settings = { endpoint, token, journalDir };
   const providers = await openProviders(settings, { clock, warn: () => {}, log, inCi });
-  return { ...providers, written: log.written };
+  return { ...providers, written: log.written, urns: log.urns };
 }
 
 describe("the row of a deletion", () => {
@@ -76,6 +80,21 @@ describe("the row of a deletion", () => {
       /^deleting · waiting for the deletion of the project's last instances · \d+ %( · about \d+ s left)?$/;
     expect(written.filter((line) => text.test(line)).length).toBeGreaterThan(3);
     expect(written.at(-1)).toBe("");
+  });
+
+  test("is none if the URN that the state records is another resource's by now", async () => {
+    const service = await startService();
+    const former = await madeInstance(service);
+    const present = await madeInstance(service, { __key: randomUUID() });
+    const { instances, urns } = await process(service, false);
+    const { __urn: urn } = present.inputs;
+    expect(former.state.__urn).toBe(urn);
+    await instances.check(present.inputs, present.inputs);
+    urns.length = 0;
+    await instances.delete(former.id, former.state);
+    expect(urns).toEqual([undefined]);
+    await instances.delete(present.id, present.state);
+    expect(urns).toEqual([undefined, urn]);
   });
 
   test("shows what hinders it: a service that is down", async () => {
