@@ -90,6 +90,7 @@ const unusual: fc.Arbitrary<Partial<Behaviour>> = fc.record({
   revisionOf: rarely<Behaviour["revisionOf"]>("changes", "shown"),
   unshown: rarely<readonly string[]>([], ["ssh_keys"], ["public_ip", "labels"]),
   ids: rarely<Behaviour["ids"]>("prefixed", "counter", "number", "slug", "uuid"),
+  idsFollowNames: fc.boolean(),
   idReuse: fc.boolean(),
   operationKeptMs: rarely<number | undefined>(undefined, 0, 1_000, 60_000),
   operationKeptPolls: rarely<number | undefined>(undefined, 0, 1),
