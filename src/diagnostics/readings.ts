@@ -11,23 +11,66 @@ type Escape = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => st
 /** Anything that was escaped more often is taken as it stands. */
 const DEEPEST = 3;
 
-const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b: "\b", f: "\f" };
+const CONTROLS: ReadonlyMap<string | undefined, string> = new Map(
+  Object.entries({ n: "\n", r: "\r", t: "\t", b: "\b", f: "\f" }),
+);
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" },
-  ...{ sol: "/", bsol: "\\", grave: "`", equals: "=", plus: "+" },
-};
+const ENTITIES: ReadonlyMap<string | undefined, string> = new Map(
+  Object.entries({
+    ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", sol: "/", bsol: "\\", grave: "`" },
+    ...{
+      equals: "=",
+      plus: "+",
+      colon: ":",
+      semi: ";",
+      comma: ",",
+      period: ".",
+      num: "#",
+      percnt: "%",
+      excl: "!",
+    },
+    ...{
+      dollar: "$",
+      ast: "*",
+      quest: "?",
+      commat: "@",
+      lowbar: "_",
+      lpar: "(",
+      rpar: ")",
+      hyphen: "-",
+      szlig: "ß",
+    },
+  }),
+);
 
-/** One character in UTF-8, each byte escaped. */
-const PERCENT =
-  /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[\da-f](?:%[89ab][\da-f]){3}/gi;
+/** Combining characters by their name in an entity, which stands after the letter: `&auml;`. */
+const ACCENTS: ReadonlyMap<string | undefined, string> = new Map(
+  Object.entries({
+    ...{ uml: "\u0308", acute: "\u0301", grave: "\u0300", circ: "\u0302", tilde: "\u0303", ring: "\u030a" },
+    ...{ cedil: "\u0327", caron: "\u030c" },
+  }),
+);
+
+/** The first byte of a character of two, three or four bytes in UTF-8, and each byte after it. */
+const HEX = ["[cd][\\da-f]", "e[\\da-f]", "f[0-7]", "[89ab][\\da-f]"] as const;
+const OCTAL = ["3[0-3][0-7]", "3[45][0-7]", "36[0-7]", "2[0-7][0-7]"] as const;
+
+/** A pattern for one character beyond ASCII in UTF-8, of which each byte is escaped. */
+function inUtf8(sign: string, [two, three, four, next]: typeof HEX | typeof OCTAL): RegExp {
+  const after = (count: number): string => `(?:${sign}${next}){${count}}`;
+  return new RegExp(`${sign}(?:${two}${after(1)}|${three}${after(2)}|${four}${after(3)})`, "gi");
+}
 
 const ESCAPES: readonly Escape[] = [
   [/&#(\d{1,7});?/g, ([, code]) => character(Number(code))],
   [/&#x([\da-f]{1,6});?/gi, ([, code]) => character(Number(`0x${code}`))],
-  [/&([a-z]+);/g, ([entity, name = ""]) => ENTITIES[name] ?? entity],
-  [/\\(?:u([\da-f]{4})|x([\da-f]{2})|(.))/gis, backslash], // in JSON, JavaScript, Python
-  [PERCENT, ([bytes]) => percent(bytes)],
+  [/&([a-z]+);/gi, ([entity, name]) => ENTITIES.get(name?.toLowerCase()) ?? entity],
+  [/&([a-z])([a-z]+);/gi, ([entity, letter, name]) => accented(letter, ACCENTS.get(name)) ?? entity],
+  [/\\(?:[ux]\{([\dA-Fa-f]{1,6})\}|u([\dA-Fa-f]{4})|U([\dA-Fa-f]{8})|x([\dA-Fa-f]{2})|(.))/gs, backslash],
+  [inUtf8("\\\\x", HEX), ([bytes]) => utf8(bytes.slice(2).split("\\x"), 16)],
+  [inUtf8("\\\\", OCTAL), ([bytes]) => utf8(bytes.slice(1).split("\\"), 8)],
+  [inUtf8("%", HEX), ([bytes]) => utf8(bytes.slice(1).split("%"), 16)],
+  [/%(?:u([\da-f]{4})|([\da-f]{2}))/gi, ([, unit, byte]) => character(Number(`0x${unit ?? byte}`))],
   [/\+/g, () => " "], // in a form
   [/''|""/g, ([quotes]) => quotes.slice(1)], // in SQL and CSV
   [/~[01]/g, ([pointer]) => (pointer === "~0" ? "~" : "/")], // in a JSON pointer
@@ -38,46 +81,59 @@ export function readings(text: string): Reading[] {
   const all = new Map<string, Reading>([[text, { text, at: (index) => index }]]);
   let latest = [...all.values()];
   for (let depth = 0; depth < DEEPEST; depth += 1) {
-    const next = latest.flatMap((reading) => ESCAPES.map((escape) => decoded(reading, escape)));
-    latest = next.filter((reading) => !all.has(reading.text));
-    for (const reading of latest) all.set(reading.text, reading);
+    const next: Reading[] = [];
+    for (const reading of latest) {
+      for (const escape of ESCAPES) {
+        const plain = decoded(reading, escape);
+        if (plain === undefined || all.has(plain.text)) continue;
+        all.set(plain.text, plain);
+        next.push(plain);
+      }
+    }
+    latest = next;
   }
   return [...all.values()];
 }
 
-function decoded(reading: Reading, [pattern, meaning]: Escape): Reading {
-  const { text, at } = reading;
-  if (text.search(pattern) < 0) return reading;
+function decoded({ text, at }: Reading, [pattern, meaning]: Escape): Reading | undefined {
   let plain = "";
   let end = 0;
-  const starts: number[] = [];
-  const add = (part: string, startOf: (offset: number) => number): void => {
-    for (let offset = 0; offset < part.length; offset += 1) starts.push(startOf(offset));
-    plain += part;
-  };
+  /** By where a change ends in the decoded text and in the given one. */
+  const changes: {
+    readonly after: number;
+    readonly end: number;
+    readonly start: number;
+    readonly from: number;
+  }[] = [];
   for (const found of text.matchAll(pattern)) {
-    const from = end;
-    add(text.slice(from, found.index), (offset) => from + offset);
-    add(meaning(found), () => found.index);
+    plain += text.slice(end, found.index);
+    const from = plain.length;
+    plain += meaning(found);
     end = found.index + found[0].length;
+    changes.push({ from, after: plain.length, start: found.index, end });
   }
-  const from = end;
-  add(text.slice(from), (offset) => from + offset);
-  return { text: plain, at: (index) => at(starts[index] ?? text.length) };
+  if (changes.length === 0) return undefined;
+  plain += text.slice(end);
+  return { text: plain, at: (index) => at(originOf(index)) };
+
+  function originOf(index: number): number {
+    const last = changes.findLast(({ from }) => from <= index);
+    if (last === undefined) return index;
+    return index < last.after ? last.start : last.end + index - last.after;
+  }
 }
 
-function backslash([, unit, byte, sign = ""]: RegExpExecArray): string {
-  const code = unit ?? byte;
-  if (code !== undefined) return String.fromCharCode(Number(`0x${code}`));
-  return CONTROLS[sign] ?? sign;
+function backslash([, braced, unit, long, byte, sign = ""]: RegExpExecArray): string {
+  const code = braced ?? unit ?? long ?? byte;
+  return code === undefined ? (CONTROLS.get(sign) ?? sign) : character(Number(`0x${code}`));
 }
 
-function percent(bytes: string): string {
-  try {
-    return decodeURIComponent(bytes);
-  } catch {
-    return bytes; // not a character: overlong, or half of a pair
-  }
+function accented(letter = "", accent: string | undefined): string | undefined {
+  return accent === undefined ? undefined : `${letter}${accent}`.normalize("NFC");
+}
+
+function utf8(bytes: readonly string[], base: number): string {
+  return Buffer.from(bytes.map((byte) => Number.parseInt(byte, base))).toString();
 }
 
 function character(code: number): string {

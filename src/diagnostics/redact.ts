@@ -22,7 +22,7 @@ type Span = readonly [start: number, end: number];
 
 /**
  * Replaces every secret in the text, in upper or lower case, also if it is escaped (for JSON, HTML, SQL, a URL and others, or for several of
- * them), or shortened: to any length before "…" or "...", or to eight or more characters that no letter or digit follows.
+ * them), or shortened: to any beginning before "…" or "...", to any ending after it, or to eight or more characters that no letter or digit follows.
  * The same goes for a secret without the white space around it or the markup in it, for its lines, and for an SSH key without its comment.
  * Secrets of fewer than four characters are left alone.
  */
@@ -59,6 +59,7 @@ function spansIn({ text, at }: Reading, forms: readonly string[]): Span[] {
     ...whole(lower, form),
     ...beginnings(lower, form),
     ...markedBeginnings(lower, cuts, form),
+    ...markedEndings(lower, cuts, form),
   ]);
   return spans.map(([start, end]) => [at(start), at(end)]);
 }
@@ -86,6 +87,23 @@ function* markedBeginnings(lower: string, cuts: readonly RegExpExecArray[], form
     const length = beginningAtEnd(part, form);
     if (length > 0) yield [index - length, index + sign.replace(/…|\.\.\./, "").length];
   }
+}
+
+/** After a sign that a text was shortened, any ending of a form. */
+function* markedEndings(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+  for (const { index, 0: sign } of cuts) {
+    const start = index + sign.length;
+    const length = endingAtStart(lower.slice(start, start + form.length), form);
+    if (length > 0) yield [start, start + length];
+  }
+}
+
+/** How many characters at the start of a text are the ending of a secret. */
+function endingAtStart(text: string, form: string): number {
+  const least = form.slice(-SHORTEST);
+  let end = text.lastIndexOf(least);
+  while (end >= 0 && !form.endsWith(text.slice(0, end + SHORTEST))) end = text.lastIndexOf(least, end - 1);
+  return end < 0 ? 0 : end + SHORTEST;
 }
 
 /** How many characters at the end of a text are the beginning of a secret. */

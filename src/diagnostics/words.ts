@@ -44,7 +44,9 @@ export function inWords(error: unknown, wording: Wording): string {
     hint && `hint: ${hint}`,
   ].filter((line) => line !== undefined && line !== "");
   // Redacted before it is shortened: a secret that is cut in two would not be recognised.
-  const clean = (text: string | undefined) => oneLine(redact(text ?? "", secrets));
+  // What steers the terminal may stand in the middle of a secret, which has line breaks of its own.
+  const clean = (text: string | undefined) =>
+    shortened(redact(oneLine(redact(text ?? "", secrets)), secrets));
   return [clean(headline), ...below.map((line) => `  ${clean(line)}`)].join("\n");
 }
 
@@ -138,8 +140,11 @@ function requestLine(error: CloudInfraError): string {
 /** Text of the service must neither break the layout nor steer the terminal. */
 function oneLine(text: string): string {
   // One class for the whole run: with a separate class for the whitespace around it, long runs of spaces would take quadratic time.
-  const flat = stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
+  return stripVTControlCharacters(text).replace(/[\s\p{Cc}\p{Bidi_C}]+/gu, (run) =>
     /[\p{Cc}\p{Bidi_C}\p{Zl}\p{Zp}]/u.test(run) ? " " : run,
   );
-  return flat.length > LONGEST_LINE ? `${flat.slice(0, LONGEST_LINE)}…` : flat;
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text;
 }

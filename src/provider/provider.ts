@@ -103,10 +103,15 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     return layOut(inWords(error, circumstances));
   }
 
+  /** The inputs of a resource that exists, with what the program says beside its arguments. */
+  function saidNow(olds: Properties, given: Properties): Properties {
+    const { memory } = sessions;
+    return withKeptSecrets(memory.withNow(given), olds, memory.ignoredBy(hiddenOf(given).__key));
+  }
+
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
-    check: async (olds, program) => {
-      const news = withKeptSecrets(program, hiddenOf(olds).__secrets);
+    check: async (olds, news) => {
       const noticed = await noticeCheck(kind, sessions, log, { olds, news });
       const { inputs, failures } = check(kind, olds, news, noticed);
       const { __key: key } = hiddenOf(inputs);
@@ -117,7 +122,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       return { inputs: plain(inputs), failures };
     },
     diff: async (id, olds, given) => {
-      const news = sessions.memory.withNow(given);
+      const news = saidNow(olds, given);
       try {
         return await noticeDiff(kind, sessions, log, { id, olds, news });
       } catch (error) {
@@ -151,7 +156,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
         { id, olds: props, given: marksOf(props) },
       ),
     update: (id, olds, given) => {
-      const news = sessions.memory.withNow(given);
+      const news = saidNow(olds, given);
       const work = async (call: Call, seal: (outputs: Properties) => Properties) => {
         const { outs } = await resumeUpdate(call, id, olds, news);
         return { outs: seal(outs) };

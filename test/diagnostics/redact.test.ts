@@ -39,6 +39,15 @@ describe("redaction", () => {
     ["JSON within HTML", "it\\u0027s\\nhush", "it's\nhush"],
     ["JSON within JSON", String.raw`a\\\"b-hush`, 'a"b-hush'],
     ["a form with JSON", "it%5C%22s+hush", 'it"s hush'],
+    ["bytes in hexadecimal", String.raw`geheim-p\xc3\xa4sswort`, "geheim-p\u00e4sswort"],
+    ["bytes in octal", String.raw`geheim-p\303\244sswort`, "geheim-p\u00e4sswort"],
+    ["Rust", String.raw`geheim-p\u{e4}sswort`, "geheim-p\u00e4sswort"],
+    ["Go and Python, beyond 16 bits", String.raw`geheim-\U0001f600-42`, "geheim-\u{1f600}-42"],
+    ["PHP's htmlentities", "geheim-p&auml;sswort", "geheim-p\u00e4sswort"],
+    ["HTML in capitals", "p&AMP;w&LT;d-secret", "p&w<d-secret"],
+    ["Latin-1 in a URL", "geheim-p%E4sswort", "geheim-p\u00e4sswort"],
+    ["JavaScript's escape", "geheim-p%u00E4sswort", "geheim-p\u00e4sswort"],
+    ["HTML beside what is no entity", "&constructor; p&amp;w-secret", "&constructor; p&w-secret"],
     ["another Unicode normalization", "Mu\u0308ller-hush", "M\u00fcller-hush"],
   ])("takes it out as it is written in %s", (_where, text, secret) => {
     expect(redact(`value '${text}' is not allowed`, [secret])).toBe("value '[secret]' is not allowed");
@@ -101,6 +110,12 @@ describe("redaction", () => {
       "a [secret]… b [secret]… hunter",
     );
     expect(redact("sent hun…", ["hunter2-of-the-backend"])).toBe("sent hun…");
+  });
+
+  it("takes out the ending of a secret whose middle or start was cut, and no other words", () => {
+    const secrets = ["hunter2-of-the-backend"];
+    expect(redact("sent hunter2…kend, …of-the-backend", secrets)).toBe("sent [secret]…[secret], …[secret]");
+    expect(redact("sent ...end and …weekend", secrets)).toBe("sent ...end and …weekend");
   });
 
   it("takes out the beginning of a secret that was cut without a sign, if it is eight characters long", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { CloudInfraError, type ErrorDetails } from "../../src/diagnostics/error";
 import { hintFor, type Occasion } from "../../src/diagnostics/hints";
 import { parseProblem } from "../../src/diagnostics/problem";
@@ -30,6 +30,15 @@ describe("a secret in the path of a property", () => {
   ])("is taken out before the path is taken apart: %j", (path, line) => {
     expect(said(path).split("\n")[1]).toBe(line);
   });
+});
+
+test("control sequences within a secret don't hide it", () => {
+  const problem = parseProblem({ detail: "value geheim-\u001b[1mpässwort-42 is bad" });
+  const words = inWords(new CloudInfraError("refused", "no", { problem }), {
+    doing,
+    secrets: ["geheim-pässwort-42"],
+  });
+  expect(words).toContain("value [secret] is bad");
 });
 
 describe("a refusal", () => {

@@ -1,8 +1,8 @@
 import { fieldsSent, type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
 import { instanceFields, projectFields } from "../values/fields";
-import { hiddenOf } from "../values/state";
-import { isPartlyIgnored } from "./ignored";
+import { hiddenOf, nowOf } from "../values/state";
+import { type Ignored, isPartlyIgnored } from "./ignored";
 
 /** What of a resource must not be seen by whoever reads its errors. */
 export interface Secrets {
@@ -35,14 +35,16 @@ export function askedFor({ body = "", asked, secrets }: Pending, otherwise?: rea
 }
 
 /**
- * The program's inputs, whose secrets include those that `ignoreChanges` keeps although the program now gives another value in the clear.
+ * The program's inputs, whose secrets include those of the state that `ignoreChanges` keeps although the program now gives another value in
+ * the clear.
  *
- * @param before names of the arguments that were secret before
+ * @param olds the outputs before: prior inputs may have older marks (I4)
  */
-export function withKeptSecrets(news: Properties, before: readonly string[] = []): Properties {
-  const { __secrets: declared = [], __ignoreChanges: ignored = [] } = hiddenOf(news);
+export function withKeptSecrets(news: Properties, olds: Properties, ignored: Ignored): Properties {
+  const { __secrets: declared = [] } = hiddenOf(news);
+  const { __secrets: before = [] } = hiddenOf(olds);
   const kept = before.filter((name) => !declared.includes(name) && isPartlyIgnored(ignored, name));
-  return kept.length === 0 ? news : { ...news, __secrets: [...declared, ...kept] };
+  return kept.length === 0 ? news : { ...news, __now: { ...nowOf(news), __secrets: [...declared, ...kept] } };
 }
 
 function withPending(state: Properties): Properties[] {

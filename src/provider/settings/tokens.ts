@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import path from "node:path";
 import type { TokenSource } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
@@ -30,8 +30,8 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   try {
     text = await readFile(path.resolve(value), "utf8");
   } catch (cause) {
-    // Without a folder, it may be the token itself, which must not be shown.
-    const isPath = /[\\/]/.test(value);
+    // Without a folder that exists, it may be the token itself, which must not be shown.
+    const isPath = /[\\/]/.test(value) && (await exists(path.dirname(path.resolve(value))));
     const file = isPath
       ? `the token file ${value}, named by ${source},`
       : `the token file named by ${source}`;
@@ -41,4 +41,11 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
     });
   }
   return oneToken(text, `the token file ${value}, named by ${source},`);
+}
+
+function exists(folder: string): Promise<boolean> {
+  return access(folder).then(
+    () => true,
+    () => false,
+  );
 }

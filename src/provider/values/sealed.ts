@@ -6,10 +6,11 @@ import type { Field } from "./fields";
 import { hiddenOf } from "./state";
 
 /** How a provider marks a value as secret for the engine, which does so by itself only if an input of the same name is secret. */
-const asSecret = (value: unknown): Properties => ({
-  "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
-  value,
-});
+const SIGN = "4dabf18193072939515e22adb298388d";
+const SECRET = "1b47061264138c4ac30d75fd1eb44270";
+
+const asSecret = (value: unknown): unknown =>
+  Object(value)[SIGN] === SECRET ? value : { [SIGN]: SECRET, value };
 
 /** The inputs that the service may derive outputs from, in a form that can't be recognized: a URL with a slug of the name. */
 const DERIVED: Readonly<Record<string, string>> = {
@@ -72,7 +73,8 @@ export function sealed(
     .filter((name) => isFormerSecret(name, outputs[name]))
     .sort();
   return {
-    ...marked(outputs, [...secret, ...formerSecrets]),
+    // The engine would mark no more than the secret labels, and no label that becomes secret beside another one.
+    ...marked(outputs, [...declared, ...secret, ...formerSecrets]),
     ...(formerSecrets.length > 0 && { __sealed: formerSecrets }),
   };
 }
@@ -94,7 +96,7 @@ function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
   return wordsIn(one).some((word) => words.includes(word));
 }
 
-/** Of four characters or more, in lower case. */
+/** Of two characters or more, in lower case. */
 function wordsIn(text: unknown): string[] {
-  return typeof text === "string" ? (text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []) : [];
+  return typeof text === "string" ? (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []) : [];
 }

@@ -69,23 +69,26 @@ describe("the value of an argument that was secret, and is not any more", () => 
     }
   });
 
-  test("stays secret in a URL that keeps a part of it", async () => {
-    const spelling = (now: object): object => {
-      const { flavor } = Object(now);
-      return { ...now, url: `https://example.com/${flavor}/hush-name-slug` };
-    };
-    const { service, saved, news } = await madePlain(
-      { name: "Hush name" },
-      { name: "web" },
-      { behaviour: { spelling } },
-    );
-    let state = saved.state;
-    for (const flavor of ["m1.medium", "m1.large"]) {
-      const { outs } = await service.instances.update(saved.id, state, { ...news, flavor });
-      expect(outs.url).toMatchObject({ value: expect.stringContaining(flavor) });
-      state = unmarked(outs);
-    }
-  });
+  test.each(["hush-name-slug", "my-db-1"])(
+    "stays secret in a URL that keeps a part of it: %s",
+    async (slug) => {
+      const spelling = (now: object): object => {
+        const { flavor } = Object(now);
+        return { ...now, url: `https://example.com/${flavor}/${slug}` };
+      };
+      const { service, saved, news } = await madePlain(
+        { name: "Hush name" },
+        { name: "web" },
+        { behaviour: { spelling } },
+      );
+      let state = saved.state;
+      for (const flavor of ["m1.medium", "m1.large"]) {
+        const { outs } = await service.instances.update(saved.id, state, { ...news, flavor });
+        expect(outs.url).toMatchObject({ value: expect.stringContaining(flavor) });
+        state = unmarked(outs);
+      }
+    },
+  );
 
   test("is in the clear if the program gives the same value so", async () => {
     const same = { flavor: "m1.small", name: "web" };
@@ -123,4 +126,32 @@ test("an argument that becomes secret without another change is secret in all ou
   expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   await instances.check(saved.inputs, news);
   expect(await instances.diff(saved.id, unmarked(outs), inputs)).toMatchObject({ changes: false });
+});
+
+test("labels are secret as a whole, so that another one that becomes secret is, too", async () => {
+  const service = await startService();
+  const labels = { team: "hush", tier: "open" };
+  const { state } = await madeInstance(service, { labels, __secrets: ["labels"] });
+  expect(isMarked(state.labels)).toBe(true);
+});
+
+test("an argument that became secret beside another change stays secret if `ignoreChanges` keeps it", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service, { labels: { auth: "open-password" } });
+  const { instances } = await service.anew();
+  let { inputs, state } = { inputs: saved.inputs, state: unmarked(saved.state) };
+  async function up(news: Properties): Promise<void> {
+    const checked = (await instances.check(inputs, news)).inputs;
+    await instances.diff(saved.id, state, checked);
+    const { outs } = await instances.update(saved.id, state, checked);
+    [inputs, state] = [checked, unmarked(outs)];
+  }
+  const labels = { auth: "hush-password" };
+  await up({ ...saved.inputs, labels, __secrets: ["labels"] });
+  // The engine gives what the state has for what is ignored.
+  const ignoring = { ...saved.inputs, labels, __ignoreChanges: ["labels"] };
+  await up({ ...ignoring, flavor: "m1.large" });
+  service.emulator.refuseUpdatesOf("flavor", { detail: "not with hush-password" });
+  const { message } = await failureOf(up({ ...ignoring, flavor: "m1.huge" }));
+  expect(message).toContain("not with [secret]");
 });
