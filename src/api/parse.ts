@@ -111,7 +111,7 @@ function parseJson(text: string): unknown {
   });
 }
 
-/** A JSON value as it may be shown: long texts are shortened, and have no secrets. Their JSON may have escaped them. */
+/** A JSON value as it may be shown: long texts are shortened and have no secrets, which their JSON may have escaped. */
 export function forShow(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === "string") return clean(shortened(value));
   if (Array.isArray(value)) return value.map((item) => forShow(item, clean));
