@@ -11,44 +11,19 @@ type Escape = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => st
 /** Anything that was escaped more often is taken as it stands. */
 const DEEPEST = 3;
 
-const CONTROLS: ReadonlyMap<string | undefined, string> = new Map(
-  Object.entries({ n: "\n", r: "\r", t: "\t", b: "\b", f: "\f" }),
-);
+/** Each by its name, which is followed by what it stands for. */
+function tableOf(entries: string): ReadonlyMap<string, string> {
+  return new Map(entries.split(" ").map((entry) => [entry.slice(0, -1), entry.slice(-1)]));
+}
 
-const ENTITIES: ReadonlyMap<string | undefined, string> = new Map(
-  Object.entries({
-    ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", sol: "/", bsol: "\\", grave: "`" },
-    ...{
-      equals: "=",
-      plus: "+",
-      colon: ":",
-      semi: ";",
-      comma: ",",
-      period: ".",
-      num: "#",
-      percnt: "%",
-      excl: "!",
-    },
-    ...{
-      dollar: "$",
-      ast: "*",
-      quest: "?",
-      commat: "@",
-      lowbar: "_",
-      lpar: "(",
-      rpar: ")",
-      hyphen: "-",
-      szlig: "ß",
-    },
-  }),
+const CONTROLS = tableOf("n\n r\r t\t b\b f\f");
+const ENTITIES = tableOf(
+  "amp& lt< gt> quot\" apos' sol/ bsol\\ grave` equals= plus+ colon: semi; comma, period. num# percnt% excl! dollar$ ast* quest? commat@ " +
+    "lowbar_ lpar( rpar) hyphen- szligß nbsp\u00a0",
 );
-
-/** Combining characters by their name in an entity, which stands after the letter: `&auml;`. */
-const ACCENTS: ReadonlyMap<string | undefined, string> = new Map(
-  Object.entries({
-    ...{ uml: "\u0308", acute: "\u0301", grave: "\u0300", circ: "\u0302", tilde: "\u0303", ring: "\u030a" },
-    ...{ cedil: "\u0327", caron: "\u030c" },
-  }),
+/** Stand after their letter: `&auml;`. */
+const ACCENTS = tableOf(
+  "uml\u0308 acute\u0301 grave\u0300 circ\u0302 tilde\u0303 ring\u030a cedil\u0327 caron\u030c",
 );
 
 /** The first byte of a character of two, three or four bytes in UTF-8, and each byte after it. */
@@ -64,8 +39,7 @@ function inUtf8(sign: string, [two, three, four, next]: typeof HEX | typeof OCTA
 const ESCAPES: readonly Escape[] = [
   [/&#(\d{1,7});?/g, ([, code]) => character(Number(code))],
   [/&#x([\da-f]{1,6});?/gi, ([, code]) => character(Number(`0x${code}`))],
-  [/&([a-z]+);/gi, ([entity, name]) => ENTITIES.get(name?.toLowerCase()) ?? entity],
-  [/&([a-z])([a-z]+);/gi, ([entity, letter, name]) => accented(letter, ACCENTS.get(name)) ?? entity],
+  [/&([a-z]+);/gi, ([entity, name = ""]) => ENTITIES.get(name.toLowerCase()) ?? accented(name) ?? entity],
   [/\\(?:[ux]\{([\dA-Fa-f]{1,6})\}|u([\dA-Fa-f]{4})|U([\dA-Fa-f]{8})|x([\dA-Fa-f]{2})|(.))/gs, backslash],
   [inUtf8("\\\\x", HEX), ([bytes]) => utf8(bytes.slice(2).split("\\x"), 16)],
   [inUtf8("\\\\", OCTAL), ([bytes]) => utf8(bytes.slice(1).split("\\"), 8)],
@@ -83,8 +57,8 @@ export function readings(text: string): Reading[] {
   for (let depth = 0; depth < DEEPEST; depth += 1) {
     const next: Reading[] = [];
     for (const reading of latest) {
-      for (const escape of ESCAPES) {
-        const plain = decoded(reading, escape);
+      for (const kind of ESCAPES) {
+        const plain = decoded(reading, kind);
         if (plain === undefined || all.has(plain.text)) continue;
         all.set(plain.text, plain);
         next.push(plain);
@@ -95,22 +69,24 @@ export function readings(text: string): Reading[] {
   return [...all.values()];
 }
 
+/** Where an escape stands in a text, and where what it means stands in the decoded one. */
+interface Change {
+  readonly start: number;
+  readonly end: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 function decoded({ text, at }: Reading, [pattern, meaning]: Escape): Reading | undefined {
   let plain = "";
   let end = 0;
-  /** By where a change ends in the decoded text and in the given one. */
-  const changes: {
-    readonly after: number;
-    readonly end: number;
-    readonly start: number;
-    readonly from: number;
-  }[] = [];
+  const changes: Change[] = [];
   for (const found of text.matchAll(pattern)) {
     plain += text.slice(end, found.index);
     const from = plain.length;
     plain += meaning(found);
     end = found.index + found[0].length;
-    changes.push({ from, after: plain.length, start: found.index, end });
+    changes.push({ from, to: plain.length, start: found.index, end });
   }
   if (changes.length === 0) return undefined;
   plain += text.slice(end);
@@ -119,7 +95,7 @@ function decoded({ text, at }: Reading, [pattern, meaning]: Escape): Reading | u
   function originOf(index: number): number {
     const last = changes.findLast(({ from }) => from <= index);
     if (last === undefined) return index;
-    return index < last.after ? last.start : last.end + index - last.after;
+    return index < last.to ? last.start : last.end + index - last.to;
   }
 }
 
@@ -128,8 +104,9 @@ function backslash([, braced, unit, long, byte, sign = ""]: RegExpExecArray): st
   return code === undefined ? (CONTROLS.get(sign) ?? sign) : character(Number(`0x${code}`));
 }
 
-function accented(letter = "", accent: string | undefined): string | undefined {
-  return accent === undefined ? undefined : `${letter}${accent}`.normalize("NFC");
+function accented(name: string): string | undefined {
+  const accent = ACCENTS.get(name.slice(1));
+  return accent && `${name.charAt(0)}${accent}`.normalize("NFC");
 }
 
 function utf8(bytes: readonly string[], base: number): string {
