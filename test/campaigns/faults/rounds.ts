@@ -43,6 +43,9 @@ export class Rounds {
   /** Resources whose conflict a person resolves by a refresh. */
   private readonly toRefresh = new Set<Slot>();
 
+  /** Ids of objects to which somebody else has added something. */
+  private readonly addedTo = new Set<string>();
+
   constructor(
     private readonly setting: Setting,
     private readonly counter: RequestCounter,
@@ -52,8 +55,12 @@ export class Rounds {
     this.random = new Random(seed);
     this.chance = new Random(this.random.seed());
     const { world, leaks } = setting;
-    const { normalize = [], itemsWithout = [], unshown = [], getObject } = unusualBehaviour(this.random);
-    this.shows = { normalize, itemsWithout, unshown, ...(getObject !== undefined && { getObject }) };
+    const { normalize = [], itemsWithout = [], unshown = [], ...others } = unusualBehaviour(this.random);
+    const { revisionOf = "changes", getObject } = others;
+    this.shows = {
+      ...{ normalize, itemsWithout, unshown, revisionOf },
+      ...(getObject !== undefined && { getObject }),
+    };
     const secret = leaks.secret();
     this.slots = slots(secret);
     this.homes = [world.addProject(), world.addProject()];
@@ -76,8 +83,11 @@ export class Rounds {
       uniqueNames: false,
       ...this.shows,
     } satisfies Partial<Behaviour>);
-    for (const { resource } of this.slots)
-      if (resource.saved && this.random.chance(0.15)) world.addTo(resource.saved.id, this.random);
+    for (const { resource } of this.slots) {
+      if (!resource.saved || !this.random.chance(0.15)) continue;
+      world.addTo(resource.saved.id, this.random);
+      this.addedTo.add(resource.saved.id);
+    }
     const chosen = this.random.shuffled(this.slots).slice(0, Math.min(most, this.slots.length / 2));
     const operations = this.slots.map((slot) => {
       const action = chosen.includes(slot) ? this.random.pick(slot.actions()) : "nothing";
@@ -185,8 +195,13 @@ export class Rounds {
     );
   }
 
-  /** Whether a conflict may be about an update of one's own whose reply was lost: ids don't show what was asked for (README). */
+  /**
+   * Whether a conflict may be about what isn't shown, when somebody else has added something; or about an update of one's own whose reply was
+   * lost: ids don't show what was asked for (README).
+   */
   private isUnclear({ resource, options }: Slot): boolean {
+    const isHidden = (this.shows.unshown ?? []).length > 0;
+    if (isHidden && this.addedTo.has(resource.saved?.id ?? "")) return true;
     const path = `/v1/${options.kind}s/${resource.saved?.id}`;
     return (
       this.shows.normalize?.includes("ids") === true &&
