@@ -71,6 +71,34 @@ describe("an instance that the engine has saved is not deleted as that of an unf
   });
 });
 
+describe("an instance that the state holds under its id, while its creation is unfinished,", () => {
+  async function unread() {
+    const { service, web } = await oneInstance();
+    const unreadable = service.emulator.fail({ path: "/v1/instances/", kind: "status", status: 403, times: 99 });
+    expect(await web.up()).toContain("(403)");
+    unreadable.off();
+    const { id } = web.there();
+    expect(idsOf(service)).toEqual([id]);
+    return { service, web, id };
+  }
+
+  test("stays if the creation of its replacement is rejected", async () => {
+    const { service, web, id } = await unread();
+    service.emulator.fail({ method: "POST", kind: "status", status: 422, times: 99 });
+    expect(await web.up({ image: "debian-14" }, { deleteBeforeReplace: false })).toContain("(422)");
+    expect(idsOf(service)).toEqual([id]);
+    expect(web.there().id).toBe(id);
+  });
+
+  test("is replaced by another one if `replaceOnChanges` lists the changed property, as the preview shows", async () => {
+    const { service, web, id } = await unread();
+    const how = { replaceOnChanges: true, deleteBeforeReplace: false };
+    expect(await web.up({ flavor: "m1.large" }, how)).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(id);
+    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+});
+
 test.each(["another project", "another operation"])(
   "an unfinished creation is not taken for that of an imported instance with its name, made in %s",
   async (other) => {
