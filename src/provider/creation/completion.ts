@@ -4,6 +4,7 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import { type Call, valuesOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
+import { requireNotShared } from "../live";
 import { NotApplied, update } from "../update";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
@@ -18,7 +19,8 @@ import { wishUnknown } from "./unclear";
  * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
  *
  * @returns the outputs, or `undefined` if only a replacement would do: the object has been dealt with according to I3
- * @throws CloudInfraError `key_expired` if the original request is not known: nothing is adopted or deleted then
+ * @throws CloudInfraError `key_expired` if the original request is not known, `conflict` if another resource has the object: nothing is
+ * changed, adopted or deleted then
  */
 export async function fitted(
   call: Call,
@@ -34,6 +36,7 @@ export async function fitted(
     await discard(call, object, unfinished);
     return undefined;
   }
+  await requireNotShared(call, inputs, object.id);
   return completed(call, object, asked, inputs, unfinished, { __resumed: true });
 }
 
