@@ -74,7 +74,12 @@ describe("an instance that the engine has saved is not deleted as that of an unf
 describe("an instance that the state holds under its id, while its creation is unfinished,", () => {
   async function unread() {
     const { service, web } = await oneInstance();
-    const unreadable = service.emulator.fail({ path: "/v1/instances/", kind: "status", status: 403, times: 99 });
+    const unreadable = service.emulator.fail({
+      path: "/v1/instances/",
+      kind: "status",
+      status: 403,
+      times: 99,
+    });
     expect(await web.up()).toContain("(403)");
     unreadable.off();
     const { id } = web.there();
