@@ -20,17 +20,20 @@ export class Deletions {
 
   /** Records that the deletion of an object is about to be requested. If the disk can't be used, there is no record. */
   async add(object: string): Promise<void> {
-    await inTime(appendOrCreate(this.disk, this.file(object), object)).catch(() => undefined);
+    const file = this.file(object);
+    await inTime(path.dirname(file), () => appendOrCreate(this.disk, file, object)).catch(() => undefined);
   }
 
   async has(object: string): Promise<boolean> {
-    const text = await inTime(readText(this.disk, this.file(object))).catch(() => undefined);
+    const file = this.file(object);
+    const text = await inTime(path.dirname(file), () => readText(this.disk, file)).catch(() => undefined);
     return text?.startsWith(object) ?? false;
   }
 
   /** Removes the record because the object still exists, or exists again. */
   async remove(object: string): Promise<void> {
-    await inTime(this.disk.unlink(this.file(object))).catch(() => undefined);
+    const file = this.file(object);
+    await inTime(path.dirname(file), () => this.disk.unlink(file)).catch(() => undefined);
   }
 
   private file(object: string): string {

@@ -29,8 +29,8 @@ export interface Entry {
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
   /**
-   * Whether the object may be in use: the state had another resource with this URN when `recover` wrote the entry, or the state that it was
-   * written from may be another backend's.
+   * Whether the object may be in use: `recover` can't tell whether the creation has been finished since, and the state that it was written
+   * from may be another backend's.
    */
   readonly isLate?: boolean;
   /** Whether the entry stays until a check with the saved state, because the engine saves nothing before the end of its run. */

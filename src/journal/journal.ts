@@ -241,7 +241,7 @@ class FileJournal implements Journal {
     try {
       const folder = this.folder();
       where = ` in ${folder}`;
-      return await inTime(work(folder));
+      return await inTime(folder, () => work(folder));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const why = message.replace(/, \w+ '.*/s, ""); // without the system call and its file

@@ -46,8 +46,8 @@ export class RunFacts {
     this.own.push(fact);
     const line: Line = { fact, by: process.pid };
     for (const file of this.files()) {
-      const isWritten = appendOrCreate(this.disk, file, `${JSON.stringify(line)}\n`).then(() => true);
-      if (await inTime(isWritten).catch(() => false)) return;
+      const written = () => appendOrCreate(this.disk, file, `${JSON.stringify(line)}\n`).then(() => true);
+      if (await inTime(path.dirname(file), written).catch(() => false)) return;
     }
   }
 
@@ -58,7 +58,9 @@ export class RunFacts {
   /** Whether another process of this run has added the fact. */
   async hasOther(fact: Fact): Promise<boolean> {
     if (this.isOwn(fact)) return false;
-    const read = this.files().map((file) => inTime(readText(this.disk, file)).catch(() => undefined));
+    const read = this.files().map((file) =>
+      inTime(path.dirname(file), () => readText(this.disk, file)).catch(() => undefined),
+    );
     const lines = (await Promise.all(read)).flatMap((text) => text?.split("\n") ?? []);
     const same = lines.filter((line) => line.includes(JSON.stringify(fact)));
     return same.flatMap(parseLine).some((line) => isDeepStrictEqual(line.fact, fact) && isRunning(line.by));

@@ -13,7 +13,7 @@ import { keyAfter, nextKey } from "./creation/post";
 import type { Properties } from "./host";
 import { identityOf } from "./identity";
 import { projectKind } from "./kind";
-import { becomesLive, requireNotShared } from "./live";
+import { becomesLive } from "./live";
 import { creationBody } from "./values/body";
 import { hiddenOf } from "./values/state";
 
@@ -63,10 +63,10 @@ function requireOwnKey({ session, kind }: Call, inputs: Properties): void {
 /** @returns `undefined` if the creation failed or its object does not fit: another one is created then */
 async function resume(call: Call, inputs: Properties, left: Unfinished): Promise<Created | undefined> {
   const end = await carryOut(call, inputs, left, true);
+  requireOwnKey(call, inputs); // a check may have come since
   if (end.kind === "made") {
     const outs = await fitted(call, end.object, left, inputs);
     if (outs !== undefined) {
-      await requireNotShared(call, inputs, end.object.id);
       const resumed = await created(call, inputs, left, end.object.id, outs, left.id !== undefined);
       await settled(call, left);
       return resumed;

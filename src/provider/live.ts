@@ -44,11 +44,10 @@ export async function isAdopted(call: Call, id: string): Promise<boolean> {
 /** Another process of this run, or another resource, may have the object already: two resources never share one. */
 export async function requireNotShared(call: Call, inputs: Properties, id: string): Promise<void> {
   const { memory, journal } = call.session;
-  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  const { __urn: urn } = hiddenOf(inputs);
   const object = identityOf(call, id);
   const owner = memory.liveAs(object);
-  if (owner !== undefined && owner.urn !== urn && owner.key !== key)
-    throw alreadyManaged(call.kind, id, owner.urn);
+  if (owner !== undefined && owner.urn !== urn) throw alreadyManaged(call.kind, id, owner.urn);
   if (!(await journal.run.hasOther({ live: textOf(object) }))) return;
   throw new CloudInfraError(
     "conflict",

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Entry } from "../journal/entry";
 import type { For } from "../journal/journal";
-import type { Pending } from "./creation/pending";
+import { isPlaceholder, type Pending } from "./creation/pending";
 import type { Properties } from "./host";
 import { type ObjectIdentity, textOf } from "./identity";
 import type { Ignored } from "./inputs/ignored";
@@ -136,8 +136,8 @@ export class Memory {
     const isRefresh = this.refreshed.delete(textOf(object));
     // The dependents of a resource that is deleted before its replacement get a diff without a check.
     const key = checkedWithOlds || isRefresh ? checked : held;
-    // An interrupted update has no key, and a failed creation can't be resumed.
-    const placeholder = pending?.failed || pending?.asked !== undefined ? undefined : pending;
+    // A failed creation can't be resumed, and an object that the state holds under its id is replaced as any other.
+    const placeholder = isPlaceholder(object.id) && !pending?.failed ? pending : undefined;
     const operation = pending?.operation?.id;
     this.seen.set(urn, { key, keyAt, id: object.id, operation, placeholder, placeholderAt: at });
     if (checkedWithOlds && !replaces) this.live.set(textOf(object), { urn, key });

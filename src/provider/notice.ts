@@ -1,6 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { For, Journal } from "../journal/journal";
+import { isMisfit } from "./creation/completion";
 import { isHeld, purposesOf } from "./creation/left-over";
 import { isPlaceholder, pendingOf } from "./creation/pending";
 import { diff, newlySecret } from "./diff";
@@ -52,6 +53,8 @@ export async function noticeCheck(
   const first = isLater ? entry?.resource : (key ?? placeholder?.key);
   if (first === undefined) return {};
   if (key !== undefined) await journal?.run.add({ replacing: key });
+  // The object may be another resource's, which then has this key. It isn't adopted.
+  if (isLater && entry?.id !== undefined && isMisfit(kind, entry, news)) return {};
   return { left: { key: first, at: isLater ? entry?.at : placeholder?.at } };
 }
 

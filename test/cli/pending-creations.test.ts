@@ -117,6 +117,7 @@ describe("a pending creation", () => {
           body: '{"project":"prj-1","name":"web-0b8e5a3","image":"ubuntu","flavor":"small","network":"default","labels":{"app":"shop","tier":"web"}}',
           at: KEY_MADE,
           recovered: true,
+          isLate: true,
         },
       },
       expect.objectContaining({

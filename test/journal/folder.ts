@@ -39,7 +39,14 @@ export interface Opened {
 
 /** A journal in a folder that is not there yet. */
 export function opened(
-  options: { dir?: string; cwd?: string; endpoint?: string; disk?: Disk; env?: NodeJS.ProcessEnv } = {},
+  options: {
+    dir?: string;
+    cwd?: string;
+    endpoint?: string;
+    disk?: Disk;
+    env?: NodeJS.ProcessEnv;
+    run?: string;
+  } = {},
 ): Opened {
   const {
     dir = path.join(emptyFolder(), "journal"),
@@ -47,9 +54,10 @@ export function opened(
     endpoint = ENDPOINT,
     disk,
     env,
+    run,
   } = options;
   const warnings: string[] = [];
   const warn = (message: string): void => void warnings.push(message);
-  const journal = openJournal({ dir, cwd, endpoint, disk, env, warn });
+  const journal = openJournal({ dir, cwd, endpoint, disk, env, run, warn });
   return { journal, dir, cwd, warnings, files: () => readdirSync(dir).map((name) => path.join(dir, name)) };
 }

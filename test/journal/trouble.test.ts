@@ -89,6 +89,32 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     vi.useRealTimers();
     expect(there.warnings).toEqual([expect.stringContaining("the disk has not answered for 10 s")]);
   });
+
+  test("a disk that never answers, which is accessed once and then no more, however much is asked of the journal", async () => {
+    vi.useFakeTimers();
+    const calls: string[] = [];
+    const there = opened({
+      run: "127.0.0.1:1",
+      disk: diskWith((name, [file]) => {
+        if (!String(file).startsWith(there.dir)) return undefined;
+        calls.push(name);
+        return new Promise(() => {});
+      }),
+    });
+    const { journal } = there;
+    const all = Promise.all([
+      twoCreations(there),
+      journal.find("key-3"),
+      journal.run.add({ settled: "key-3" }),
+      journal.deletions.add("project"),
+    ]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    expect(await all).toEqual([[undefined, [], undefined, []], undefined, undefined, undefined]);
+    expect(await journal.run.has({ settled: "key-3" })).toBe(true);
+    expect(calls).toHaveLength(1);
+    expect(there.warnings).toEqual([expect.stringContaining("the disk has not answered for 10 s")]);
+  });
 });
 
 describe("a disk that is full", () => {

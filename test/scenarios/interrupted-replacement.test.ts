@@ -78,4 +78,21 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       await expectOneEach(scenario, Object.keys(last));
     });
   });
+
+  it("keeps an instance that retainOnDelete keeps, if the state holds it under its id while its creation is unfinished", async () => {
+    const retained = (image: string) => programOf({ web: [`image: "${image}"`, "retainOnDelete: true"] });
+    await withStack(engine, { program: retained("ubuntu") }, async ({ stack, emulator, write }) => {
+      const path = "/v1/instances/";
+      const unreadable = emulator.fail({ method: "GET", path, kind: "status", status: 403, times: 99 });
+      expect((await stack.run("up")).ok).toBe(false);
+      unreadable.off();
+      const { id } = stateOf(await stack.deployment(), "web");
+      expect([...emulator.instances.keys()]).toEqual([id]);
+      write(retained("debian"));
+      await run(stack, "up");
+      expect(stateOf(await stack.deployment(), "web").id).not.toBe(id);
+      expect([...emulator.instances.keys()]).toHaveLength(2);
+      expect([...emulator.instances.keys()]).toContain(id);
+    });
+  });
 });

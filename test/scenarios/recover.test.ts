@@ -21,6 +21,8 @@ const program = (flavor = "small", { name = "web", image = "ubuntu", options = "
   new Instance("${name}", { ...args, labels: { tier: "web", app: "shop" } }, ${options});
 `;
 
+const PROJECT_ONLY = 'new Project("p", { region: "eu-1" });';
+
 const WEB = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Instance::web";
 
 /** The creation requests for instances that the service has seen. */
@@ -181,6 +183,32 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     const { ids } = await stateOfWeb(stack, second);
     expect(ids).toEqual([onlyInstance(emulator)]);
   });
+
+  it.skipIf(!isAllWithCli)(
+    "leaves an object alone that retainOnDelete has released, while Pulumi's list still has its creation",
+    async () => {
+      const stack = await realStack(pulumi, program("small", { options: "{ retainOnDelete: true }" }));
+      const { emulator } = stack;
+      emulator.behaviour.operationMs = 600_000;
+      await stack.killedUp(stack.machine("first"));
+      emulator.finishOperations();
+      emulator.behaviour.operationMs = 1;
+      const job = async (name: string): Promise<void> => {
+        const env = stack.machine(name);
+        await noted(stack, env);
+        await stack.run(env, "up", "--yes", "--skip-preview");
+      };
+      await job("second");
+      const id = onlyInstance(emulator);
+      stack.write(PROJECT_ONLY);
+      await job("third");
+      expect(onlyInstance(emulator)).toBe(id);
+      stack.write(program("small", { image: "debian" }));
+      await job("fourth");
+      expect(emulator.instances.size).toBe(2);
+      expect(emulator.instances.has(id)).toBe(true);
+    },
+  );
 
   const replacements = [
     ["under a new name", "www", '{ aliases: [{ name: "web" }] }'],

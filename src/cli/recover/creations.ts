@@ -68,7 +68,8 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
       begun: begun(kind, { ...hidden, __urn: urn }, inputs, {
         replaces: replaced && keysOf(replaced)[0],
         projectKey: keyOfProject(inputs, deployment),
-        ...(replaced === undefined && isThere(resource, deployment) && { isLate: true }),
+        // The list keeps a creation that has been finished since, and whose object the program may have released.
+        ...(replaced === undefined && { isLate: true }),
         ...(retried?.key !== undefined && { key: nextKey(retried.key), at: retried.at ?? UNKNOWN_AGE }),
       }),
     };
@@ -103,11 +104,6 @@ function keyOfProject({ project, profile }: Properties, { resources }: Deploymen
     ({ type, id, inputs }) => kinds.get(type) === projectKind && id === project && inputs.profile === profile,
   );
   return found && keysOf(found)[0];
-}
-
-/** Whether the state has a resource with the URN of a pending creation, or with an earlier one. */
-function isThere(pending: Resource, { resources }: Deployment): boolean {
-  return resources.some(({ urn }) => [pending.urn, ...pending.aliases].includes(urn));
 }
 
 /**

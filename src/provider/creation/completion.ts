@@ -4,6 +4,9 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import { type Call, valuesOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
+import { isUnknown } from "../inputs/unknowns";
+import type { Kind } from "../kind";
+import { requireNotShared } from "../live";
 import { NotApplied, update } from "../update";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
@@ -18,7 +21,8 @@ import { wishUnknown } from "./unclear";
  * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
  *
  * @returns the outputs, or `undefined` if only a replacement would do: the object has been dealt with according to I3
- * @throws CloudInfraError `key_expired` if the original request is not known: nothing is adopted or deleted then
+ * @throws CloudInfraError `key_expired` if the original request is not known, `conflict` if another resource has the object: nothing is
+ * changed, adopted or deleted then
  */
 export async function fitted(
   call: Call,
@@ -29,12 +33,29 @@ export async function fitted(
   const { fields } = call.kind;
   const sent = fieldsSent(unfinished.body ?? "");
   if (sent === undefined) throw wishUnknown(call, object);
-  const asked = Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
-  if (changedFields(fields, asked, inputs).some(({ change }) => change === "replace")) {
+  const asked = argumentsOf(fields, sent);
+  if (needsAnother(fields, asked, inputs)) {
     await discard(call, object, unfinished);
     return undefined;
   }
+  await requireNotShared(call, inputs, object.id);
   return completed(call, object, asked, inputs, unfinished, { __resumed: true });
+}
+
+/** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
+export function isMisfit({ fields }: Kind, { body = "" }: Pending, inputs: Properties): boolean {
+  const sent = fieldsSent(body);
+  const known = fields.filter(({ name }) => !isUnknown(inputs[name]));
+  return sent !== undefined && needsAnother(known, argumentsOf(fields, sent), inputs);
+}
+
+/** The arguments of a creation request. */
+function argumentsOf(fields: readonly Field[], sent: Properties): Properties {
+  return Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
+}
+
+function needsAnother(fields: readonly Field[], asked: Properties, inputs: Properties): boolean {
+  return changedFields(fields, asked, inputs).some(({ change }) => change === "replace");
 }
 
 /**

@@ -71,6 +71,39 @@ describe("an instance that the engine has saved is not deleted as that of an unf
   });
 });
 
+describe("an instance that the state holds under its id, while its creation is unfinished,", () => {
+  async function unread() {
+    const { service, web } = await oneInstance();
+    const unreadable = service.emulator.fail({
+      path: "/v1/instances/",
+      kind: "status",
+      status: 403,
+      times: 99,
+    });
+    expect(await web.up()).toContain("(403)");
+    unreadable.off();
+    const { id } = web.there();
+    expect(idsOf(service)).toEqual([id]);
+    return { service, web, id };
+  }
+
+  test("stays if the creation of its replacement is rejected", async () => {
+    const { service, web, id } = await unread();
+    service.emulator.fail({ method: "POST", kind: "status", status: 422, times: 99 });
+    expect(await web.up({ image: "debian-14" }, { deleteBeforeReplace: false })).toContain("(422)");
+    expect(idsOf(service)).toEqual([id]);
+    expect(web.there().id).toBe(id);
+  });
+
+  test("is replaced by another one if `replaceOnChanges` lists the changed property, as the preview shows", async () => {
+    const { service, web, id } = await unread();
+    const how = { replaceOnChanges: true, deleteBeforeReplace: false };
+    expect(await web.up({ flavor: "m1.large" }, how)).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(id);
+    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+});
+
 test.each(["another project", "another operation"])(
   "an unfinished creation is not taken for that of an imported instance with its name, made in %s",
   async (other) => {
@@ -105,9 +138,34 @@ test("an instance that another resource manages is not adopted by the resource w
   const { outs } = await process.create(server);
   const later = await web.process();
   await later.diff(id, { ...outs }, await checked(later, server, server));
-  const again = await checked(later, {}, web.news());
+  const again = await checked(later, {}, web.news({ flavor: "m1.large" }));
   expect((await failureOf(later.create(again))).message).toContain(`instance ${id} is already managed by`);
+  expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
 });
+
+test.each([
+  ["would be updated", { flavor: "m1.large" }],
+  ["would be deleted", { image: "debian-14" }],
+])(
+  "an instance is left alone if a check shows, while a resource resumes its creation, that another one holds it: it %s",
+  async (_, args) => {
+    const atEachRequest: (() => void)[] = [];
+    const { service, web } = await oneInstance({ onRequest: () => atEachRequest.pop()?.() });
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const entry = await web.noted();
+    await web.up({ __urn: OLD, __aliasUrns: [URN] }, { unconfirmed: true }); // another machine finishes it, and renames the resource
+    const { id, inputs: olds } = web.there();
+    await web.note(entry);
+    const process = await web.process();
+    const inputs = await checked(process, {}, web.news(args));
+    service.emulator.clearRequests();
+    atEachRequest.push(() => void process.check(olds, web.news({ __urn: OLD })));
+    expect((await failureOf(process.create(inputs))).message).toContain("Run `pulumi up` again");
+    expect(idsOf(service)).toEqual([id]);
+    expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  },
+);
 
 test("two resources of the state that have the same instance are an error at each `up`", async () => {
   const { web } = await oneInstance();

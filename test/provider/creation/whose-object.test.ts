@@ -46,6 +46,21 @@ describe("after a rename by alias,", () => {
     expect(service.emulator.instances.size).toBe(1);
   });
 
+  test("a new resource with the former name that needs another image gets a key of its own, so that both can be checked later", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const other = { image: "debian-14" };
+    const inputs = await checked(process, {}, web.news(other));
+    const made = await process.create(inputs);
+    await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    expect([...service.emulator.instances.keys()]).toEqual([saved.id, made.id]);
+    const later = await web.process();
+    const unchanged = await checked(later, inputs, web.news(other));
+    expect(await later.diff(made.id, made.outs, unchanged)).toMatchObject({ changes: false });
+    const renamed = await checked(later, saved.inputs, web.news({ __urn: OLD }));
+    expect(await later.diff(saved.id, saved.state, renamed)).toMatchObject({ changes: false });
+  });
+
   test("two resources never share an instance: a creation whose key the other holds by now fails", async () => {
     const { service, web, saved } = await unconfirmed();
     const process = await web.process();
