@@ -9,7 +9,7 @@ import type { Properties, ReadAnswer } from "./host";
 import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
 import { findMade, findOfCreation } from "./looks/see-again";
-import type { Look } from "./looks/sightings";
+import type { Look } from "./looks/look";
 import { settleAsked } from "./updates/asked";
 import { findRenamed, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";

@@ -7,8 +7,8 @@ import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
 import { findNow, requireEvidence, secondLook, stillExists } from "./looks/absence";
+import type { Sought } from "./looks/look";
 import { readUntil } from "./looks/read-until";
-import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;

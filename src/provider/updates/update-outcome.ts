@@ -42,7 +42,7 @@ type Sent = Extract<Written, { kind: "accepted" }>;
 export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
   if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
   const mayBeOlder = ({ object, isOutdated }: Outcome): boolean =>
-    isOutdated === true || (isListOnly(call) && hasRevisionOf(object, written.before));
+    isOutdated === true || (isListOnly(call, object) && hasRevisionOf(object, written.before));
   // Without another revision, what isn't shown may still be made.
   const isOpen = ({ object }: Outcome): boolean =>
     hasRevisionOf(object, written.before) &&
@@ -63,7 +63,8 @@ export async function readBack(call: Call, change: Change, written: Written): Pr
   );
 }
 
-const isListOnly = ({ session, kind }: Call): boolean => session.sightings.isListOnly(kind);
+const isListOnly = ({ session, kind }: Call, { id }: ApiObject): boolean =>
+  session.sightings.isListOnly(kind, id);
 
 /** Whether the service answered 202 without an operation to wait for: it may apply the change later. */
 export function isPending(written: Written): boolean {

@@ -77,12 +77,14 @@ export async function write(call: Call, change: Change, current: ApiObject): Pro
 /** One PUT (§4.5) with a body made from the object as it was read. @returns the rejection if that revision is no longer current */
 async function put(
   call: Call,
-  { id, olds, news, unsettled = {} }: Change,
+  change: Change,
   before: ApiObject,
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
+  const { id, olds, news, unsettled = {} } = change;
   const { client, sightings } = call.session;
   const { fields } = call.kind;
+  requireUnmanaged(call, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
   const body = updateBody(fields, managed, news, before.fields, ignoredBy(call, news));
   try {
@@ -96,6 +98,27 @@ async function put(
     });
     throw error;
   }
+}
+
+/**
+ * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
+ *
+ * @throws CloudInfraError `revision_conflict` if the update would remove them
+ */
+function requireUnmanaged({ kind }: Call, { id, olds }: Change, { fields, isAlone }: ApiObject): void {
+  const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
+  const hidden = kind.fields.filter(
+    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
+  );
+  if (isAlone || hidden.length === 0) return;
+  const names = hidden.map(({ name }) => name).join(", ");
+  throw new CloudInfraError(
+    "revision_conflict",
+    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
+    {
+      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
+    },
+  );
 }
 
 /** Reads the object until it shows another revision than before, or for long enough that a list should have caught up. */

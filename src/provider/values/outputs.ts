@@ -28,6 +28,8 @@ export interface Known {
 export function outputsOf(call: Call, object: ApiObject, known: Known): Properties {
   const own =
     call.kind === projectKind ? projectOutputs(object, known) : instanceOutputs(call, object, known);
+  const { __unmanaged: before } = hiddenOf(known.before);
+  const unmanaged = unmanagedIn(call.kind.fields, known.values, object.fields, before);
   return plain({
     ...own,
     ...known.values,
@@ -36,23 +38,22 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     __resumed: hiddenOf(known.before).__resumed,
     __words: unlessEmpty(known.words),
     __applied: unlessEmpty(known.applied),
-    __unmanaged: unmanagedIn(
-      call.kind.fields,
-      known.values,
-      object.fields,
-      hiddenOf(known.before).__unmanaged,
-    ),
-    __shown: shownIn(call, object, known),
+    __unmanaged: unmanaged,
+    __shown: shownIn(call, object, { ...known, unmanaged }),
   });
 }
 
-/** The optional properties that the object's own address shows; after any other reply, as before. */
-function shownIn(call: Call, { fields, revision, isAlone }: ApiObject, { values, before }: Known): unknown {
+/** The optional properties that the object's own address shows, unmanaged ones included; after any other reply, as before. */
+function shownIn(
+  call: Call,
+  { fields, revision, isAlone }: ApiObject,
+  { values, before, unmanaged = {} }: Known & { unmanaged: Properties | undefined },
+): unknown {
   const { __shown: known = [] } = hiddenOf(before);
   const isShown = ({ name, wire }: Field): boolean =>
     isAlone && revision !== undefined ? (fields[wire] ?? "") !== "" : known.includes(name);
   const optional = call.kind.fields.filter(
-    ({ isOptional, name }) => isOptional && values[name] !== undefined,
+    ({ isOptional, name }) => isOptional && (values[name] ?? unmanaged[name]) !== undefined,
   );
   const names = optional.filter(isShown).map(({ name }) => name);
   return names.length > 0 ? names : undefined;
