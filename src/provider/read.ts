@@ -9,7 +9,6 @@ import type { Properties, ReadAnswer } from "./host";
 import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
 import { findMade, findOfCreation } from "./looks/see-again";
-import type { Look } from "./looks/look";
 import { settleAsked } from "./updates/asked";
 import { findRenamed, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
@@ -29,15 +28,14 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   if (pending?.key !== undefined) return readUnfinished(call, id, state, pending);
   const { otherId, ...others } = pending ?? {};
   // Somebody else's object may have the former id by now.
-  if (otherId !== undefined && (await look(call, otherId, state)).object !== undefined)
+  if (otherId !== undefined && (await look(call, otherId, state)) !== undefined)
     return read(call, otherId, { ...state, __pending: others });
-  const { first, object } = await look(call, id, state);
+  const object = await look(call, id, state);
   if (object === undefined)
     return pending && otherId === undefined ? renamed(call, id, state, pending) : gone(call, id, state);
   if (otherId !== undefined && !isSame(object, state))
     return { id, props: state, inputs: inputsOf(call, state) };
-  const isItem = "found" in first && first.by === "sweep";
-  const whole = isItem ? await beyondTheList(call, object, state) : object;
+  const whole = object.isAlone ? object : await beyondTheList(call, object, state);
   if (!isManaged(state)) return lookedUp(call, whole, state);
   const now = withRemoved(call, whole, state);
   if (pending === undefined) return refreshed(call, now, state);
@@ -65,11 +63,7 @@ function settled(
   return { ...seen, props: plain({ ...seen.props, __pending: { ...pending, asked: left } }) };
 }
 
-async function look(
-  call: Call,
-  id: string,
-  state: Properties,
-): Promise<{ first: Look; object?: ApiObject | undefined }> {
+async function look(call: Call, id: string, state: Properties): Promise<ApiObject | undefined> {
   const { sightings } = call.session;
   const sought = soughtOf(call.kind, id, state);
   // Items of the list have no description (§2.1), and nothing else of the project is known yet.
@@ -77,7 +71,7 @@ async function look(
   const first = await (isAlone ? sightings.fresh(sought, call) : sightings.recent(sought, call));
   // Nothing is lost with a lookup, so that two checks are enough.
   const find = isManaged(state) ? findOrAbsent : findOfCreation;
-  return { first, object: await find(call, sought, first) };
+  return find(call, sought, first);
 }
 
 const isManaged = (state: Properties): boolean => hiddenOf(state).__key !== undefined;
@@ -95,7 +89,7 @@ function gone({ kind }: Call, id: string, state: Properties): Record<string, nev
 async function renamed(call: Call, id: string, state: Properties, pending: Pending): Promise<ReadAnswer> {
   if (!mayBeRenamed(state, pending)) return gone(call, id, state);
   const { id: other } = await findRenamed(call, id, state, pending);
-  const isShown = other !== undefined && (await look(call, other, state)).object !== undefined;
+  const isShown = other !== undefined && (await look(call, other, state)) !== undefined;
   return isShown ? read(call, other, state) : { id, props: state, inputs: inputsOf(call, state) };
 }
 
@@ -116,7 +110,7 @@ async function readUnfinished(
   await note(call, pending, { id: real });
   const object = isMade
     ? await findMade(call, soughtOf(call.kind, real, state))
-    : (await look(call, id, state)).object;
+    : await look(call, id, state);
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If nobody can tell how the creation ended, an object that doesn't show may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : {};
@@ -138,7 +132,7 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   const real = call.session.client.resultId(seen);
   if (real === undefined) return isSuccess(seen) ? unchanged : {};
   const sought = soughtOf(call.kind, real, state);
-  const object = isSuccess(seen) ? await findMade(call, sought) : (await look(call, real, state)).object;
+  const object = isSuccess(seen) ? await findMade(call, sought) : await look(call, real, state);
   if (object === undefined) return isSuccess(seen) ? unchanged : {};
   await note(call, pending, { id: real });
   if (isFailure(seen)) return markedAsFailed({ ...unchanged, id: real }, pending);
@@ -185,6 +179,9 @@ function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
   const { __words: words = {}, __applied: applied = {}, __echoed: isEcho } = hiddenOf(state);
   const { ipAddress } = state;
   const known = { values: valuesOf(call, state), words, applied, isEcho, ipAddress };
+  // A list may show the same values in another way.
+  if (isManaged(state) && !object.isAlone && !isEcho && isUnchanged(object, state))
+    return { ...known, drifted: [], untold: [] };
   return compareWords(call.kind.fields, known, object.fields);
 }
 

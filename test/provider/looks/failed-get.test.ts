@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
 import { oneInstance } from "../one-instance";
 
 /** Others' labels and SSH keys on an instance that the state knows, at a service whose list omits both. */
@@ -33,4 +34,22 @@ describe.each([404, 405, 501])("an instance whose GET is answered with %d", (sta
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
     expect(service.emulator.instances.get(id)?.fields).toMatchObject({ ...theirs, flavor: "m1.large" });
   });
+
+  test.each([undefined, { flavor: "m1.tiny" }])(
+    "has no false drift if that happens once during a refresh and the list shows other values (changed: %j)",
+    async (changed) => {
+      const spelling: Behaviour["spelling"] = (now, place) =>
+        place === "item" ? { ...now, image: "img-4711" } : now;
+      const { service, web } = await oneInstance({ behaviour: { spelling } });
+      await web.up();
+      await web.refresh();
+      const { id } = web.there();
+      if (changed !== undefined) service.emulator.edit(id, changed);
+      service.emulator.fail({ method: "GET", path: `/v1/instances/${id}`, kind: "status", status });
+      await web.refresh();
+      expect(web.there().inputs).toMatchObject({ image: "debian-13", ...changed });
+      await web.up();
+      await web.expectOne();
+    },
+  );
 });
