@@ -9,7 +9,7 @@ import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { secretsOf } from "./inputs/secrets";
 import { isAbsence, present } from "./looks/present";
-import { afterRename, mayBeRenamed, type Told } from "./updates/renamed";
+import { afterRename, isSameName, mayBeRenamed, type Told } from "./updates/renamed";
 import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
 import { type Change, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
@@ -133,7 +133,7 @@ function toldBy({ session }: Call, { news }: Change, written: Written, ended?: O
   if (ended !== undefined) return { id: session.client.resultId(ended), isProof: true };
   if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
   const { id, fields } = written.accepted.object;
-  return { id, isProof: fields.name === news.name };
+  return { id, isProof: isSameName(fields.name, news.name) };
 }
 
 /** Returns the error about an object that isn't found after the update. */

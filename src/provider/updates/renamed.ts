@@ -91,6 +91,15 @@ export function isSame({ fields }: ApiObject, state: Properties): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
+/** Whether two names are equal, at least as normalized by the service. */
+export function isSameName(one: unknown, other: unknown): boolean {
+  return (
+    typeof one === "string" &&
+    typeof other === "string" &&
+    one.trim().toLowerCase() === other.trim().toLowerCase()
+  );
+}
+
 /** An object's other id, if that is certain, and the ids of all objects with its new name. */
 interface Renamed {
   readonly id?: string | undefined;
@@ -117,7 +126,7 @@ export async function findRenamed(
   const named = [...objects.values()].filter(
     (object) =>
       object.id !== id &&
-      object.fields.name === asked?.name &&
+      (object.id === other || isSameName(object.fields.name, asked?.name)) &&
       !isDeleted(object) &&
       memory.liveAs(identityOf(call, object.id)) === undefined,
   );
