@@ -42,7 +42,8 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   const operation = pending.operation && (await lookAt(call, pending.operation));
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return settled(call, now, state, pending, operation);
-  const seen = refreshed(call, now, state);
+  // The operation may fail, so that what the update asks for is not there in the end.
+  const seen = refreshed(call, withoutAsked(call, now, pending), state);
   // An update that may be in progress may end under the revision that is shown already: only the former one is safe. An operation that
   // can't be found may be in progress, too (E2).
   const { __pending, revision } = state;
@@ -168,6 +169,13 @@ function withRemoved({ kind }: Call, object: ApiObject, state: Properties): ApiO
     ...object,
     fields: { ...object.fields, ...Object.fromEntries(removed.map(({ wire }) => [wire, null])) },
   };
+}
+
+/** An object without the fields that an update may be changing. */
+function withoutAsked({ kind }: Call, object: ApiObject, { asked = {} }: Pending): ApiObject {
+  const open = kind.fields.filter(({ name }) => Object.hasOwn(asked, name)).map(({ wire }) => wire);
+  const fields = Object.fromEntries(Object.entries(object.fields).filter(([wire]) => !open.includes(wire)));
+  return { ...object, fields, isAlone: false };
 }
 
 /** Whether the object still has the revision that the state knows: then nobody has changed it (§4.5). */

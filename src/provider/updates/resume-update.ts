@@ -37,13 +37,15 @@ export async function resumeUpdate(
   return update(call, id, state, news, pending && unsettledIn(call, { state, news, pending }));
 }
 
-/** What an update asked for whose end is not known, as far as the service doesn't show it and the program no longer asks for it. */
+/**
+ * Returns what an earlier update asked for, as far as the service doesn't show it and the program no longer asks for it. Even if its operation is
+ * done, the service may have set what it doesn't show.
+ */
 function unsettledIn(
   { kind }: Call,
   { state, news, pending }: { state: Properties; news: Properties; pending: Pending },
 ): Properties | undefined {
-  const { operation, asked = {} } = pending;
-  if (operation !== undefined) return undefined;
+  const { asked = {} } = pending;
   const open = kind.fields.filter((field) => {
     if (!Object.hasOwn(asked, field.name)) return false;
     const value = asked[field.name] ?? undefined;
