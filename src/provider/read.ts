@@ -10,7 +10,7 @@ import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
 import { findMade, findOfCreation } from "./looks/see-again";
 import { settleAsked } from "./updates/asked";
-import { findRenamed, isSame, mayBeRenamed } from "./updates/renamed";
+import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
@@ -25,21 +25,26 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
   requireRecordedEndpoint(call, id, state);
   if (isPlaceholder(id)) return readPlaceholder(call, id, state);
   const pending = pendingOf(state);
+  const { resultId } = call.session.client;
   if (pending?.key !== undefined) return readUnfinished(call, id, state, pending);
   const { otherId, ...others } = pending ?? {};
   // Somebody else's object may have the former id by now.
   if (otherId !== undefined && (await look(call, otherId, state)) !== undefined)
     return read(call, otherId, { ...state, __pending: others });
+  const operation = pending?.operation && (await lookAt(call, pending.operation));
+  const mayHaveOther = pending !== undefined && otherId === undefined && mayBeRenamed(state, pending);
+  const result = mayHaveOther && operation && isSuccess(operation) ? resultId(operation) : undefined;
+  if (result !== undefined && result !== id && (await look(call, result, state)) !== undefined)
+    return read(call, result, state);
   const object = await look(call, id, state);
-  if (object === undefined)
-    return pending && otherId === undefined ? renamed(call, id, state, pending) : gone(call, id, state);
+  const isAbsent = object === undefined || (mayHaveOther && result !== id && isOther(object, state));
+  if (isAbsent) return mayHaveOther ? renamed(call, id, state, pending) : gone(call, id, state);
   if (otherId !== undefined && !isSame(object, state))
     return { id, props: state, inputs: inputsOf(call, state) };
   const whole = object.isAlone ? object : await beyondTheList(call, object, state);
   if (!isManaged(state)) return lookedUp(call, whole, state);
   const now = withRemoved(call, whole, state);
   if (pending === undefined) return refreshed(call, now, state);
-  const operation = pending.operation && (await lookAt(call, pending.operation));
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return settled(call, now, state, pending, operation);
   // The operation may fail, so that what the update asks for is not there in the end.
@@ -88,7 +93,6 @@ function gone({ kind }: Call, id: string, state: Properties): Record<string, nev
 
 /** Reads an object that isn't found under its id. If an update may have given it another one, it is never removed from the state. */
 async function renamed(call: Call, id: string, state: Properties, pending: Pending): Promise<ReadAnswer> {
-  if (!mayBeRenamed(state, pending)) return gone(call, id, state);
   const { id: other } = await findRenamed(call, id, state, pending);
   const isShown = other !== undefined && (await look(call, other, state)) !== undefined;
   return isShown ? read(call, other, state) : { id, props: state, inputs: inputsOf(call, state) };

@@ -9,9 +9,16 @@ import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { secretsOf } from "./inputs/secrets";
 import { isAbsence, present } from "./looks/present";
-import { afterRename, isSameName, mayBeRenamed, type Told } from "./updates/renamed";
+import {
+  afterRename,
+  foundElsewhere,
+  isSameName,
+  mayBeRenamed,
+  shownElsewhere,
+  type Told,
+} from "./updates/renamed";
 import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
-import { type Change, type Written, write } from "./updates/update-write";
+import { type Change, presentChanged, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
 import { hiddenOutputs } from "./values/state";
 
@@ -106,7 +113,7 @@ async function finishOrKeep(call: Call, change: Change, operation: Operation): P
 /** Returns the error about a failed operation. An earlier attempt, whose reply was lost, may have renamed the object nevertheless. */
 async function failed(call: Call, change: Change, failure: CloudInfraError): Promise<CloudInfraError> {
   if (!mayBeRenamed(change.olds, pendingUpdate(change))) return failure;
-  const seen = await present(call, change.id, change.olds).catch((error: unknown) => error);
+  const seen = await presentChanged(call, change).catch((error: unknown) => error);
   return isCloudInfraError(seen) && isAbsence(seen) ? gone(call, change, seen) : failure;
 }
 
@@ -117,15 +124,20 @@ async function readBackOrKeep(
   written: Written,
   ended: Operation | undefined,
 ): Promise<Outcome> {
+  const told = toldBy(call, change, written, ended);
+  const rename = renameOf(change, told);
+  let other: string | undefined;
   try {
-    return await readBack(call, change, written);
+    other = await shownElsewhere(call, rename);
+    if (other === undefined) return await readBack(call, change, written);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (isAbsence(error)) throw await gone(call, change, error, toldBy(call, change, written, ended));
+    if (isAbsence(error)) throw await gone(call, change, error, told);
     const hint =
       "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
     throw unseen(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
+  throw foundElsewhere(call, other, rename);
 }
 
 /** Returns the id that an update's reply or operation names. Without the new name, a reply may show something else. */
@@ -138,8 +150,12 @@ function toldBy({ session }: Call, { news }: Change, written: Written, ended?: O
 
 /** Returns the error about an object that isn't found after the update. */
 function gone(call: Call, change: Change, error: CloudInfraError, told?: Told): Promise<CloudInfraError> {
+  return afterRename(call, error, renameOf(change, told));
+}
+
+function renameOf(change: Change, told?: Told) {
   const state = { ...change.olds, ...hiddenOutputs(change.news) };
-  return afterRename(call, error, { id: change.id, state, pending: pendingUpdate(change), told });
+  return { id: change.id, state, pending: pendingUpdate(change), told };
 }
 
 /** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */

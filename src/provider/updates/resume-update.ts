@@ -8,7 +8,6 @@ import { asOperation, type Pending, pendingOf } from "../creation/pending";
 import { sameNamed } from "../creation/same-named";
 import type { Properties } from "../host";
 import { findNow } from "../looks/absence";
-import { present } from "../looks/present";
 import { findMade } from "../looks/see-again";
 import { update } from "../update";
 import { sameValue } from "../values/fields";
@@ -16,7 +15,7 @@ import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { settleAsked } from "./asked";
-import { afterRename, otherId } from "./renamed";
+import { afterRename, foundElsewhere, otherId, presentUnlessRenamed, shownElsewhere } from "./renamed";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
@@ -120,9 +119,12 @@ async function updated(
   pending: Pending,
   { error, result, wasRunning = false }: Ended,
 ): Promise<Properties> {
-  const object = await present(call, id, olds).catch(async (absence: unknown) => {
+  const rename = { id, state: olds, pending, told: { id: result, isProof: true } };
+  const other = await shownElsewhere(call, rename);
+  if (other !== undefined) throw foundElsewhere(call, other, rename);
+  const object = await presentUnlessRenamed(call, id, olds, pending).catch(async (absence: unknown) => {
     if (!isCloudInfraError(absence)) throw absence;
-    throw await afterRename(call, absence, { id, state: olds, pending, told: { id: result, isProof: true } });
+    throw await afterRename(call, absence, rename);
   });
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);

@@ -1,7 +1,6 @@
 import type { ApiObject } from "../../api/client";
 import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
-import { present } from "../looks/present";
 import { type Patience, readUntil } from "../looks/read-until";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
@@ -18,7 +17,7 @@ import {
   wordsAfter,
 } from "../values/words";
 import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
-import type { Change, Written } from "./update-write";
+import { type Change, presentChanged, type Written } from "./update-write";
 
 /** What became of an update. */
 export interface Outcome {
@@ -74,7 +73,7 @@ export function isPending(written: Written): boolean {
 }
 
 async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcome> {
-  const look = await present(call, change.id, change.olds);
+  const look = await presentChanged(call, change);
   const past = pastRevisions(change, sent);
   const own = ownReply(change, sent);
   const isOld = own !== undefined && isOlder(look, own, past);

@@ -4,7 +4,6 @@ import type { Call } from "../call";
 import type { Properties } from "../host";
 import { type Ignored, isIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
-import { present } from "../looks/present";
 import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
@@ -13,6 +12,7 @@ import { unmanagedIn } from "../values/unmanaged";
 import { withUnsettled } from "./asked";
 import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
+import { presentUnlessRenamed } from "./renamed";
 
 /** An update of one object: what the state has, what the program asks for, and the fields in which they differ. */
 export interface Change {
@@ -93,7 +93,7 @@ async function put(
     if (isCloudInfraError(error) && error.code === "revision_conflict") return error;
     if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
     const { sent } = error;
-    await present(call, id, olds).catch((absence: unknown) => {
+    await presentChanged(call, change).catch((absence: unknown) => {
       throw isCloudInfraError(absence) ? withDetails(absence, { sent }) : absence;
     });
     throw error;
@@ -121,11 +121,16 @@ function requireUnmanaged({ kind }: Call, { id, olds }: Change, { fields, isAlon
   );
 }
 
+/** Reads an object that must exist and that a PUT may have changed. */
+export function presentChanged(call: Call, { id, olds, news }: Change): Promise<ApiObject> {
+  return presentUnlessRenamed(call, id, olds, { asked: { name: news.name } });
+}
+
 /** Reads the object until it shows another revision than before, or for long enough that a list should have caught up. */
-function newerThan(call: Call, { id, olds }: Change, before: ApiObject): Promise<ApiObject> {
+function newerThan(call: Call, change: Change, before: ApiObject): Promise<ApiObject> {
   return readUntil(
     call,
-    () => present(call, id, olds),
+    () => presentChanged(call, change),
     ({ revision }) => revision !== before.revision,
   );
 }

@@ -62,7 +62,10 @@ describe("an update whose operation succeeds after a timeout, and that the progr
 });
 
 describe("an update that the service shows before its operation ends", () => {
-  async function shownEarly({ theirs = {}, ...options }: Case & { readonly theirs?: object } = {}) {
+  async function shownEarly({
+    theirs = {},
+    ...options
+  }: Case & { readonly theirs?: Readonly<Record<string, unknown>> } = {}) {
     const { service, web, end } = await slowUpdate({}, LARGE, options);
     service.emulator.edit(web.there().id, theirs);
     service.emulator.behaviour.spelling = (now) => ({ ...now, flavor: "m1.large" });
