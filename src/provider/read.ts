@@ -14,6 +14,7 @@ import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
+import { withRemoved } from "./values/removed";
 import { hiddenInputs, hiddenOf } from "./values/state";
 import { asValue, compareWords, type Sighting } from "./values/words";
 
@@ -43,7 +44,7 @@ export async function read(call: Call, id: string, state: Properties): Promise<R
     return { id, props: state, inputs: inputsOf(call, state) };
   const whole = object.isAlone ? object : await beyondTheList(call, object, state);
   if (!isManaged(state)) return lookedUp(call, whole, state);
-  const now = withRemoved(call, whole, state);
+  const now = withRemoved(call.kind.fields, whole, state);
   if (pending === undefined) return refreshed(call, now, state);
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return settled(call, now, state, pending, operation);
@@ -156,23 +157,6 @@ async function beyondTheList(call: Call, item: ApiObject, state: Properties): Pr
   const { drifted, untold } = seenOf(call, item, state);
   if (drifted.length === 0 && (untold.length === 0 || isUnchanged(item, state))) return item;
   return call.session.sightings.completed(item, soughtOf(call.kind, item.id, state), call);
-}
-
-/**
- * Many services omit what has no value. What the object's own address has shown, and doesn't show since the object has changed, has been
- * removed; what it has never shown may be there.
- */
-function withRemoved({ kind }: Call, object: ApiObject, state: Properties): ApiObject {
-  const { __shown: shown = [], revision } = hiddenOf(state);
-  const isChanged = revision !== undefined && object.revision !== undefined && object.revision !== revision;
-  if (!object.isAlone || !isChanged) return object;
-  const removed = kind.fields.filter(
-    ({ name, wire }) => shown.includes(name) && object.fields[wire] === undefined,
-  );
-  return {
-    ...object,
-    fields: { ...object.fields, ...Object.fromEntries(removed.map(({ wire }) => [wire, null])) },
-  };
 }
 
 /** An object without the fields that an update may be changing. */

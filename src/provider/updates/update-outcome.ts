@@ -4,6 +4,7 @@ import type { Properties } from "../host";
 import { type Patience, readUntil } from "../looks/read-until";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
+import { withRemoved } from "../values/removed";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import {
@@ -170,9 +171,13 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   // An address for the mode that was just set is no evidence: unless the update's reply shows it, it may be somebody else's choice.
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
-  const { drifted } = compareWords(call.kind.fields, known, object.fields);
+  // The service may omit a new value that stands for none, such as "none" for the address.
+  const mayBeOmitted = (field: Field): boolean => field.type === "text" && change.fields.includes(field);
+  const tellable = call.kind.fields.filter((field) => !mayBeOmitted(field));
+  const now = withRemoved(tellable, object, olds);
+  const { drifted } = compareWords(call.kind.fields, known, now.fields);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
-  const outputs = outputsOf(call, drifted.length === 0 ? object : ours, {
+  const outputs = outputsOf(call, drifted.length === 0 ? now : ours, {
     hidden: news,
     values,
     words,
