@@ -9,6 +9,7 @@ import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { secretsOf } from "./inputs/secrets";
 import { isAbsence, present } from "./looks/present";
+import { askedBy } from "./updates/asked";
 import {
   afterRename,
   foundElsewhere,
@@ -18,7 +19,7 @@ import {
   type Told,
 } from "./updates/renamed";
 import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
-import { type Change, presentChanged, type Written, write } from "./updates/update-write";
+import { type Change, presentChanged, toWrite, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
 import { hiddenOutputs } from "./values/state";
 
@@ -26,7 +27,8 @@ import { hiddenOutputs } from "./values/state";
  * Updates an instance (§4.5): a full body, on condition that the revision is still the one in the state, then a look at
  * what became of it.
  *
- * @param unsettled what an earlier update asked for, if the service may still set it: it is sent back even if nothing has changed
+ * @param earlier what an earlier update of unknown outcome asked for. If the service may still set what is `unsettled`, it is sent back even if
+ * nothing has changed
  * @throws CloudInfraError `revision_conflict` where somebody else changed what the program manages: nothing is overwritten
  * @throws NotApplied where the service accepted a change and did not make it
  */
@@ -35,15 +37,19 @@ export async function update(
   id: string,
   olds: Properties,
   news: Properties,
-  unsettled?: Properties,
+  earlier: Pick<Change, "unsettled" | "former"> = {},
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, olds);
-  const change: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news), unsettled };
+  const asked: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news), ...earlier };
   const current = await present(call, id, olds);
-  if (change.fields.length === 0 && unsettled === undefined) {
-    return { outs: outputsAfter(call, change, { object: current, unmade: [] }) };
+  if (asked.fields.length === 0 && asked.unsettled === undefined) {
+    return { outs: outputsAfter(call, asked, { object: current, unmade: [] }) };
   }
-  const written = await writeOrKeep(call, change, current);
+  const { before, isMade } = await toWrite(call, asked, current);
+  const change: Change = { ...asked, before };
+  const written: Written = isMade
+    ? { kind: "there", object: before }
+    : await writeOrKeep(call, change, before);
   const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
   const ended = isOperation ? await finishOrKeep(call, change, written.accepted.operation) : undefined;
   const outcome = await readBackOrKeep(call, change, written, ended);
@@ -82,9 +88,9 @@ function notShownYet({ kind }: Call, change: Change, revision: string | undefine
 }
 
 /** Without a record of an update that may have been made, an `up` whose program was reverted would find nothing to do. */
-async function writeOrKeep(call: Call, change: Change, current: ApiObject): Promise<Written> {
+async function writeOrKeep(call: Call, change: Change, before: ApiObject): Promise<Written> {
   try {
-    return await write(call, change, current);
+    return await write(call, change, before);
   } catch (error) {
     if (!isCloudInfraError(error) || !error.sent) throw error;
     if (isAbsence(error)) throw await gone(call, change, error);
@@ -170,10 +176,8 @@ function unseen(
   return new PartialState(error, change.id, outs, hint);
 }
 
-/** What an update asks for, by argument; null where it removes one. */
-function pendingUpdate({ fields, olds, news, unsettled }: Change): Pick<Pending, "asked" | "secrets"> {
-  const changed = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
-  return { asked: { ...unsettled, ...changed }, secrets: [...secretsOf(olds, news).names] };
+function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
+  return { asked: askedBy(change), secrets: [...secretsOf(change.olds, change.news).names] };
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */

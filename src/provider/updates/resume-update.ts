@@ -33,7 +33,9 @@ export async function resumeUpdate(
   const pending = pendingOf(olds);
   if (pending?.otherId !== undefined) throw otherId(call, id, pending.otherId, olds);
   const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
-  return update(call, id, state, news, pending && unsettledIn(call, { state, news, pending }));
+  if (pending === undefined) return update(call, id, state, news);
+  const unsettled = unsettledIn(call, { state, news, pending });
+  return update(call, id, state, news, { unsettled, former: pending.asked });
 }
 
 /**

@@ -8,7 +8,7 @@ import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
 import { hiddenOf } from "../values/state";
-import { unmanagedIn } from "../values/unmanaged";
+import { requireUnmanagedShown, unmanagedIn } from "../values/unmanaged";
 import { withUnsettled } from "./asked";
 import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
@@ -22,6 +22,10 @@ export interface Change {
   readonly fields: readonly Field[];
   /** What an earlier update asked for and is not known to have set or not: the service may still set it. */
   readonly unsettled?: Properties | undefined;
+  /** All that the earlier update asked for. */
+  readonly former?: Properties | undefined;
+  /** The object that the first body was made from. */
+  readonly before?: ApiObject;
 }
 
 /** How an update got through: its PUT was accepted, or there was nothing left to do. */
@@ -37,24 +41,35 @@ export type Written =
 const MOST_TRIES = 4;
 
 /**
+ * Returns the object to make the update's body from, and whether there is nothing left to do.
+ *
+ * @param current the object as it was read just now
+ * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten
+ */
+export async function toWrite(
+  call: Call,
+  change: Change,
+  current: ApiObject,
+): Promise<{ before: ApiObject; isMade: boolean }> {
+  if (hasKnownRevision(change, current)) return { before: current, isMade: false };
+  // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
+  const isAgain = judged(call, change, current, sides(call, change, current)) === "again";
+  const before = isAgain ? current : await newerThan(call, change, current);
+  const isMade = !hasKnownRevision(change, before) && verdict(call, change, before, {}) === "made";
+  return { before, isMade };
+}
+
+/**
  * Sends the update. If-Match always carries the revision at which the body's other fields were read (§4.5), so a read that lags
  * behind can't overwrite anything. If that revision is no longer current, the provider reads and sends again, as long as nobody
  * has changed what the program manages.
  *
- * @param current the object as it was read just now
+ * @param first the object of {@link toWrite}
  * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten. If `sent` is set, the
  * update may have been made
  */
-export async function write(call: Call, change: Change, current: ApiObject): Promise<Written> {
-  const isAsKnown = (object: ApiObject): boolean => hasKnownRevision(change, object);
-  let before = current;
-  if (!isAsKnown(before)) {
-    // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
-    if (judged(call, change, before, sides(call, change, before)) !== "again")
-      before = await newerThan(call, change, before);
-    if (!isAsKnown(before) && verdict(call, change, before, {}) === "made")
-      return { kind: "there", object: before };
-  }
+export async function write(call: Call, change: Change, first: ApiObject): Promise<Written> {
+  let before = first;
   let unsure: readonly Side[] | undefined;
   let refusal: CloudInfraError | undefined;
   try {
@@ -84,7 +99,7 @@ async function put(
   const { id, olds, news, unsettled = {} } = change;
   const { client, sightings } = call.session;
   const { fields } = call.kind;
-  requireUnmanaged(call, change, before);
+  requireUnmanagedShown(call.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
   const body = updateBody(fields, managed, news, before.fields, ignoredBy(call, news));
   try {
@@ -98,27 +113,6 @@ async function put(
     });
     throw error;
   }
-}
-
-/**
- * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
- *
- * @throws CloudInfraError `revision_conflict` if the update would remove them
- */
-function requireUnmanaged({ kind }: Call, { id, olds }: Change, { fields, isAlone }: ApiObject): void {
-  const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
-  const hidden = kind.fields.filter(
-    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
-  );
-  if (isAlone || hidden.length === 0) return;
-  const names = hidden.map(({ name }) => name).join(", ");
-  throw new CloudInfraError(
-    "revision_conflict",
-    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
-    {
-      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
-    },
-  );
 }
 
 /** Reads an object that must exist and that a PUT may have changed. */

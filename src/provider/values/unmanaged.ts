@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
+import type { ApiObject } from "../../api/client";
+import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
+import type { Kind } from "../kind";
 import { type Field, labelsOf } from "./fields";
 import { shownKeys } from "./label-keys";
+import { hiddenOf } from "./state";
 import type { WireFields } from "./words";
 
 const DIGITS = 12;
@@ -38,4 +42,29 @@ function digestOf(value: unknown): string | undefined {
   if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
   const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
   return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
+}
+
+/**
+ * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
+ *
+ * @throws CloudInfraError `revision_conflict` if the update would remove them
+ */
+export function requireUnmanagedShown(
+  kind: Kind,
+  { id, olds }: { readonly id: string; readonly olds: Properties },
+  { fields, isAlone }: ApiObject,
+): void {
+  const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
+  const hidden = kind.fields.filter(
+    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
+  );
+  if (isAlone || hidden.length === 0) return;
+  const names = hidden.map(({ name }) => name).join(", ");
+  throw new CloudInfraError(
+    "revision_conflict",
+    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
+    {
+      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
+    },
+  );
 }
