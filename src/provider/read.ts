@@ -12,6 +12,7 @@ import { findMade, findOfCreation } from "./looks/see-again";
 import { settleAsked } from "./updates/asked";
 import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
+import { withKnownKeys } from "./values/label-keys";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
 import { withRemoved } from "./values/removed";
@@ -22,8 +23,9 @@ import { asValue, compareWords, type Sighting } from "./values/words";
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that the next `up` shows drift and removes
  * it. The answer is empty if the object no longer exists; only the first `get` of such an object is an error.
  */
-export async function read(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
-  requireRecordedEndpoint(call, id, state);
+export async function read(caller: Call, id: string, state: Properties): Promise<ReadAnswer> {
+  requireRecordedEndpoint(caller, id, state);
+  const call = withKnownKeys(caller, state);
   if (isPlaceholder(id)) return readPlaceholder(call, id, state);
   const pending = pendingOf(state);
   const { resultId } = call.session.client;
@@ -187,7 +189,12 @@ function refreshed(call: Call, object: ApiObject, state: Properties): Found {
   return {
     id: object.id,
     props: isUnchanged(object, state)
-      ? plain({ ...props, __unmanaged: state.__unmanaged, __shown: state.__shown })
+      ? plain({
+          ...props,
+          __unmanaged: state.__unmanaged,
+          __shown: state.__shown,
+          __keepsCase: state.__keepsCase,
+        })
       : props,
     inputs: plain({ ...hiddenInputs(state), ...values }),
   };

@@ -11,6 +11,7 @@ import { findNow } from "../looks/absence";
 import { findMade } from "../looks/see-again";
 import { update } from "../update";
 import { sameValue } from "../values/fields";
+import { withKnownKeys } from "../values/label-keys";
 import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
@@ -22,12 +23,13 @@ import { afterRename, foundElsewhere, otherId, presentUnlessRenamed, shownElsewh
  * still at work is waited for.
  */
 export async function resumeUpdate(
-  call: Call,
+  caller: Call,
   id: string,
   olds: Properties,
   news: Properties,
 ): Promise<{ outs: Properties }> {
-  requireRecordedEndpoint(call, id, olds);
+  requireRecordedEndpoint(caller, id, olds);
+  const call = withKnownKeys(caller, olds);
   const { __urn: urn, __key: key } = hiddenOf(news);
   if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
   const pending = pendingOf(olds);

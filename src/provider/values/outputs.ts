@@ -5,6 +5,7 @@ import type { Call } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
 import { type Field, instanceFields, isSame, labelsOf } from "./fields";
+import { isCaseKept } from "./label-keys";
 import { plain } from "./plain";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
@@ -39,8 +40,20 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     __words: unlessEmpty(known.words),
     __applied: unlessEmpty(known.applied),
     __unmanaged: unmanaged,
+    __keepsCase: keepsCase(call, object, known),
     __shown: shownIn(call, object, { ...known, unmanaged }),
   });
+}
+
+/** What the state records of the case of label keys; nothing if no key has capital letters. */
+function keepsCase({ kind }: Call, { fields }: ApiObject, { values, before }: Known): true | undefined {
+  const hasCapitals = isCaseKept(kind.fields, values, wireOf(kind.fields, values));
+  const isKept = hiddenOf(before).__keepsCase || isCaseKept(kind.fields, values, fields);
+  return hasCapitals && isKept ? true : undefined;
+}
+
+function wireOf(fields: readonly Field[], values: Properties): Properties {
+  return Object.fromEntries(fields.map(({ name, wire }) => [wire, values[name]]));
 }
 
 /** The optional properties that the object's own address shows, unmanaged ones included; after any other reply, as before. */

@@ -30,10 +30,11 @@ export function unmanagedIn(
 }
 
 /** The service's value of a field; of labels, those that the program does not set. */
-function unmanagedValue({ name, wire, type }: Field, values: Properties, object: WireFields): unknown {
+function unmanagedValue(field: Field, values: Properties, object: WireFields): unknown {
+  const { name, wire, type } = field;
   if (type !== "labels") return object[wire];
   const shown = labelsOf(object[wire]);
-  const own = new Set(shownKeys(shown, Object.keys(labelsOf(values[name]))).values());
+  const own = new Set(shownKeys(field, shown, Object.keys(labelsOf(values[name]))).values());
   const others = Object.entries(shown).filter(([key]) => !own.has(key));
   return others.sort(([a], [b]) => (a < b ? -1 : 1));
 }

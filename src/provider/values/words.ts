@@ -17,7 +17,7 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   if (field.type === "keys") return word ?? [];
   const shown = labelsOf(word);
   const keys = [...new Set(managed.flatMap((value) => Object.keys(labelsOf(value))))];
-  const own = [...shownKeys(shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
+  const own = [...shownKeys(field, shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
