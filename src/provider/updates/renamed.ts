@@ -162,7 +162,8 @@ interface Renamed {
 
 /**
  * Looks up an object that may have another id since an update of its name. Several objects may have that name. An object is the same one only
- * if the update's reply or operation names its id, or if it has the same creation date.
+ * if the update's reply or operation names its id, or if the service has accepted the update and it has the same creation date: objects that
+ * are created together have the same one.
  */
 export async function findRenamed(
   call: Call,
@@ -172,7 +173,7 @@ export async function findRenamed(
   told?: Told,
 ): Promise<Renamed> {
   const { sightings, memory } = call.session;
-  const { asked } = pending;
+  const { asked, isUnsure = false } = pending;
   const { id: other, isProof } = told ?? { id: await resultOf(call, pending), isProof: true };
   if (isProof && other !== undefined && other !== id) return { id: other, named: [] };
   const objects = await sightings.all(soughtOf(call.kind, id, state), "recent", call);
@@ -183,6 +184,6 @@ export async function findRenamed(
       !isDeleted(object) &&
       memory.liveAs(identityOf(call, object.id)) === undefined,
   );
-  const same = named.filter((object) => object.id === other || isSame(object, state));
+  const same = named.filter((object) => object.id === other || (!isUnsure && isSame(object, state)));
   return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
 }
