@@ -5,7 +5,7 @@ import { type WaitOptions, waitForOperation, waitForSuccess } from "../operation
 import type { Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
 import type { Kind } from "./kind";
-import type { Sought } from "./looks/sightings";
+import type { Sought } from "./looks/look";
 import type { Session } from "./session";
 import { Progress } from "./shown/progress";
 import { type Hidden, hiddenOf } from "./values/state";
@@ -89,7 +89,8 @@ export function valuesOf({ kind }: Call, properties: Properties): Properties {
 /** The object that a resource's state stands for. */
 export function soughtOf(kind: Kind, id: string, state: Properties): Sought {
   const project = state.project;
-  return { kind, id, project: typeof project === "string" ? project : undefined };
+  const wasAlone = hiddenOf(state).__shown !== undefined;
+  return { kind, id, project: typeof project === "string" ? project : undefined, wasAlone };
 }
 
 /**

@@ -9,12 +9,13 @@ import type { Properties, ReadAnswer } from "./host";
 import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
 import { findMade, findOfCreation } from "./looks/see-again";
-import type { Look } from "./looks/sightings";
 import { settleAsked } from "./updates/asked";
-import { findRenamed, isSame, mayBeRenamed } from "./updates/renamed";
+import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
+import { withKnownKeys } from "./values/label-keys";
 import { outputsOf, outputsOfNew } from "./values/outputs";
 import { plain } from "./values/plain";
+import { withRemoved } from "./values/removed";
 import { hiddenInputs, hiddenOf } from "./values/state";
 import { asValue, compareWords, type Sighting } from "./values/words";
 
@@ -22,29 +23,35 @@ import { asValue, compareWords, type Sighting } from "./values/words";
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that the next `up` shows drift and removes
  * it. The answer is empty if the object no longer exists; only the first `get` of such an object is an error.
  */
-export async function read(call: Call, id: string, state: Properties): Promise<ReadAnswer> {
-  requireRecordedEndpoint(call, id, state);
+export async function read(caller: Call, id: string, state: Properties): Promise<ReadAnswer> {
+  requireRecordedEndpoint(caller, id, state);
+  const call = withKnownKeys(caller, state);
   if (isPlaceholder(id)) return readPlaceholder(call, id, state);
   const pending = pendingOf(state);
+  const { resultId } = call.session.client;
   if (pending?.key !== undefined) return readUnfinished(call, id, state, pending);
   const { otherId, ...others } = pending ?? {};
   // Somebody else's object may have the former id by now.
-  if (otherId !== undefined && (await look(call, otherId, state)).object !== undefined)
+  if (otherId !== undefined && (await look(call, otherId, state)) !== undefined)
     return read(call, otherId, { ...state, __pending: others });
-  const { first, object } = await look(call, id, state);
-  if (object === undefined)
-    return pending && otherId === undefined ? renamed(call, id, state, pending) : gone(call, id, state);
+  const operation = pending?.operation && (await lookAt(call, pending.operation));
+  const mayHaveOther = pending !== undefined && otherId === undefined && mayBeRenamed(state, pending);
+  const result = mayHaveOther && operation && isSuccess(operation) ? resultId(operation) : undefined;
+  if (result !== undefined && result !== id && (await look(call, result, state)) !== undefined)
+    return read(call, result, state);
+  const object = await look(call, id, state);
+  const isAbsent = object === undefined || (mayHaveOther && result !== id && isOther(object, state));
+  if (isAbsent) return mayHaveOther ? renamed(call, id, state, pending) : gone(call, id, state);
   if (otherId !== undefined && !isSame(object, state))
     return { id, props: state, inputs: inputsOf(call, state) };
-  const isItem = "found" in first && first.by === "sweep";
-  const whole = isItem ? await beyondTheList(call, object, state) : object;
+  const whole = object.isAlone ? object : await beyondTheList(call, object, state);
   if (!isManaged(state)) return lookedUp(call, whole, state);
-  const now = withRemoved(call, whole, state);
+  const now = withRemoved(call.kind.fields, whole, state);
   if (pending === undefined) return refreshed(call, now, state);
-  const operation = pending.operation && (await lookAt(call, pending.operation));
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return settled(call, now, state, pending, operation);
-  const seen = refreshed(call, now, state);
+  // The operation may fail, so that what the update asks for is not there in the end.
+  const seen = refreshed(call, withoutAsked(call, now, pending), state);
   // An update that may be in progress may end under the revision that is shown already: only the former one is safe. An operation that
   // can't be found may be in progress, too (E2).
   const { __pending, revision } = state;
@@ -65,11 +72,7 @@ function settled(
   return { ...seen, props: plain({ ...seen.props, __pending: { ...pending, asked: left } }) };
 }
 
-async function look(
-  call: Call,
-  id: string,
-  state: Properties,
-): Promise<{ first: Look; object?: ApiObject | undefined }> {
+async function look(call: Call, id: string, state: Properties): Promise<ApiObject | undefined> {
   const { sightings } = call.session;
   const sought = soughtOf(call.kind, id, state);
   // Items of the list have no description (§2.1), and nothing else of the project is known yet.
@@ -77,7 +80,7 @@ async function look(
   const first = await (isAlone ? sightings.fresh(sought, call) : sightings.recent(sought, call));
   // Nothing is lost with a lookup, so that two checks are enough.
   const find = isManaged(state) ? findOrAbsent : findOfCreation;
-  return { first, object: await find(call, sought, first) };
+  return find(call, sought, first);
 }
 
 const isManaged = (state: Properties): boolean => hiddenOf(state).__key !== undefined;
@@ -93,9 +96,8 @@ function gone({ kind }: Call, id: string, state: Properties): Record<string, nev
 
 /** Reads an object that isn't found under its id. If an update may have given it another one, it is never removed from the state. */
 async function renamed(call: Call, id: string, state: Properties, pending: Pending): Promise<ReadAnswer> {
-  if (!mayBeRenamed(state, pending)) return gone(call, id, state);
   const { id: other } = await findRenamed(call, id, state, pending);
-  const isShown = other !== undefined && (await look(call, other, state)).object !== undefined;
+  const isShown = other !== undefined && (await look(call, other, state)) !== undefined;
   return isShown ? read(call, other, state) : { id, props: state, inputs: inputsOf(call, state) };
 }
 
@@ -116,7 +118,7 @@ async function readUnfinished(
   await note(call, pending, { id: real });
   const object = isMade
     ? await findMade(call, soughtOf(call.kind, real, state))
-    : (await look(call, id, state)).object;
+    : await look(call, id, state);
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If nobody can tell how the creation ended, an object that doesn't show may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : {};
@@ -138,7 +140,7 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   const real = call.session.client.resultId(seen);
   if (real === undefined) return isSuccess(seen) ? unchanged : {};
   const sought = soughtOf(call.kind, real, state);
-  const object = isSuccess(seen) ? await findMade(call, sought) : (await look(call, real, state)).object;
+  const object = isSuccess(seen) ? await findMade(call, sought) : await look(call, real, state);
   if (object === undefined) return isSuccess(seen) ? unchanged : {};
   await note(call, pending, { id: real });
   if (isFailure(seen)) return markedAsFailed({ ...unchanged, id: real }, pending);
@@ -159,21 +161,11 @@ async function beyondTheList(call: Call, item: ApiObject, state: Properties): Pr
   return call.session.sightings.completed(item, soughtOf(call.kind, item.id, state), call);
 }
 
-/**
- * Many services omit what has no value. What the object's own address has shown, and doesn't show since the object has changed, has been
- * removed; what it has never shown may be there.
- */
-function withRemoved({ kind }: Call, object: ApiObject, state: Properties): ApiObject {
-  const { __shown: shown = [], revision } = hiddenOf(state);
-  const isChanged = revision !== undefined && object.revision !== undefined && object.revision !== revision;
-  if (!object.isAlone || !isChanged) return object;
-  const removed = kind.fields.filter(
-    ({ name, wire }) => shown.includes(name) && object.fields[wire] === undefined,
-  );
-  return {
-    ...object,
-    fields: { ...object.fields, ...Object.fromEntries(removed.map(({ wire }) => [wire, null])) },
-  };
+/** An object without the fields that an update may be changing. */
+function withoutAsked({ kind }: Call, object: ApiObject, { asked = {} }: Pending): ApiObject {
+  const open = kind.fields.filter(({ name }) => Object.hasOwn(asked, name)).map(({ wire }) => wire);
+  const fields = Object.fromEntries(Object.entries(object.fields).filter(([wire]) => !open.includes(wire)));
+  return { ...object, fields, isAlone: false };
 }
 
 /** Whether the object still has the revision that the state knows: then nobody has changed it (§4.5). */
@@ -185,6 +177,9 @@ function seenOf(call: Call, object: ApiObject, state: Properties): Sighting {
   const { __words: words = {}, __applied: applied = {}, __echoed: isEcho } = hiddenOf(state);
   const { ipAddress } = state;
   const known = { values: valuesOf(call, state), words, applied, isEcho, ipAddress };
+  // A list may show the same values in another way.
+  if (isManaged(state) && !object.isAlone && !isEcho && isUnchanged(object, state))
+    return { ...known, drifted: [], untold: [] };
   return compareWords(call.kind.fields, known, object.fields);
 }
 
@@ -194,7 +189,12 @@ function refreshed(call: Call, object: ApiObject, state: Properties): Found {
   return {
     id: object.id,
     props: isUnchanged(object, state)
-      ? plain({ ...props, __unmanaged: state.__unmanaged, __shown: state.__shown })
+      ? plain({
+          ...props,
+          __unmanaged: state.__unmanaged,
+          __shown: state.__shown,
+          __keepsCase: state.__keepsCase,
+        })
       : props,
     inputs: plain({ ...hiddenInputs(state), ...values }),
   };

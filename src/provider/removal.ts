@@ -7,8 +7,8 @@ import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
 import { findNow, requireEvidence, secondLook, stillExists } from "./looks/absence";
+import type { Sought } from "./looks/look";
 import { readUntil } from "./looks/read-until";
-import type { Sought } from "./looks/sightings";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
@@ -25,7 +25,7 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
   const isNew = call.kind === projectKind && !sightings.hasShown(sought);
   if (isNew && (await findNow(call, sought)) === undefined) return;
   const accepted = await tryDelete(call, sought).finally(() => sightings.forget());
-  if (accepted !== undefined) {
+  if (!isCloudInfraError(accepted)) {
     if (accepted.kind === "operation") await finished(call, id, accepted.operation);
     if (accepted.kind !== "none") sightings.shows(sought);
     await call.progress.during(`waiting until the service shows the ${call.kind.name} no more`, () =>
@@ -42,7 +42,8 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
     () => findNow(call, sought),
     (object) => object === undefined,
   );
-  if (left !== undefined) throw notOffered(call, sought);
+  if (left === undefined) return;
+  throw accepted.code === "not_found" ? notFound(sought, accepted) : notOffered(call, sought);
 }
 
 /** Waits for the end of a deletion. If it failed, the object is still there, and its later absence proves nothing. */
@@ -57,16 +58,16 @@ async function finished(call: Call, id: string, operation: Operation): Promise<v
 }
 
 /**
- * @returns `undefined` if DELETE answered that there is no such object, or that there is no DELETE. If an earlier attempt may have been
+ * @returns the error if DELETE answered that there is no such object, or that there is no DELETE. If an earlier attempt may have been
  * carried out, the answer that there is no such object shows that it was
  */
-async function tryDelete(call: Call, sought: Sought): Promise<Accepted | undefined> {
+async function tryDelete(call: Call, sought: Sought): Promise<Accepted | CloudInfraError> {
   try {
     return await requestDeletion(call, sought);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
-    if (error.code === "not_found" || error.code === "unsupported") return undefined;
+    if (error.code === "not_found" || error.code === "unsupported") return error;
     throw error;
   }
 }
@@ -105,6 +106,15 @@ async function waitUntilGone(call: Call, sought: Sought, accepted: Accepted): Pr
     }
     await clock.sleep(pause, call.signal);
   }
+}
+
+/** One reply that doesn't find an object which is shown afterwards may be a failure of the service. */
+function notFound({ kind, id }: Sought, reply: CloudInfraError): CloudInfraError {
+  const { method, path, traceId, attempts } = reply;
+  const message = `the service didn't find ${kind.name} ${id} to delete it, but still shows it`;
+  const hint =
+    "Run the command again. If this happens each time, check at the service whether it offers a deletion";
+  return new CloudInfraError("not_found", message, { method, path, traceId, attempts, hint });
 }
 
 function notOffered({ kind }: Call, { id }: Sought): CloudInfraError {

@@ -9,9 +9,17 @@ import { changedFields } from "./diff";
 import type { Properties } from "./host";
 import { secretsOf } from "./inputs/secrets";
 import { isAbsence, present } from "./looks/present";
-import { afterRename, mayBeRenamed, type Told } from "./updates/renamed";
+import { askedBy } from "./updates/asked";
+import {
+  afterRename,
+  foundElsewhere,
+  isSameName,
+  mayBeRenamed,
+  shownElsewhere,
+  type Told,
+} from "./updates/renamed";
 import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
-import { type Change, type Written, write } from "./updates/update-write";
+import { type Change, presentChanged, toWrite, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
 import { hiddenOutputs } from "./values/state";
 
@@ -19,7 +27,8 @@ import { hiddenOutputs } from "./values/state";
  * Updates an instance (§4.5): a full body, on condition that the revision is still the one in the state, then a look at
  * what became of it.
  *
- * @param unsettled what an earlier update asked for, if the service may still set it: it is sent back even if nothing has changed
+ * @param earlier what an earlier update of unknown outcome asked for. If the service may still set what is `unsettled`, it is sent back even if
+ * nothing has changed
  * @throws CloudInfraError `revision_conflict` where somebody else changed what the program manages: nothing is overwritten
  * @throws NotApplied where the service accepted a change and did not make it
  */
@@ -28,15 +37,19 @@ export async function update(
   id: string,
   olds: Properties,
   news: Properties,
-  unsettled?: Properties,
+  earlier: Pick<Change, "unsettled" | "former"> = {},
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, olds);
-  const change: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news), unsettled };
+  const asked: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news), ...earlier };
   const current = await present(call, id, olds);
-  if (change.fields.length === 0 && unsettled === undefined) {
-    return { outs: outputsAfter(call, change, { object: current, unmade: [] }) };
+  if (asked.fields.length === 0 && asked.unsettled === undefined) {
+    return { outs: outputsAfter(call, asked, { object: current, unmade: [] }) };
   }
-  const written = await writeOrKeep(call, change, current);
+  const { before, isMade } = await toWrite(call, asked, current);
+  const change: Change = { ...asked, before };
+  const written: Written = isMade
+    ? { kind: "there", object: before }
+    : await writeOrKeep(call, change, before);
   const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
   const ended = isOperation ? await finishOrKeep(call, change, written.accepted.operation) : undefined;
   const outcome = await readBackOrKeep(call, change, written, ended);
@@ -75,9 +88,9 @@ function notShownYet({ kind }: Call, change: Change, revision: string | undefine
 }
 
 /** Without a record of an update that may have been made, an `up` whose program was reverted would find nothing to do. */
-async function writeOrKeep(call: Call, change: Change, current: ApiObject): Promise<Written> {
+async function writeOrKeep(call: Call, change: Change, before: ApiObject): Promise<Written> {
   try {
-    return await write(call, change, current);
+    return await write(call, change, before);
   } catch (error) {
     if (!isCloudInfraError(error) || !error.sent) throw error;
     if (isAbsence(error)) throw await gone(call, change, error);
@@ -106,7 +119,7 @@ async function finishOrKeep(call: Call, change: Change, operation: Operation): P
 /** Returns the error about a failed operation. An earlier attempt, whose reply was lost, may have renamed the object nevertheless. */
 async function failed(call: Call, change: Change, failure: CloudInfraError): Promise<CloudInfraError> {
   if (!mayBeRenamed(change.olds, pendingUpdate(change))) return failure;
-  const seen = await present(call, change.id, change.olds).catch((error: unknown) => error);
+  const seen = await presentChanged(call, change).catch((error: unknown) => error);
   return isCloudInfraError(seen) && isAbsence(seen) ? gone(call, change, seen) : failure;
 }
 
@@ -117,15 +130,20 @@ async function readBackOrKeep(
   written: Written,
   ended: Operation | undefined,
 ): Promise<Outcome> {
+  const told = toldBy(call, change, written, ended);
+  const rename = renameOf(change, told);
+  let other: string | undefined;
   try {
-    return await readBack(call, change, written);
+    other = await shownElsewhere(call, rename);
+    if (other === undefined) return await readBack(call, change, written);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (isAbsence(error)) throw await gone(call, change, error, toldBy(call, change, written, ended));
+    if (isAbsence(error)) throw await gone(call, change, error, told);
     const hint =
       "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
     throw unseen(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
+  throw foundElsewhere(call, other, rename);
 }
 
 /** Returns the id that an update's reply or operation names. Without the new name, a reply may show something else. */
@@ -133,13 +151,17 @@ function toldBy({ session }: Call, { news }: Change, written: Written, ended?: O
   if (ended !== undefined) return { id: session.client.resultId(ended), isProof: true };
   if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
   const { id, fields } = written.accepted.object;
-  return { id, isProof: fields.name === news.name };
+  return { id, isProof: isSameName(fields.name, news.name) };
 }
 
 /** Returns the error about an object that isn't found after the update. */
 function gone(call: Call, change: Change, error: CloudInfraError, told?: Told): Promise<CloudInfraError> {
+  return afterRename(call, error, renameOf(change, told));
+}
+
+function renameOf(change: Change, told?: Told) {
   const state = { ...change.olds, ...hiddenOutputs(change.news) };
-  return afterRename(call, error, { id: change.id, state, pending: pendingUpdate(change), told });
+  return { id: change.id, state, pending: pendingUpdate(change), told };
 }
 
 /** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */
@@ -154,10 +176,8 @@ function unseen(
   return new PartialState(error, change.id, outs, hint);
 }
 
-/** What an update asks for, by argument; null where it removes one. */
-function pendingUpdate({ fields, olds, news, unsettled }: Change): Pick<Pending, "asked" | "secrets"> {
-  const changed = Object.fromEntries(fields.map(({ name }) => [name, news[name] ?? null]));
-  return { asked: { ...unsettled, ...changed }, secrets: [...secretsOf(olds, news).names] };
+function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
+  return { asked: askedBy(change), secrets: [...secretsOf(change.olds, change.news).names] };
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */

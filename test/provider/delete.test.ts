@@ -112,6 +112,18 @@ describe("a service that offers no deletion", () => {
   });
 });
 
+test("a 404 for an instance that is still shown leads to another attempt, not to its removal from the state", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service);
+  service.emulator.fail({ method: "DELETE", kind: "status", status: 404 });
+  const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+  expect(message).toContain(`the service didn't find instance ${saved.id} to delete it, but still shows it`);
+  expect(message).toContain("Run the command again");
+  expect(message).not.toContain("pulumi state delete");
+  await service.instances.delete(saved.id, saved.state);
+  expect(service.emulator.instances.size).toBe(0);
+});
+
 test("a deletion of which nothing tells the end is awaited although a list that lags doesn't show the instance yet", async () => {
   const service = await startService({ behaviour: { deleteObject: 202, acceptedReply: "bare" } });
   const saved = await madeInstance(service);

@@ -15,6 +15,8 @@ export class FakeService {
   pageSize = 200;
   /** Objects that GET shows and lists do not. */
   readonly unlisted = new Set<string>();
+  /** Objects that lists show and GET does not. */
+  readonly unread = new Set<string>();
   /** What the next requests fail with. */
   failure: CloudInfraError | undefined;
   /** Called while a request is under way: time for something to happen. */
@@ -67,7 +69,7 @@ export class FakeService {
     if (this.failure) throw this.failure;
     if (this.getAnswer === "405") throw new CloudInfraError("unsupported", "405", { status: 405 });
     const found = this[kind].get(id);
-    if (found === undefined || this.getAnswer === "404 to all")
+    if (found === undefined || this.unread.has(id) || this.getAnswer === "404 to all")
       throw new CloudInfraError("not_found", "404", { status: 404 });
     return found;
   }

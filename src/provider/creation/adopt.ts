@@ -13,6 +13,7 @@ import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
 import { type Field, labelsOf } from "../values/fields";
+import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { asValue, idOf, wordOf, wordsAfter } from "../values/words";
@@ -50,7 +51,9 @@ export async function adopt(
   const { kind, session } = call;
   const { __key: key } = hiddenOf(inputs);
   const ignored = session.memory.ignoredBy(key);
-  const differences = sidesOf(kind.fields, { olds: {}, news: inputs }, object.fields)
+  // Nothing shows yet that the service keeps keys in lower case: a label whose key differs only in case may be somebody else's.
+  const exact = { ...call, kind: withExactKeys(kind) };
+  const differences = sidesOf(exact.kind.fields, { olds: {}, news: inputs }, object.fields)
     .filter(differing)
     .filter(({ path }) => !isIgnored(ignored, path));
   const lasting = differences.filter(({ field }) => field.change === "replace");
@@ -63,7 +66,7 @@ export async function adopt(
   const outs =
     differences.length === 0
       ? outputsOfNew(call, object, inputs, values)
-      : (await update(call, id, asItStands(call, object, inputs, ignored), inputs)).outs;
+      : (await update(call, id, asItStands(exact, object, inputs, ignored), inputs)).outs;
   // If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted.
   return { id, outs: { ...outs, __resumed: true } };
 }

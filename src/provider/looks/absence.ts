@@ -3,7 +3,7 @@ import { CloudInfraError } from "../../diagnostics/error";
 import type { Call } from "../call";
 import { identityOf, textOf } from "../identity";
 import { projectKind } from "../kind";
-import type { Look, Sought } from "./sightings";
+import type { Look, Sought } from "./look";
 
 /**
  * Reads an object, and believes in its absence only if the service says that it was deleted, or after two independent checks while its

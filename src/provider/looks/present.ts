@@ -17,7 +17,12 @@ export function isAbsence({ code, status }: CloudInfraError): boolean {
 export async function present(call: Call, id: string, state: Properties): Promise<ApiObject> {
   const found = await findNow(call, soughtOf(call.kind, id, state));
   if (found !== undefined) return found;
-  throw new CloudInfraError("not_found", `${call.kind.name} ${id} no longer exists`, {
+  throw absence(call, id);
+}
+
+/** Returns the error about an object that no longer exists. */
+export function absence(call: Call, id: string): CloudInfraError {
+  return new CloudInfraError("not_found", `${call.kind.name} ${id} no longer exists`, {
     hint: "Run `pulumi refresh` to remove it from the state. The next `pulumi up` then recreates it",
   });
 }

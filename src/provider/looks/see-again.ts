@@ -4,7 +4,7 @@ import { remainingMs } from "../../operations/deadline";
 import type { Call } from "../call";
 import { projectKind } from "../kind";
 import { findOrAbsent, secondLook } from "./absence";
-import type { Look, Sought } from "./sightings";
+import type { Look, Sought } from "./look";
 
 const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
 

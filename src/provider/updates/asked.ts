@@ -2,12 +2,52 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Pending } from "../creation/pending";
 import type { Properties } from "../host";
-import { type Field, labelsOf } from "../values/fields";
+import { type Field, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { unmanagedIn } from "../values/unmanaged";
 import { type WireFields, wordsAfter } from "../values/words";
 import { isMade, isThere, isToChange, type Side, sidesOf } from "./conflict";
+
+/**
+ * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state
+ * doesn't have it, is somebody else's, unless an earlier update of unknown outcome asked for it.
+ */
+export function askedBy({ fields, olds, news, unsettled, former = {}, before }: Updating): Properties {
+  const sides = (wanted: Properties): Side[] => sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
+  const known = sides(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
+  const theirs = sides(news).filter(
+    (side) =>
+      side.inState === undefined &&
+      (isThere(side) || isSpelling(side)) &&
+      !known.some(({ property }) => property === side.property),
+  );
+  const asked: Properties = { ...unsettled };
+  for (const field of fields) {
+    const { name } = field;
+    const paths = theirs.filter((side) => side.field === field).map(({ path }) => path);
+    const own = paths.length === 0 ? news[name] : withoutKeys(news[name], paths);
+    if (paths.length === 0 || !sameValue(field, own, olds[name] ?? {})) asked[name] = own ?? null;
+  }
+  return asked;
+}
+
+/** An update, and the object before it. */
+interface Updating {
+  readonly fields: readonly Field[];
+  readonly olds: Properties;
+  readonly news: Properties;
+  readonly unsettled?: Properties | undefined;
+  readonly former?: Properties | undefined;
+  readonly before?: ApiObject | undefined;
+}
+
+/** Labels without some of them; nothing of any other property. */
+function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Properties {
+  const keys = paths.map(([, key]) => key);
+  const isLeft = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
+  return Object.fromEntries(Object.entries(labelsOf(value)).filter(isLeft));
+}
 
 /** What has become of what an update of unknown outcome asked for. */
 export interface Asked {

@@ -9,7 +9,7 @@ import type { Properties } from "../host";
 import { identityOf } from "../identity";
 import { findNow } from "../looks/absence";
 import { isDeleted } from "../looks/deleted";
-import { isAbsence } from "../looks/present";
+import { absence, isAbsence, present } from "../looks/present";
 import { isSameMoment } from "../values/outputs";
 
 /** The id that an update's reply or operation names. It is proof only if it can't be the id of anything but the object. */
@@ -23,18 +23,55 @@ export function mayBeRenamed({ name }: Properties, { asked = {} }: Pending): boo
   return typeof asked.name === "string" && asked.name !== name;
 }
 
+/**
+ * Reads an object that must exist. An update may have given it another id with its new name, and another object may have its former id by now:
+ * that one counts as absent.
+ */
+export async function presentUnlessRenamed(
+  call: Call,
+  id: string,
+  state: Properties,
+  pending: Pending,
+): Promise<ApiObject> {
+  const object = await present(call, id, state);
+  if (mayBeRenamed(state, pending) && isOther(object, state)) throw absence(call, id);
+  return object;
+}
+
+/** Returns the other id that an update's reply or operation names, if the service shows an object with that id. */
+export async function shownElsewhere(
+  call: Call,
+  { id, state, pending, told }: Rename,
+): Promise<string | undefined> {
+  const other = told?.isProof ? told.id : undefined;
+  if (other === undefined || other === id || !mayBeRenamed(state, pending)) return undefined;
+  return (await findNow(call, soughtOf(call.kind, other, state))) === undefined ? undefined : other;
+}
+
+/** An update that may have given an object another id. */
+interface Rename {
+  readonly id: string;
+  readonly state: Properties;
+  readonly pending: Pending;
+  readonly told?: Told | undefined;
+}
+
 /** Returns the error about an object that isn't found after an update. If it may have another id, the error keeps it in the state. */
 export async function afterRename(
   call: Call,
   error: CloudInfraError,
-  { id, state, pending, told }: { id: string; state: Properties; pending: Pending; told?: Told | undefined },
+  { id, state, pending, told }: Rename,
 ): Promise<CloudInfraError> {
   if (!isAbsence(error) || !mayBeRenamed(state, pending)) return error;
   const { id: other, named } = await findRenamed(call, id, state, pending, told);
-  const outs = { ...state, __pending: { ...pending, otherId: other } };
-  if (other !== undefined) return otherId(call, id, other, outs);
+  if (other !== undefined) return foundElsewhere(call, other, { id, state, pending });
   const unclear = notFound(call, id, named);
-  return new PartialState(unclear, id, outs, unclear.hint ?? "");
+  return new PartialState(unclear, id, { ...state, __pending: pending }, unclear.hint ?? "");
+}
+
+/** Returns the error about an object that is found under another id. It keeps that id in the state. */
+export function foundElsewhere(call: Call, other: string, { id, state, pending }: Rename): PartialState {
+  return otherId(call, id, other, { ...state, __pending: { ...pending, otherId: other } });
 }
 
 /** The error about an object to which an update has given another id. */
@@ -65,9 +102,13 @@ export async function idAfterRename(call: Call, id: string, state: Properties): 
   const pending = pendingOf(state);
   if (pending?.otherId !== undefined) return idOfTwo(call, id, pending.otherId, state);
   if (pending === undefined || !mayBeRenamed(state, pending)) return id;
-  if ((await findNow(call, soughtOf(call.kind, id, state))) !== undefined) return id;
+  const told = { id: await resultOf(call, pending), isProof: true };
+  const elsewhere = await shownElsewhere(call, { id, state, pending, told });
+  if (elsewhere !== undefined) return elsewhere;
+  const object = await findNow(call, soughtOf(call.kind, id, state));
+  if (object !== undefined && !isOther(object, state)) return id;
   const { id: other, named } = await findRenamed(call, id, state, pending);
-  if (other !== undefined || named.length === 0) return other ?? id;
+  if (other !== undefined || (named.length === 0 && object === undefined)) return other ?? id;
   throw notFound(call, id, named);
 }
 
@@ -91,6 +132,28 @@ export function isSame({ fields }: ApiObject, state: Properties): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
+/** Whether two names are equal, at least as normalized by the service. */
+export function isSameName(one: unknown, other: unknown): boolean {
+  return (
+    typeof one === "string" &&
+    typeof other === "string" &&
+    one.trim().toLowerCase() === other.trim().toLowerCase()
+  );
+}
+
+/** Whether an object is certainly not the one of the state, because it was created at another time. */
+export function isOther({ fields }: ApiObject, { createdAt }: Properties): boolean {
+  return isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at)
+    ? !isSameMoment(fields.created_at, createdAt)
+    : false;
+}
+
+/** Returns the id that the operation of an update names once it has succeeded. */
+async function resultOf(call: Call, { operation }: Pending): Promise<string | undefined> {
+  const ended = operation && (await lookAt(call, operation));
+  return ended && isSuccess(ended) ? call.session.client.resultId(ended) : undefined;
+}
+
 /** An object's other id, if that is certain, and the ids of all objects with its new name. */
 interface Renamed {
   readonly id?: string | undefined;
@@ -99,28 +162,28 @@ interface Renamed {
 
 /**
  * Looks up an object that may have another id since an update of its name. Several objects may have that name. An object is the same one only
- * if the update's reply or operation names its id, or if it has the same creation date.
+ * if the update's reply or operation names its id, or if the service has accepted the update and it has the same creation date: objects that
+ * are created together have the same one.
  */
 export async function findRenamed(
   call: Call,
   id: string,
   state: Properties,
-  { operation, asked }: Pending,
+  pending: Pending,
   told?: Told,
 ): Promise<Renamed> {
-  const { client, sightings, memory } = call.session;
-  const ended = told === undefined && operation !== undefined ? await lookAt(call, operation) : undefined;
-  const result = ended && isSuccess(ended) ? client.resultId(ended) : undefined;
-  const { id: other, isProof } = told ?? { id: result, isProof: true };
+  const { sightings, memory } = call.session;
+  const { asked, isUnsure = false } = pending;
+  const { id: other, isProof } = told ?? { id: await resultOf(call, pending), isProof: true };
   if (isProof && other !== undefined && other !== id) return { id: other, named: [] };
   const objects = await sightings.all(soughtOf(call.kind, id, state), "recent", call);
   const named = [...objects.values()].filter(
     (object) =>
       object.id !== id &&
-      object.fields.name === asked?.name &&
+      (object.id === other || isSameName(object.fields.name, asked?.name)) &&
       !isDeleted(object) &&
       memory.liveAs(identityOf(call, object.id)) === undefined,
   );
-  const same = named.filter((object) => object.id === other || isSame(object, state));
+  const same = named.filter((object) => object.id === other || (!isUnsure && isSame(object, state)));
   return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
 }

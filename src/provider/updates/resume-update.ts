@@ -8,42 +8,47 @@ import { asOperation, type Pending, pendingOf } from "../creation/pending";
 import { sameNamed } from "../creation/same-named";
 import type { Properties } from "../host";
 import { findNow } from "../looks/absence";
-import { present } from "../looks/present";
 import { findMade } from "../looks/see-again";
 import { update } from "../update";
 import { sameValue } from "../values/fields";
+import { withKnownKeys } from "../values/label-keys";
 import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { settleAsked } from "./asked";
-import { afterRename, otherId } from "./renamed";
+import { afterRename, foundElsewhere, otherId, presentUnlessRenamed, shownElsewhere } from "./renamed";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
  * still at work is waited for.
  */
 export async function resumeUpdate(
-  call: Call,
+  caller: Call,
   id: string,
   olds: Properties,
   news: Properties,
 ): Promise<{ outs: Properties }> {
-  requireRecordedEndpoint(call, id, olds);
+  requireRecordedEndpoint(caller, id, olds);
+  const call = withKnownKeys(caller, olds);
   const { __urn: urn, __key: key } = hiddenOf(news);
   if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
   const pending = pendingOf(olds);
   if (pending?.otherId !== undefined) throw otherId(call, id, pending.otherId, olds);
   const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
-  return update(call, id, state, news, pending && unsettledIn(call, { state, news, pending }));
+  if (pending === undefined) return update(call, id, state, news);
+  const unsettled = unsettledIn(call, { state, news, pending });
+  return update(call, id, state, news, { unsettled, former: pending.asked });
 }
 
-/** What an update asked for whose end is not known, as far as the service doesn't show it and the program no longer asks for it. */
+/**
+ * Returns what an earlier update asked for, as far as the service doesn't show it and the program no longer asks for it. Even if its operation is
+ * done, the service may have set what it doesn't show.
+ */
 function unsettledIn(
   { kind }: Call,
   { state, news, pending }: { state: Properties; news: Properties; pending: Pending },
 ): Properties | undefined {
-  const { operation, asked = {} } = pending;
-  if (operation !== undefined) return undefined;
+  const { asked = {} } = pending;
   const open = kind.fields.filter((field) => {
     if (!Object.hasOwn(asked, field.name)) return false;
     const value = asked[field.name] ?? undefined;
@@ -118,9 +123,12 @@ async function updated(
   pending: Pending,
   { error, result, wasRunning = false }: Ended,
 ): Promise<Properties> {
-  const object = await present(call, id, olds).catch(async (absence: unknown) => {
+  const rename = { id, state: olds, pending, told: { id: result, isProof: true } };
+  const other = await shownElsewhere(call, rename);
+  if (other !== undefined) throw foundElsewhere(call, other, rename);
+  const object = await presentUnlessRenamed(call, id, olds, pending).catch(async (absence: unknown) => {
     if (!isCloudInfraError(absence)) throw absence;
-    throw await afterRename(call, absence, { id, state: olds, pending, told: { id: result, isProof: true } });
+    throw await afterRename(call, absence, rename);
   });
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);

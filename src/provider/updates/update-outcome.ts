@@ -1,10 +1,10 @@
 import type { ApiObject } from "../../api/client";
 import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
-import { present } from "../looks/present";
 import { type Patience, readUntil } from "../looks/read-until";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
+import { withRemoved } from "../values/removed";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import {
@@ -18,7 +18,7 @@ import {
   wordsAfter,
 } from "../values/words";
 import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
-import type { Change, Written } from "./update-write";
+import { type Change, presentChanged, type Written } from "./update-write";
 
 /** What became of an update. */
 export interface Outcome {
@@ -42,7 +42,7 @@ type Sent = Extract<Written, { kind: "accepted" }>;
 export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
   if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
   const mayBeOlder = ({ object, isOutdated }: Outcome): boolean =>
-    isOutdated === true || (isListOnly(call) && hasRevisionOf(object, written.before));
+    isOutdated === true || (isListOnly(call, object) && hasRevisionOf(object, written.before));
   // Without another revision, what isn't shown may still be made.
   const isOpen = ({ object }: Outcome): boolean =>
     hasRevisionOf(object, written.before) &&
@@ -63,7 +63,8 @@ export async function readBack(call: Call, change: Change, written: Written): Pr
   );
 }
 
-const isListOnly = ({ session, kind }: Call): boolean => session.sightings.isListOnly(kind);
+const isListOnly = ({ session, kind }: Call, { id }: ApiObject): boolean =>
+  session.sightings.isListOnly(kind, id);
 
 /** Whether the service answered 202 without an operation to wait for: it may apply the change later. */
 export function isPending(written: Written): boolean {
@@ -73,7 +74,7 @@ export function isPending(written: Written): boolean {
 }
 
 async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcome> {
-  const look = await present(call, change.id, change.olds);
+  const look = await presentChanged(call, change);
   const past = pastRevisions(change, sent);
   const own = ownReply(change, sent);
   const isOld = own !== undefined && isOlder(look, own, past);
@@ -170,9 +171,13 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   // An address for the mode that was just set is no evidence: unless the update's reply shows it, it may be somebody else's choice.
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
-  const { drifted } = compareWords(call.kind.fields, known, object.fields);
+  // The service may omit a new value that stands for none, such as "none" for the address.
+  const mayBeOmitted = (field: Field): boolean => field.type === "text" && change.fields.includes(field);
+  const tellable = call.kind.fields.filter((field) => !mayBeOmitted(field));
+  const now = withRemoved(tellable, object, olds);
+  const { drifted } = compareWords(call.kind.fields, known, now.fields);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
-  const outputs = outputsOf(call, drifted.length === 0 ? object : ours, {
+  const outputs = outputsOf(call, drifted.length === 0 ? now : ours, {
     hidden: news,
     values,
     words,

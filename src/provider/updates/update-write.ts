@@ -4,15 +4,15 @@ import type { Call } from "../call";
 import type { Properties } from "../host";
 import { type Ignored, isIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
-import { present } from "../looks/present";
 import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
 import { hiddenOf } from "../values/state";
-import { unmanagedIn } from "../values/unmanaged";
+import { requireUnmanagedShown, unmanagedIn } from "../values/unmanaged";
 import { withUnsettled } from "./asked";
 import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
+import { presentUnlessRenamed } from "./renamed";
 
 /** An update of one object: what the state has, what the program asks for, and the fields in which they differ. */
 export interface Change {
@@ -22,6 +22,10 @@ export interface Change {
   readonly fields: readonly Field[];
   /** What an earlier update asked for and is not known to have set or not: the service may still set it. */
   readonly unsettled?: Properties | undefined;
+  /** All that the earlier update asked for. */
+  readonly former?: Properties | undefined;
+  /** The object that the first body was made from. */
+  readonly before?: ApiObject;
 }
 
 /** How an update got through: its PUT was accepted, or there was nothing left to do. */
@@ -37,24 +41,35 @@ export type Written =
 const MOST_TRIES = 4;
 
 /**
+ * Returns the object to make the update's body from, and whether there is nothing left to do.
+ *
+ * @param current the object as it was read just now
+ * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten
+ */
+export async function toWrite(
+  call: Call,
+  change: Change,
+  current: ApiObject,
+): Promise<{ before: ApiObject; isMade: boolean }> {
+  if (hasKnownRevision(change, current)) return { before: current, isMade: false };
+  // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
+  const isAgain = judged(call, change, current, sides(call, change, current)) === "again";
+  const before = isAgain ? current : await newerThan(call, change, current);
+  const isMade = !hasKnownRevision(change, before) && verdict(call, change, before, {}) === "made";
+  return { before, isMade };
+}
+
+/**
  * Sends the update. If-Match always carries the revision at which the body's other fields were read (§4.5), so a read that lags
  * behind can't overwrite anything. If that revision is no longer current, the provider reads and sends again, as long as nobody
  * has changed what the program manages.
  *
- * @param current the object as it was read just now
+ * @param first the object of {@link toWrite}
  * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten. If `sent` is set, the
  * update may have been made
  */
-export async function write(call: Call, change: Change, current: ApiObject): Promise<Written> {
-  const isAsKnown = (object: ApiObject): boolean => hasKnownRevision(change, object);
-  let before = current;
-  if (!isAsKnown(before)) {
-    // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
-    if (judged(call, change, before, sides(call, change, before)) !== "again")
-      before = await newerThan(call, change, before);
-    if (!isAsKnown(before) && verdict(call, change, before, {}) === "made")
-      return { kind: "there", object: before };
-  }
+export async function write(call: Call, change: Change, first: ApiObject): Promise<Written> {
+  let before = first;
   let unsure: readonly Side[] | undefined;
   let refusal: CloudInfraError | undefined;
   try {
@@ -77,12 +92,14 @@ export async function write(call: Call, change: Change, current: ApiObject): Pro
 /** One PUT (§4.5) with a body made from the object as it was read. @returns the rejection if that revision is no longer current */
 async function put(
   call: Call,
-  { id, olds, news, unsettled = {} }: Change,
+  change: Change,
   before: ApiObject,
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
+  const { id, olds, news, unsettled = {} } = change;
   const { client, sightings } = call.session;
   const { fields } = call.kind;
+  requireUnmanagedShown(call.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
   const body = updateBody(fields, managed, news, before.fields, ignoredBy(call, news));
   try {
@@ -91,18 +108,23 @@ async function put(
     if (isCloudInfraError(error) && error.code === "revision_conflict") return error;
     if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
     const { sent } = error;
-    await present(call, id, olds).catch((absence: unknown) => {
+    await presentChanged(call, change).catch((absence: unknown) => {
       throw isCloudInfraError(absence) ? withDetails(absence, { sent }) : absence;
     });
     throw error;
   }
 }
 
+/** Reads an object that must exist and that a PUT may have changed. */
+export function presentChanged(call: Call, { id, olds, news }: Change): Promise<ApiObject> {
+  return presentUnlessRenamed(call, id, olds, { asked: { name: news.name } });
+}
+
 /** Reads the object until it shows another revision than before, or for long enough that a list should have caught up. */
-function newerThan(call: Call, { id, olds }: Change, before: ApiObject): Promise<ApiObject> {
+function newerThan(call: Call, change: Change, before: ApiObject): Promise<ApiObject> {
   return readUntil(
     call,
-    () => present(call, id, olds),
+    () => presentChanged(call, change),
     ({ revision }) => revision !== before.revision,
   );
 }

@@ -88,7 +88,7 @@ function knownWord({ name }: Field, olds: Properties): unknown {
 function mergedLabels(field: Field, sources: Sources): Properties {
   const { olds, news, current, ignored } = sources;
   const now = labelsOf(current[field.wire]);
-  const managedBefore = shownKeys(now, Object.keys(labelsOf(olds[field.name])));
+  const managedBefore = shownKeys(field, now, Object.keys(labelsOf(olds[field.name])));
   const isLeft = (key: string): boolean => isShown(field, sources) && isIgnored(ignored, [field.name, key]);
   const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
   const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));

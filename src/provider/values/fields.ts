@@ -11,6 +11,8 @@ export interface Field {
   readonly type: "text" | "keys" | "labels";
   /** Whether nobody can change it once the object exists. */
   readonly isFixed?: boolean;
+  /** Of labels, whether the service is known to keep the case of keys. */
+  readonly keepsCase?: boolean;
   /** Whether an object may be without it. */
   readonly isOptional?: boolean;
 }

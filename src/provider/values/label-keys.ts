@@ -1,16 +1,45 @@
-import type { Labels } from "./fields";
+import type { Properties } from "../host";
+import type { Kind } from "../kind";
+import { type Field, type Labels, labelsOf } from "./fields";
+import { hiddenOf } from "./state";
 
 /**
- * The key under which each of the program's labels is shown: the same one or, where that isn't shown, one that differs only in case,
- * because a service may keep keys in small letters.
+ * Returns the key under which each of the program's labels is shown: the same one or, if that isn't shown, the same one in lower case. A service
+ * may keep keys in lower case, unless the field is known to keep the case.
  */
-export function shownKeys(shown: Labels, own: readonly string[]): ReadonlyMap<string, string> {
-  const others = Object.keys(shown).filter((key) => !own.includes(key));
+export function shownKeys(
+  { keepsCase = false }: Pick<Field, "keepsCase">,
+  shown: Labels,
+  own: readonly string[],
+): ReadonlyMap<string, string> {
   return new Map(
     own.flatMap((key): [string, string][] => {
       if (Object.hasOwn(shown, key)) return [[key, key]];
-      const [alike, ...more] = others.filter((other) => other.toLowerCase() === key.toLowerCase());
-      return alike === undefined || more.length > 0 ? [] : [[key, alike]];
+      const folded = key.toLowerCase();
+      return keepsCase || !Object.hasOwn(shown, folded) || own.includes(folded) ? [] : [[key, folded]];
     }),
   );
+}
+
+/** Returns the kind with label keys that aren't compared in lower case. */
+export function withExactKeys(kind: Kind): Kind {
+  const exact = (field: Field): Field => (field.type === "labels" ? { ...field, keepsCase: true } : field);
+  return kind.fields.some(({ type }) => type === "labels")
+    ? { ...kind, fields: kind.fields.map(exact) }
+    : kind;
+}
+
+/** Returns the kind with label keys as the service is known to show them: `call` of an object with this state. */
+export function withKnownKeys<Call extends { readonly kind: Kind }>(call: Call, state: Properties): Call {
+  return hiddenOf(state).__keepsCase ? { ...call, kind: withExactKeys(call.kind) } : call;
+}
+
+/** Whether the service shows a label of the program whose key has capital letters, so that it keeps their case. */
+export function isCaseKept(fields: readonly Field[], values: Properties, object: Properties): boolean {
+  return fields.some(({ type, name, wire }) => {
+    const shown = type === "labels" ? labelsOf(object[wire]) : {};
+    return Object.keys(labelsOf(values[name])).some(
+      (key) => key !== key.toLowerCase() && Object.hasOwn(shown, key),
+    );
+  });
 }

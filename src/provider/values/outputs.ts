@@ -5,6 +5,7 @@ import type { Call } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
 import { type Field, instanceFields, isSame, labelsOf } from "./fields";
+import { isCaseKept } from "./label-keys";
 import { plain } from "./plain";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
@@ -28,6 +29,8 @@ export interface Known {
 export function outputsOf(call: Call, object: ApiObject, known: Known): Properties {
   const own =
     call.kind === projectKind ? projectOutputs(object, known) : instanceOutputs(call, object, known);
+  const { __unmanaged: before } = hiddenOf(known.before);
+  const unmanaged = unmanagedIn(call.kind.fields, known.values, object.fields, before);
   return plain({
     ...own,
     ...known.values,
@@ -36,23 +39,34 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     __resumed: hiddenOf(known.before).__resumed,
     __words: unlessEmpty(known.words),
     __applied: unlessEmpty(known.applied),
-    __unmanaged: unmanagedIn(
-      call.kind.fields,
-      known.values,
-      object.fields,
-      hiddenOf(known.before).__unmanaged,
-    ),
-    __shown: shownIn(call, object, known),
+    __unmanaged: unmanaged,
+    __keepsCase: keepsCase(call, object, known),
+    __shown: shownIn(call, object, { ...known, unmanaged }),
   });
 }
 
-/** The optional properties that the object's own address shows; after any other reply, as before. */
-function shownIn(call: Call, { fields, revision, isAlone }: ApiObject, { values, before }: Known): unknown {
+/** What the state records of the case of label keys; nothing if no key has capital letters. */
+function keepsCase({ kind }: Call, { fields }: ApiObject, { values, before }: Known): true | undefined {
+  const hasCapitals = isCaseKept(kind.fields, values, wireOf(kind.fields, values));
+  const isKept = hiddenOf(before).__keepsCase || isCaseKept(kind.fields, values, fields);
+  return hasCapitals && isKept ? true : undefined;
+}
+
+function wireOf(fields: readonly Field[], values: Properties): Properties {
+  return Object.fromEntries(fields.map(({ name, wire }) => [wire, values[name]]));
+}
+
+/** The optional properties that the object's own address shows, unmanaged ones included; after any other reply, as before. */
+function shownIn(
+  call: Call,
+  { fields, revision, isAlone }: ApiObject,
+  { values, before, unmanaged = {} }: Known & { unmanaged: Properties | undefined },
+): unknown {
   const { __shown: known = [] } = hiddenOf(before);
   const isShown = ({ name, wire }: Field): boolean =>
     isAlone && revision !== undefined ? (fields[wire] ?? "") !== "" : known.includes(name);
   const optional = call.kind.fields.filter(
-    ({ isOptional, name }) => isOptional && values[name] !== undefined,
+    ({ isOptional, name }) => isOptional && (values[name] ?? unmanaged[name]) !== undefined,
   );
   const names = optional.filter(isShown).map(({ name }) => name);
   return names.length > 0 ? names : undefined;

@@ -58,6 +58,8 @@ const hiddenProperties = v.object({
   __unmanaged: record,
   /** Only among outputs: names of the properties that the object's own address has shown since they were applied. */
   __shown: names,
+  /** Only among outputs: whether the service has shown a label key with capital letters as the program has it. */
+  __keepsCase: flag,
   revision: text,
 });
 

@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
+import type { ApiObject } from "../../api/client";
+import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
+import type { Kind } from "../kind";
 import { type Field, labelsOf } from "./fields";
 import { shownKeys } from "./label-keys";
+import { hiddenOf } from "./state";
 import type { WireFields } from "./words";
 
 const DIGITS = 12;
@@ -26,10 +30,11 @@ export function unmanagedIn(
 }
 
 /** The service's value of a field; of labels, those that the program does not set. */
-function unmanagedValue({ name, wire, type }: Field, values: Properties, object: WireFields): unknown {
+function unmanagedValue(field: Field, values: Properties, object: WireFields): unknown {
+  const { name, wire, type } = field;
   if (type !== "labels") return object[wire];
   const shown = labelsOf(object[wire]);
-  const own = new Set(shownKeys(shown, Object.keys(labelsOf(values[name]))).values());
+  const own = new Set(shownKeys(field, shown, Object.keys(labelsOf(values[name]))).values());
   const others = Object.entries(shown).filter(([key]) => !own.has(key));
   return others.sort(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -38,4 +43,29 @@ function digestOf(value: unknown): string | undefined {
   if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
   const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
   return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
+}
+
+/**
+ * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
+ *
+ * @throws CloudInfraError `revision_conflict` if the update would remove them
+ */
+export function requireUnmanagedShown(
+  kind: Kind,
+  { id, olds }: { readonly id: string; readonly olds: Properties },
+  { fields, isAlone }: ApiObject,
+): void {
+  const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
+  const hidden = kind.fields.filter(
+    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
+  );
+  if (isAlone || hidden.length === 0) return;
+  const names = hidden.map(({ name }) => name).join(", ");
+  throw new CloudInfraError(
+    "revision_conflict",
+    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
+    {
+      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
+    },
+  );
 }

@@ -17,7 +17,7 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   if (field.type === "keys") return word ?? [];
   const shown = labelsOf(word);
   const keys = [...new Set(managed.flatMap((value) => Object.keys(labelsOf(value))))];
-  const own = [...shownKeys(shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
+  const own = [...shownKeys(field, shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
@@ -61,7 +61,11 @@ export interface Applied {
 /** The value that was applied before somebody changed the property, as the state has it. */
 export function appliedIn(applied: Properties, name: string): Applied | undefined {
   const pair: unknown = Object.hasOwn(applied, name) ? applied[name] : undefined;
-  return typeof pair === "object" && pair !== null && "value" in pair ? pair : undefined;
+  return isApplied(pair) ? pair : undefined;
+}
+
+function isApplied(pair: unknown): pair is Applied {
+  return typeof pair === "object" && pair !== null && "value" in pair;
 }
 
 /** What the service holds now, in terms of the program's values. */
@@ -103,10 +107,7 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     if (now === undefined) untold.push(name);
     const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
     const { applied: all = {}, ipAddress, isEcho } = known;
-    const seen =
-      field.type === "labels" && now !== undefined
-        ? compareLabels(field, { value, word, applied: all[name] }, now, object)
-        : compareOne(field, { value, word, applied: appliedIn(all, name), ipAddress, isEcho }, now, object);
+    const seen = compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
     if (seen.isDrifted) drifted.push(name);
     if (seen.value !== undefined) values[name] = seen.value;
     if (seen.word !== undefined) words[name] = seen.word;
@@ -123,21 +124,30 @@ interface Compared {
   readonly isDrifted?: boolean;
 }
 
+interface KnownOne {
+  readonly value: unknown;
+  readonly word: unknown;
+  readonly applied: unknown;
+  readonly ipAddress?: unknown;
+  readonly isEcho?: boolean | undefined;
+}
+
+function compareField(field: Field, known: KnownOne, now: unknown, object: WireFields): Compared {
+  if (now === undefined) return known;
+  if (field.type === "labels") return compareLabels(field, known, now, object);
+  const applied = isApplied(known.applied) ? known.applied : undefined;
+  return compareOne(field, { ...known, applied }, now, object);
+}
+
 function compareOne(
   field: Field,
-  known: {
-    value: unknown;
-    word: unknown;
-    applied: Applied | undefined;
-    ipAddress?: unknown;
-    isEcho?: boolean | undefined;
-  },
+  known: KnownOne & { applied: Applied | undefined },
   now: unknown,
   object: WireFields,
 ): Compared {
   const { value, word, applied } = known;
   const isRemembered = word !== undefined;
-  if (now === undefined || sameValue(field, now, isRemembered ? word : value)) return known;
+  if (sameValue(field, now, isRemembered ? word : value)) return known;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
     return { value: applied.value, word: applied.word };
   if (sameValue(field, now, value) || isSpelling(field, now, value)) return known; // in another reply, it may be as before
@@ -148,12 +158,7 @@ function compareOne(
 }
 
 /** Compares each label, so that only those are taken over that somebody has changed. */
-function compareLabels(
-  field: Field,
-  known: { value: unknown; word: unknown; applied: unknown },
-  now: unknown,
-  object: WireFields,
-): Compared {
+function compareLabels(field: Field, known: KnownOne, now: unknown, object: WireFields): Compared {
   const [shown, words, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
   const label: Field = { ...field, type: "text" };
   const each = Object.entries(labelsOf(known.value)).map(([key, value]) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { instanceKind, projectKind } from "../../../src/provider/kind";
 import { findOrAbsent } from "../../../src/provider/looks/absence";
-import type { Sought } from "../../../src/provider/looks/sightings";
+import type { Sought } from "../../../src/provider/looks/look";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 

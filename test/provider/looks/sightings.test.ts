@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { deadlineIn } from "../../../src/operations/deadline";
 import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { type Look, Sightings, type Sought } from "../../../src/provider/looks/sightings";
+import type { Look, Sought } from "../../../src/provider/looks/look";
+import { Sightings } from "../../../src/provider/looks/sightings";
 import { Random } from "../../campaigns/random";
 import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";
@@ -135,15 +136,57 @@ describe("where GET of one object is not offered", () => {
     expect(fake.countOf("GET")).toBe(1);
   });
 
-  test("a 404 for what the list shows is taken for what it is, and not asked again", async () => {
-    const { fake, sightings, options } = service(2);
-    fake.getAnswer = "404 to all";
-    const first = await sightings.recent(instance("ins-1"), options);
+  /** A look that gets 404, and the second look, which finds the object in the list. */
+  async function contradicted({ sightings, options }: ReturnType<typeof service>, id: string) {
+    const first = await sightings.fresh(instance(id), options);
     expect(first).toEqual({ missing: "get" });
-    expect(idOf(await sightings.second(instance("ins-1"), first, options))).toBe("ins-1");
-    expect(idOf(await sightings.fresh(instance("ins-2"), options))).toBe("ins-2");
-    expect(fake.countOf("GET")).toBe(1);
+    expect(idOf(await sightings.second(instance(id), first, options))).toBe(id);
+  }
+
+  test("GET isn't repeated for an object that the list shows although GET answers 404", async () => {
+    const scene = service(2);
+    scene.fake.getAnswer = "404 to all";
+    await contradicted(scene, "ins-1");
+    expect(idOf(await scene.sightings.fresh(instance("ins-1"), scene.options))).toBe("ins-1");
+    expect(scene.fake.countOf("GET")).toBe(1);
   });
+
+  test("two objects that the list shows although GET answers 404 are enough evidence", async () => {
+    const scene = service(3);
+    scene.fake.getAnswer = "404 to all";
+    for (const id of ["ins-1", "ins-2"]) await contradicted(scene, id);
+    expect(idOf(await scene.sightings.fresh(instance("ins-3"), scene.options))).toBe("ins-3");
+    expect(scene.fake.countOf("GET")).toBe(2);
+  });
+
+  test("a list that still shows a deleted object says nothing about GET of other objects", async () => {
+    const scene = service(2);
+    const { fake, sightings, options } = scene;
+    fake.unread.add("ins-1");
+    await contradicted(scene, "ins-1");
+    await sightings.fresh(instance("ins-2"), options);
+    expect(fake.asked.at(-1)).toBe("GET instances ins-2");
+  });
+
+  test.each(["405", "404 to all"] as const)(
+    "one %s isn't believed once GET has worked, in this process or for the state",
+    async (answer) => {
+      for (const inProcess of [true, false]) {
+        const { fake, sightings, options } = service(2);
+        if (inProcess) await sightings.fresh(instance("ins-2"), options);
+        fake.getAnswer = answer;
+        fake.whenAsked = () => {
+          fake.whenAsked = () => {
+            fake.getAnswer = "offered";
+          };
+        };
+        const sought = { ...instance("ins-1"), wasAlone: !inProcess };
+        const first = await sightings.fresh(sought, options);
+        const look = "found" in first ? first : await sightings.second(sought, first, options);
+        expect(look).toMatchObject({ found: { id: "ins-1" }, by: "get" });
+      }
+    },
+  );
 
   test("that of instances says nothing of projects", async () => {
     const { fake, sightings, options } = service(1);

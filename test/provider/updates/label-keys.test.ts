@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
+import { oneInstance } from "../one-instance";
 import { madeInstance } from "../service";
 import { startRaced } from "./raced-service";
 
@@ -23,7 +24,48 @@ test("labels in small letters that an older version didn't recognize are no conf
   const service = await startRaced();
   const saved = await madeInstance(service, { labels: { Team: "web" } });
   service.emulator.edit(saved.id, { labels: { team: "web" } });
-  const state = { ...saved.state, __words: { labels: {} } };
+  const state = { ...saved.state, __words: { labels: {} }, __keepsCase: undefined };
   await service.updated(saved, { labels: { Team: "api" } }, state);
   expect(service.fieldsOf(saved).labels).toEqual({ Team: "api" });
+});
+
+describe("somebody else's label whose key differs from the program's only in case", () => {
+  const labels = { Owner: "us" };
+  const theirs = { labels: { owner: "them" } };
+
+  test("is kept by an import", async () => {
+    const { service, web } = await oneInstance();
+    const { id } = service.emulator.addInstance({ project: web.project, name: "web", ...theirs });
+    expect(await web.up({ labels, __import: id })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
+  });
+
+  test.each(["after a refresh", "without one"])("is kept if somebody removes ours: %s", async (when) => {
+    const { service, web } = await oneInstance();
+    await web.up({ labels });
+    const { id } = web.there();
+    service.emulator.edit(id, theirs);
+    if (when === "after a refresh") {
+      await web.refresh();
+      expect(web.there().inputs.labels).toEqual({});
+      expect(await web.up({ labels })).toBeUndefined();
+      expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
+    } else {
+      expect(await web.up({ labels: {} })).toBeUndefined();
+      expect(service.emulator.instances.get(id)?.fields).toMatchObject(theirs);
+    }
+  });
+});
+
+test("an import at a service that shows keys in small letters leaves nothing to do", async () => {
+  const { service, web } = await oneInstance();
+  const { id } = service.emulator.addInstance({
+    project: web.project,
+    name: "web",
+    labels: { owner: "us" },
+  });
+  service.emulator.behaviour.spelling = (now) => ({ ...now, labels: inSmallLetters(now.labels) });
+  expect(await web.up({ labels: { Owner: "us" }, __import: id })).toBeUndefined();
+  await web.refresh();
+  expect(web.there().inputs).toMatchObject({ labels: { Owner: "us" } });
 });

@@ -65,18 +65,18 @@ describe.each(answers)("an instance that gets another id with its new name: %j",
 });
 
 describe("an instance whose update is interrupted while it gets another id", () => {
-  /** Its operation goes on after the `up`, or nothing but the PUT gets through. */
-  const ways: readonly Case[] = [
-    { putReply: 202, operationMs: 3_600_000 },
-    { putReply: 204, reply: "lost" },
-  ];
+  /** Its operation goes on after the `up`, or its result can't be read, or nothing but the PUT gets through. */
+  const operation = { putReply: 202, operationMs: 3_600_000 } as const;
+  const ways: readonly Case[] = [operation, { putReply: 204 }];
+  const unsure: Case = { putReply: 204, reply: "lost" };
 
   async function interrupted(way: Case) {
     const { service, web } = await renaming(way);
     const { emulator } = service;
     const isAfterPut = (): boolean => emulator.requests.some(({ method }) => method === "PUT");
-    const when = (): boolean => way.reply === "lost" && isAfterPut();
-    const outage = emulator.fail({ kind: "status", when, times: Number.POSITIVE_INFINITY });
+    const when = (): boolean => way.operationMs === undefined && isAfterPut();
+    const only = way.reply === "lost" ? {} : { method: "GET" };
+    const outage = emulator.fail({ kind: "status", ...only, when, times: Number.POSITIVE_INFINITY });
     expect(await web.up({ name: "front", __timeouts: { update: "10s" } })).toContain("run `pulumi up` again");
     outage.off();
     emulator.finishOperations();
@@ -102,6 +102,33 @@ describe("an instance whose update is interrupted while it gets another id", () 
     await web.destroy();
     expect(service.emulator.instances.size).toBe(0);
   });
+
+  test("is only reported if nothing shows that the service has accepted the update", async () => {
+    const { service, web } = await interrupted(unsure);
+    await web.refresh();
+    expect(web.there().id).toBe("web");
+    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
+    expect(await web.destroy()).toContain("its list shows front with that name");
+    expect([...service.emulator.instances.keys()]).toEqual(["front"]);
+  });
+});
+
+test("another instance that was created in the same second is not taken for one whose update was not accepted", async () => {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 0 } });
+  await web.up({ name: "a" });
+  const { emulator } = service;
+  const other = emulator.addInstance({ name: "b", project: web.project });
+  const second = (ms = 0) => Math.floor(ms / 1_000);
+  const { createdAt } = web.there().state;
+  expect(second(Date.parse(String(createdAt)))).toBe(second(emulator.instances.get(other.id)?.createdAt));
+  const fault = emulator.fail({ method: "PUT", kind: "status", times: Number.POSITIVE_INFINITY });
+  expect(await web.up({ name: "b", __timeouts: { update: "10s" } })).toContain("run `pulumi up` again");
+  fault.off();
+  emulator.remove(web.there().id);
+  await web.refresh();
+  expect(web.there().id).not.toBe(other.id);
+  expect(await web.destroy()).toContain(`its list shows ${other.id} with that name`);
+  expect([...emulator.instances.keys()]).toEqual([other.id]);
 });
 
 describe("an instance that is not found after an update of its name", () => {

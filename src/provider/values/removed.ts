@@ -1,0 +1,21 @@
+import type { ApiObject } from "../../api/client";
+import type { Properties } from "../host";
+import type { Field } from "./fields";
+import { hiddenOf } from "./state";
+
+/**
+ * Returns the object with null for each field that has been removed. Many services omit what has no value: what the object's own address has
+ * shown, and doesn't show since the object has changed, has been removed. What it has never shown may be there.
+ */
+export function withRemoved(fields: readonly Field[], object: ApiObject, state: Properties): ApiObject {
+  const { __shown: shown = [], revision } = hiddenOf(state);
+  const isChanged = revision !== undefined && object.revision !== undefined && object.revision !== revision;
+  if (!object.isAlone || !isChanged) return object;
+  const removed = fields.filter(
+    ({ name, wire }) => shown.includes(name) && object.fields[wire] === undefined,
+  );
+  return {
+    ...object,
+    fields: { ...object.fields, ...Object.fromEntries(removed.map(({ wire }) => [wire, null])) },
+  };
+}

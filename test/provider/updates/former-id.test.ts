@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
+import { oneInstance } from "../one-instance";
+import type { Service } from "../service";
+
+const SHORT = { __timeouts: { update: "10s" } };
+
+const ids = ({ emulator }: Service) => [...emulator.instances.keys()].sort();
+const names = ({ emulator }: Service) => [...emulator.instances.values()].map(({ fields }) => fields.name);
+
+async function namedWeb(behaviour: Partial<Behaviour> = {}) {
+  const following = { ids: "slug", idsFollowNames: true, idReuse: true } as const;
+  const { service, web } = await oneInstance({ behaviour: { ...following, ...behaviour } });
+  await web.up({ name: "web" });
+  await service.clock.sleep(60_000);
+  return { service, web };
+}
+
+type Named = Awaited<ReturnType<typeof namedWeb>>;
+
+/** Creates somebody else's instance with the former id as soon as the PUT has renamed the one of the stack. */
+function takenAfterPut({ service: { emulator }, web }: Named): void {
+  let isTaken = false;
+  const when = () => {
+    if (!isTaken && emulator.requests.some(({ method }) => method === "PUT")) {
+      isTaken = true;
+      emulator.addInstance({ name: "web", project: web.project });
+    }
+    return false;
+  };
+  emulator.fail({ kind: "reset", method: "GET", when });
+}
+
+describe("an instance with another id, whose former id is somebody else's by now,", () => {
+  /** Its operation ends after the update has timed out. */
+  async function timedOut() {
+    const { service, web } = await namedWeb({ putReply: 202, operationMs: 0 });
+    service.emulator.behaviour.operationMs = 3_600_000;
+    expect(await web.up({ ...SHORT, name: "front" })).toContain("is not over");
+    service.emulator.finishOperations();
+    service.emulator.addInstance({ name: "web", project: web.project });
+    return { service, web };
+  }
+
+  test("is named by the next update if its operation names it", async () => {
+    const { service, web } = await timedOut();
+    expect(await web.up({ ...SHORT, name: "front" })).toContain("it exists under the id front");
+    expect(await web.destroy()).toBeUndefined();
+    expect(ids(service)).toEqual(["web"]);
+  });
+
+  test("is found by a refresh", async () => {
+    const { service, web } = await timedOut();
+    await web.refresh();
+    expect(web.there()).toMatchObject({ id: "front", inputs: { name: "front" } });
+    expect(await web.up({ ...SHORT, name: "front" })).toBeUndefined();
+    expect(ids(service)).toEqual(["front", "web"]);
+  });
+
+  test("is deleted, and the other one isn't", async () => {
+    const { service, web } = await timedOut();
+    expect(await web.destroy()).toBeUndefined();
+    expect(ids(service)).toEqual(["web"]);
+  });
+
+  test.each([{}, { putReply: 204 }, { writeReply: "slim" }, { putReply: 202, operationMs: 0 }] as const)(
+    "is named by the update that has renamed it, and by the next one: %j",
+    async (behaviour) => {
+      const scene = await namedWeb(behaviour);
+      takenAfterPut(scene);
+      for (const _ of [1, 2])
+        expect(await scene.web.up({ name: "front" })).toContain("it exists under the id front");
+      expect(names(scene.service).sort()).toEqual(["front", "web"]);
+      expect(await scene.web.destroy()).toBeUndefined();
+      expect(ids(scene.service)).toEqual(["web"]);
+    },
+  );
+
+  test.each(["up", "refresh", "destroy"] as const)(
+    "is told from the other one by its creation date, and only reported, if the replies to the update are lost: %s",
+    async (command) => {
+      const scene = await namedWeb({ putReply: 204 });
+      const { service, web } = scene;
+      const { emulator } = service;
+      const lost = emulator.fail({ method: "PUT", kind: "lost-reply" });
+      const when = () => emulator.requests.some(({ method }) => method === "PUT");
+      const outage = emulator.fail({ kind: "status", when, times: Number.POSITIVE_INFINITY });
+      expect(await web.up({ ...SHORT, name: "front" })).toContain("run `pulumi up` again");
+      lost.off();
+      outage.off();
+      emulator.addInstance({ name: "web", project: web.project });
+      if (command === "up") await web.up({ name: "front" });
+      else await web[command]();
+      expect(await web.destroy()).toContain("its list shows front with that name");
+      expect(ids(service)).toEqual(["front", "web"]);
+      expect(names(service).sort()).toEqual(["front", "web"]);
+    },
+  );
+});
+
+test("an id that the operation of a rename names, and that the service doesn't show, changes nothing", async () => {
+  const { service, web } = await namedWeb({ idsFollowNames: false, putReply: 202 });
+  const { emulator } = service;
+  const { operations } = emulator;
+  const rename = () => {
+    for (const operation of operations.values())
+      if (operation.kind === "update") Object.assign(operation, { resultPath: "/v1/instances/job-7" });
+    return false;
+  };
+  emulator.fail({ kind: "reset", method: "GET", when: rename, times: Number.POSITIVE_INFINITY });
+  expect(await web.up({ name: "front" })).toBeUndefined();
+  expect(web.there()).toMatchObject({ id: "web", state: { name: "front" } });
+});

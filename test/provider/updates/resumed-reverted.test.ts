@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
+import { oneInstance } from "../one-instance";
+import { SSH_KEY } from "../samples";
+import type { Service } from "../service";
+
+const SHORT = { __timeouts: { update: "10s" } };
+const LARGE = { ...SHORT, flavor: "m1.large" };
+const OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOther";
+
+const there = ({ emulator }: Service) => [...emulator.instances.values()][0]?.fields ?? {};
+
+/** An instance whose update is accepted with an operation that takes longer than the update may. */
+async function slowUpdate(before: object, news: object, { fails = false, ...behaviour }: Case = {}) {
+  const { service, web } = await oneInstance({ behaviour: { putReply: 202, ...behaviour } });
+  await web.up({ ...SHORT, ...before });
+  const { emulator } = service;
+  emulator.behaviour.operationMs = 3_600_000;
+  if (fails) emulator.failNextOperation({ kind: "update" });
+  expect(await web.up({ ...SHORT, ...news })).toContain("is not over");
+  const end = () => {
+    emulator.finishOperations();
+    emulator.behaviour.operationMs = 1_000;
+  };
+  return { service, web, end };
+}
+
+interface Case extends Partial<Behaviour> {
+  readonly fails?: boolean;
+}
+
+describe("an update whose operation succeeds after a timeout, and that the program no longer asks for", () => {
+  async function reverted(before: object, news: object, behaviour: Partial<Behaviour> = {}) {
+    const { service, web, end } = await slowUpdate(before, news, behaviour);
+    end();
+    const said = await web.up({ ...SHORT, ...before });
+    return { service, web, said };
+  }
+
+  test("doesn't remove an address for good", async () => {
+    const { service, web, said } = await reverted({ publicIp: "auto" }, {});
+    expect(said).toBeUndefined();
+    expect(there(service).public_ip).toBe("auto");
+    await web.expectOne();
+  });
+
+  test("leaves no SSH key behind that the service doesn't show", async () => {
+    const keys = { sshKeys: [SSH_KEY, OTHER_KEY] };
+    const { service, web, said } = await reverted({ sshKeys: [SSH_KEY] }, keys, { unshown: ["ssh_keys"] });
+    expect(said).toBeUndefined();
+    expect(there(service).ssh_keys).toEqual([SSH_KEY]);
+    await web.expectOne();
+  });
+
+  test("is a conflict if the service shows ids, which may be somebody else's change", async () => {
+    const { service, web, said } = await reverted({}, { flavor: "m1.large" }, { normalize: ["ids"] });
+    expect(said).toContain("somebody else changed flavor");
+    await web.refresh();
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(there(service).flavor).toBe("m1.small");
+  });
+});
+
+describe("an update that the service shows before its operation ends", () => {
+  async function shownEarly({
+    theirs = {},
+    ...options
+  }: Case & { readonly theirs?: Readonly<Record<string, unknown>> } = {}) {
+    const { service, web, end } = await slowUpdate({}, LARGE, options);
+    service.emulator.edit(web.there().id, theirs);
+    service.emulator.behaviour.spelling = (now) => ({ ...now, flavor: "m1.large" });
+    await web.refresh();
+    service.emulator.behaviour.spelling = undefined;
+    end();
+    return { service, web };
+  }
+
+  test("isn't in the state if its operation fails after a refresh", async () => {
+    const { service, web } = await shownEarly({ fails: true });
+    expect(web.there()).toMatchObject({ inputs: { flavor: "m1.small" }, state: { flavor: "m1.small" } });
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(there(service).flavor).toBe("m1.large");
+    await web.expectOne();
+  });
+
+  test("hides no other change from a refresh", async () => {
+    const { web } = await shownEarly({ theirs: { network: "theirs" } });
+    expect(web.there().inputs).toMatchObject({ flavor: "m1.small", network: "theirs" });
+  });
+});
