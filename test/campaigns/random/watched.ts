@@ -1,6 +1,7 @@
 import { type HostProvider, InitialisationError, type Properties } from "../../../src/provider/host";
 import { parseDuration } from "../../../src/provider/inputs/durations";
 import { hiddenOf } from "../../../src/provider/values/state";
+import { unmarked } from "../../provider/shown/marked";
 import { claimsOf } from "./claims";
 import { isPlain, judgeFailure } from "./failures";
 import type { Scene } from "./scene";
@@ -96,7 +97,7 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
         "update",
         news,
         () => provider.update(id, olds, news),
-        ({ outs }) => claims.updated(id, olds, news, outs),
+        ({ outs }) => claims.updated(id, olds, news, unmarked(outs)),
       ),
     delete: (id, props) =>
       call(
