@@ -196,19 +196,17 @@ export class Rounds {
   }
 
   /**
-   * Whether a conflict may be about what isn't shown, when somebody else has added something; or about an update of one's own whose reply was
-   * lost: ids don't show what was asked for (README).
+   * Whether a conflict may be about what isn't shown, or what ids don't show: somebody else has added something, or the reply to an update of
+   * one's own was lost (README).
    */
   private isUnclear({ resource, options }: Slot): boolean {
-    const isHidden = (this.shows.unshown ?? []).length > 0;
-    if (isHidden && this.addedTo.has(resource.saved?.id ?? "")) return true;
+    const { unshown = [], normalize = [] } = this.shows;
     const path = `/v1/${options.kind}s/${resource.saved?.id}`;
-    return (
-      this.shows.normalize?.includes("ids") === true &&
-      this.setting.emulator.requests.some(
-        (request) => request.method === "PUT" && request.path === path && request.fault !== undefined,
-      )
+    const isReplyLost = this.setting.emulator.requests.some(
+      (request) => request.method === "PUT" && request.path === path && request.fault !== undefined,
     );
+    if (unshown.length > 0) return isReplyLost || this.addedTo.has(resource.saved?.id ?? "");
+    return isReplyLost && normalize.includes("ids");
   }
 
   /**
