@@ -96,7 +96,9 @@ function gone({ kind }: Call, id: string, state: Properties): Record<string, nev
 
 /** Reads an object that isn't found under its id. If an update may have given it another one, it is never removed from the state. */
 async function renamed(call: Call, id: string, state: Properties, pending: Pending): Promise<ReadAnswer> {
-  const { id: other } = await findRenamed(call, id, state, pending);
+  const found = await findRenamed(call, id, state, pending);
+  if (found === undefined) return gone(call, id, state);
+  const { id: other } = found;
   const isShown = other !== undefined && (await look(call, other, state)) !== undefined;
   return isShown ? read(call, other, state) : { id, props: state, inputs: inputsOf(call, state) };
 }

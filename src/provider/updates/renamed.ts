@@ -23,6 +23,19 @@ export function mayBeRenamed({ name }: Properties, { asked = {} }: Pending): boo
   return typeof asked.name === "string" && asked.name !== name;
 }
 
+/** How much of a long name an id that is derived from it contains. */
+const MOST_OF_NAME = 20;
+
+/** Whether an id may be derived from a name: it contains the name's letters and digits. */
+function mayFollow(id: string, name: unknown): boolean {
+  const plainOf = (text: unknown): string =>
+    String(text ?? "")
+      .normalize("NFKD")
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, "");
+  return plainOf(id).includes(plainOf(name).slice(0, MOST_OF_NAME));
+}
+
 /**
  * Reads an object that must exist. An update may have given it another id with its new name, and another object may have its former id by now:
  * that one counts as absent.
@@ -63,7 +76,9 @@ export async function afterRename(
   { id, state, pending, told }: Rename,
 ): Promise<CloudInfraError> {
   if (!isAbsence(error) || !mayBeRenamed(state, pending)) return error;
-  const { id: other, named } = await findRenamed(call, id, state, pending, told);
+  const renamed = await findRenamed(call, id, state, pending, told);
+  if (renamed === undefined) return error;
+  const { id: other, named } = renamed;
   if (other !== undefined) return foundElsewhere(call, other, { id, state, pending });
   const unclear = notFound(call, id, named);
   return new PartialState(unclear, id, { ...state, __pending: pending }, unclear.hint ?? "");
@@ -107,7 +122,7 @@ export async function idAfterRename(call: Call, id: string, state: Properties): 
   if (elsewhere !== undefined) return elsewhere;
   const object = await findNow(call, soughtOf(call.kind, id, state));
   if (object !== undefined && !isOther(object, state)) return id;
-  const { id: other, named } = await findRenamed(call, id, state, pending);
+  const { id: other, named } = (await findRenamed(call, id, state, pending)) ?? { named: [] };
   if (other !== undefined || (named.length === 0 && object === undefined)) return other ?? id;
   throw notFound(call, id, named);
 }
@@ -141,11 +156,10 @@ export function isSameName(one: unknown, other: unknown): boolean {
   );
 }
 
-/** Whether an object is certainly not the one of the state, because it was created at another time. */
-export function isOther({ fields }: ApiObject, { createdAt }: Properties): boolean {
-  return isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at)
-    ? !isSameMoment(fields.created_at, createdAt)
-    : false;
+/** Whether an object is certainly not the one of the state: its id may have been free, and it was created at another time. */
+export function isOther({ id, fields }: ApiObject, { name, createdAt }: Properties): boolean {
+  const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
+  return isKnown && mayFollow(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
 
 /** Returns the id that the operation of an update names once it has succeeded. */
@@ -164,6 +178,8 @@ interface Renamed {
  * Looks up an object that may have another id since an update of its name. Several objects may have that name. An object is the same one only
  * if the update's reply or operation names its id, or if the service has accepted the update and it has the same creation date: objects that
  * are created together have the same one.
+ *
+ * @returns `undefined` if it can't have another id, because its id has nothing to do with its name
  */
 export async function findRenamed(
   call: Call,
@@ -171,11 +187,13 @@ export async function findRenamed(
   state: Properties,
   pending: Pending,
   told?: Told,
-): Promise<Renamed> {
+): Promise<Renamed | undefined> {
   const { sightings, memory } = call.session;
   const { asked, isUnsure = false } = pending;
   const { id: other, isProof } = told ?? { id: await resultOf(call, pending), isProof: true };
-  if (isProof && other !== undefined && other !== id) return { id: other, named: [] };
+  const isTold = other !== undefined && other !== id;
+  if (isProof && isTold) return { id: other, named: [] };
+  if (!isTold && !mayFollow(id, state.name)) return undefined;
   const objects = await sightings.all(soughtOf(call.kind, id, state), "recent", call);
   const named = [...objects.values()].filter(
     (object) =>

@@ -114,7 +114,7 @@ describe("an instance whose update is interrupted while it gets another id", () 
 });
 
 test("another instance that was created in the same second is not taken for one whose update was not accepted", async () => {
-  const { service, web } = await oneInstance({ behaviour: { operationMs: 0 } });
+  const { service, web } = await oneInstance({ behaviour: { ...FOLLOWING, operationMs: 0 } });
   await web.up({ name: "a" });
   const { emulator } = service;
   const other = emulator.addInstance({ name: "b", project: web.project });
@@ -222,5 +222,24 @@ describe("an instance that is not found under its other id", () => {
       "instance front is not found, and web may be another instance by now",
     );
     expect([...emulator.instances.keys()]).toEqual(["web"]);
+  });
+});
+
+describe("an instance whose id has nothing to do with its name, and that somebody deletes right after its update", () => {
+  test.each(["lost-reply", "reset"] as const)("is created again after a refresh: %s", async (kind) => {
+    const { service, web } = await oneInstance({ behaviour: { putReply: 204 } });
+    const { emulator } = service;
+    await web.up({ name: "web" });
+    emulator.fail({ method: "PUT", kind });
+    const { id } = web.there();
+    const isDeleted = (): false => {
+      if (emulator.instances.get(id)?.fields.name === "front") emulator.remove(id);
+      return false;
+    };
+    emulator.fail({ kind: "reset", when: isDeleted });
+    expect(await web.up({ name: "front" })).toContain("Run `pulumi refresh` to remove it from the state");
+    await web.refresh();
+    expect(await web.up({ name: "front" })).toBeUndefined();
+    expect([...emulator.instances.values()].map(({ fields }) => fields.name)).toEqual(["front"]);
   });
 });
