@@ -24,7 +24,7 @@ export function check(
 ): { inputs: Properties; failures: CheckFailure[] } {
   const exists = hiddenOf(olds).__key !== undefined;
   // Only this process needs these: they have no place in the state.
-  const { __aliasUrns, __ignoreChanges, ...given } = program;
+  const { __aliasUrns, __ignoreChanges, __replaceOnChanges, __retainOnDelete, ...given } = program;
   const news = left === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
   const named = { ...news, ...madeUpName(kind, olds, news) };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));

@@ -4,7 +4,7 @@ import type { For } from "../journal/journal";
 import { isPlaceholder, type Pending } from "./creation/pending";
 import type { Properties } from "./host";
 import { type ObjectIdentity, textOf } from "./identity";
-import type { Ignored } from "./inputs/ignored";
+import type { Options, Paths } from "./inputs/ignored";
 import { plain } from "./values/plain";
 import { type Hidden, hiddenOf, type Now, nowOf } from "./values/state";
 
@@ -67,7 +67,7 @@ export class Memory {
   /** By key, what the program says of a resource beside its arguments. */
   private readonly said = new Map<string, Now>();
   /** By key, what the option `ignoreChanges` lists. */
-  private readonly ignored = new Map<string, Ignored>();
+  private readonly options = new Map<string, Options>();
   private readonly gone = new Set<string>();
   /** The URN that each object or entry was promised to, before anything could be awaited. */
   private readonly claims = new Map<string, string>();
@@ -165,14 +165,19 @@ export class Memory {
   }
 
   /** Records what the program says of a resource with this key beside its arguments; the state may hold older values (I4). */
-  says(key: string, now: Now, ignored: Ignored = []): void {
+  says(key: string, now: Now, options: Options = {}): void {
     this.said.set(key, now);
-    this.ignored.set(key, ignored);
+    this.options.set(key, options);
   }
 
   /** What the program's option `ignoreChanges` lists for the resource with this key. */
-  ignoredBy(key: string | undefined): Ignored {
-    return (key === undefined ? undefined : this.ignored.get(key)) ?? [];
+  ignoredBy(key: string | undefined): Paths {
+    return this.optionsOf(key).ignoreChanges ?? [];
+  }
+
+  /** The program's options for the resource with this key. */
+  optionsOf(key: string | undefined): Options {
+    return (key === undefined ? undefined : this.options.get(key)) ?? {};
   }
 
   /** Returns properties with what the program says now, if it was said in this run. */

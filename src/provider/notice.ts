@@ -7,12 +7,13 @@ import { isPlaceholder, pendingOf } from "./creation/pending";
 import { diff, newlySecret } from "./diff";
 import type { Difference, Properties } from "./host";
 import { textOf } from "./identity";
+import { keepingIgnored, replacing } from "./inputs/ignored";
 import type { Kind } from "./kind";
 import { alreadyManaged } from "./live";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
-import { type Hidden, hiddenOf, resourceName } from "./values/state";
+import { type Hidden, hiddenOf, optionsOf, resourceName } from "./values/state";
 
 /** What a check needs to know beside the inputs. */
 export interface Noticed {
@@ -54,7 +55,7 @@ export async function noticeCheck(
   if (first === undefined) return {};
   if (key !== undefined) await journal?.run.add({ replacing: key });
   // The object may be another resource's, which then has this key. It isn't adopted.
-  if (isLater && entry?.id !== undefined && isMisfit(kind, entry, news)) return {};
+  if (isLater && entry?.id !== undefined && isMisfit(kind, entry, news, optionsOf(news))) return {};
   return { left: { key: first, at: isLater ? entry?.at : placeholder?.at } };
 }
 
@@ -118,16 +119,23 @@ export async function noticeDiff(
   return answer;
 
   async function judged(): Promise<Difference> {
-    const plainly = diff(kind.fields, olds, news);
+    const options = memory.optionsOf(key);
+    const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news });
+    const plainly = diff(replacing(kind.fields, options.replaceOnChanges), olds, wanted);
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     if (isPlaceholder(id)) {
-      await log.row(urn).write("its creation is resumed; nothing is replaced");
+      const isReplaced = pending !== undefined && isMisfit(kind, pending, news, options);
+      const end = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
+      await log.row(urn).write(`its creation is resumed; ${end}`);
       // Created before the placeholder is deleted: in the other order, an interruption between the two would lose the object.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
+    const { replaces: fixed } = diff(kind.fields, olds, wanted);
     // The host can't mark the properties that require the replacement.
-    if (plainly.replaces.length > 0 && checkedWithOlds)
-      await log.row(urn).write(`is replaced: ${plainly.replaces.join(", ")} can't be changed in place`);
+    if (fixed.length > 0 && checkedWithOlds)
+      await log.row(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
+    // After a failed update, the engine's inputs are those of the program already, so it doesn't see that `replaceOnChanges` applies.
+    if (plainly.replaces.length > fixed.length) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that a creation or an update is unfinished.
     if (pending !== undefined) return { ...plainly, changes: true };

@@ -22,7 +22,7 @@ import { NotApplied } from "./update";
 import { resumeUpdate } from "./updates/resume-update";
 import { plain } from "./values/plain";
 import { marked, sealed } from "./values/sealed";
-import { type Hidden, hiddenOf, nowOf, resourceName } from "./values/state";
+import { type Hidden, hiddenOf, nowOf, optionsOf, resourceName } from "./values/state";
 
 const verbs = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
@@ -116,9 +116,8 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const { inputs, failures } = check(kind, olds, news, noticed);
       const { __key: key } = hiddenOf(inputs);
       const __autonamed = news.name === undefined || undefined;
-      const { __ignoreChanges: ignored } = hiddenOf(news);
       if (key !== undefined && !isUnknown(key))
-        sessions.memory.says(key, { ...nowOf(news), __autonamed }, ignored);
+        sessions.memory.says(key, { ...nowOf(news), __autonamed }, optionsOf(news));
       return { inputs: plain(inputs), failures };
     },
     diff: async (id, olds, given) => {

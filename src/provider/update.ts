@@ -37,7 +37,7 @@ export async function update(
   id: string,
   olds: Properties,
   news: Properties,
-  earlier: Pick<Change, "unsettled" | "former"> = {},
+  earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, olds);
   const asked: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news), ...earlier };

@@ -46,7 +46,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   };
   const imported = idToImport(name, opts.import);
   const identity: Identity = { type, name, parent: opts.parent, aliases: opts.aliases };
-  const ignored = opts.ignoreChanges ?? [];
+  const { ignoreChanges = [], replaceOnChanges = [], retainOnDelete = false } = opts;
   const organization = organizationOfStack();
   const naming = autonaming(type);
   // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
@@ -57,7 +57,9 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
     ...(imported !== undefined && { __import: imported }),
     ...(Object.keys(timeouts).length > 0 && { __timeouts: timeouts }),
     ...(mayHoldSecret(props) && { __secrets: namesOfSecrets(props) }),
-    ...(ignored.length > 0 && { __ignoreChanges: ignored }),
+    ...(ignoreChanges.length > 0 && { __ignoreChanges: ignoreChanges }),
+    ...(retainOnDelete && { __retainOnDelete: true }),
+    ...(replaceOnChanges.length > 0 && { __replaceOnChanges: replaceOnChanges }),
     ...(hasFormerUrns(identity) && { __aliasUrns: otherUrns(identity) }), // the SDK has a field `__aliases` of its own
     ...(organization !== undefined && { __organization: organization }),
     ...(naming !== undefined && { __autonaming: naming }),

@@ -138,6 +138,15 @@ describe("__secrets", () => {
   });
 });
 
+test("the provider is told of replaceOnChanges and retainOnDelete, because the engine doesn't apply them to unfinished creations", async () => {
+  const opts = { replaceOnChanges: ["flavor"], retainOnDelete: true };
+  const { inputs } = await one(() => new Instance("web", args, opts));
+  expect(inputs).toMatchObject({ __replaceOnChanges: ["flavor"], __retainOnDelete: true });
+  const { inputs: others } = await one(() => new Instance("web", args, { retainOnDelete: false }));
+  expect(Object.keys(others)).not.toContain("__replaceOnChanges");
+  expect(Object.keys(others)).not.toContain("__retainOnDelete");
+});
+
 describe("__ignoreChanges", () => {
   test("is the option ignoreChanges as given, with paths", async () => {
     const ignoreChanges = ["flavor", "labels.env", 'labels["app.kubernetes.io/name"]'];

@@ -4,7 +4,7 @@ import { isTerminal } from "../../operations/operation";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
-import { type Ignored, isIgnored } from "../inputs/ignored";
+import { isIgnored, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
 import { alreadyManaged, becomesLive } from "../live";
@@ -115,7 +115,7 @@ async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<A
 }
 
 /** The state as it would be if the program had declared what the object has, except for what `ignoreChanges` lists. */
-function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: Ignored): Properties {
+function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: Paths): Properties {
   const values = Object.fromEntries(
     call.kind.fields.flatMap((field) => {
       const value = inputs[field.name];
@@ -130,7 +130,7 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: 
 }
 
 /** Of labels, those that `ignoreChanges` lists have the program's values, so that they are no difference. */
-function withIgnoredLabels(field: Field, there: unknown, declared: unknown, ignored: Ignored): unknown {
+function withIgnoredLabels(field: Field, there: unknown, declared: unknown, ignored: Paths): unknown {
   if (field.type !== "labels") return there;
   const left = Object.entries(labelsOf(declared)).filter(([key]) => isIgnored(ignored, [field.name, key]));
   return { ...labelsOf(there), ...Object.fromEntries(left) };

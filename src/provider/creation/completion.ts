@@ -4,12 +4,14 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import { type Call, valuesOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
+import { keepingIgnored, type Options, replacing } from "../inputs/ignored";
 import { isUnknown } from "../inputs/unknowns";
 import type { Kind } from "../kind";
 import { requireNotShared } from "../live";
 import { NotApplied, update } from "../update";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
+import { hiddenOf } from "../values/state";
 import { isAddress, type WireFields } from "../values/words";
 import { discard, type Unfinished } from "./left-over";
 import { note } from "./note";
@@ -34,19 +36,30 @@ export async function fitted(
   const sent = fieldsSent(unfinished.body ?? "");
   if (sent === undefined) throw wishUnknown(call, object);
   const asked = argumentsOf(fields, sent);
-  if (needsAnother(fields, asked, inputs)) {
-    await discard(call, object, unfinished);
+  const options = call.session.memory.optionsOf(hiddenOf(inputs).__key);
+  const { ignoreChanges = [], replaceOnChanges, retainOnDelete: isRetained } = options;
+  const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
+  if (needsAnother(replacing(fields, replaceOnChanges), asked, wanted)) {
+    await discard(call, object, { ...unfinished, isRetained });
     return undefined;
   }
-  await requireNotShared(call, inputs, object.id);
-  return completed(call, object, asked, inputs, unfinished, { __resumed: true });
+  await requireNotShared(call, wanted, object.id);
+  return completed(call, object, asked, wanted, unfinished, { __resumed: true });
 }
 
 /** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
-export function isMisfit({ fields }: Kind, { body = "" }: Pending, inputs: Properties): boolean {
+export function isMisfit(
+  { fields }: Kind,
+  { body = "" }: Pending,
+  inputs: Properties,
+  { ignoreChanges = [], replaceOnChanges }: Options,
+): boolean {
   const sent = fieldsSent(body);
-  const known = fields.filter(({ name }) => !isUnknown(inputs[name]));
-  return sent !== undefined && needsAnother(known, argumentsOf(fields, sent), inputs);
+  if (sent === undefined) return false;
+  const asked = argumentsOf(fields, sent);
+  const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
+  const known = replacing(fields, replaceOnChanges).filter(({ name }) => !isUnknown(wanted[name]));
+  return needsAnother(known, asked, wanted);
 }
 
 /** The arguments of a creation request. */
@@ -88,7 +101,7 @@ export async function completed(
     isDeepStrictEqual(valuesOf(call, inputs), valuesOf(call, made));
   if (isAsAsked) return state;
   try {
-    return (await update(call, object.id, state, inputs)).outs;
+    return (await update(call, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
     await note(call, pending, { id: object.id }); // the engine saves it
     if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation

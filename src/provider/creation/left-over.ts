@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { withDetails } from "../../diagnostics/error";
+import { isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { For } from "../../journal/journal";
 import { type Call, requireRecordedEndpoint } from "../call";
@@ -11,7 +11,7 @@ import { carryOut } from "./carry-out";
 import { advice, PartialState } from "./partial";
 import { type Pending, pendingOf, placeholderId, sentFields } from "./pending";
 import { nextKey } from "./post";
-import { warnOfLeftAlone } from "./unclear";
+import { warnOfLeftAlone, warnOfLost } from "./unclear";
 
 /** A creation that an earlier run has not finished, and what proves whose its object is. */
 export interface Unfinished extends Pending {
@@ -23,6 +23,8 @@ export interface Unfinished extends Pending {
   readonly replaces?: string | undefined;
   /** Whether the user may have kept the object on purpose, with `retainOnDelete` for example. */
   readonly isLate?: boolean;
+  /** Whether the program has the option `retainOnDelete`. */
+  readonly isRetained?: boolean | undefined;
 }
 
 /**
@@ -55,7 +57,11 @@ export function isHeld({ key, id, operation }: Entry, seen: Seen): boolean {
  * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or the object was never
  * reported to the engine; or the state still holds what the creation replaces, so the engine never saved the object.
  */
-function mayDelete({ session }: Call, { isInState, id, replaces, isLate = false }: Unfinished): boolean {
+function mayDelete(
+  { session }: Call,
+  { isInState, id, replaces, isLate = false, isRetained = false }: Unfinished,
+): boolean {
+  if (isRetained) return false;
   return (
     isInState ||
     (id === undefined && !isLate) ||
@@ -73,7 +79,10 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
   if (urn === undefined) return undefined;
   const seen = session.memory.of(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
-  const placeholder = seen.placeholder && { ...seen.placeholder, isInState: true };
+  // Its deletion may have come first, and settled it.
+  const key = seen.placeholder?.key;
+  const isSettled = key !== undefined && (await session.journal.run.has({ settled: key }));
+  const placeholder = isSettled ? undefined : seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
   const entry = await session.journal.read(await ownUrn(call, resumes, urn));
@@ -134,7 +143,14 @@ export async function settleLeftOver(
     const entry = await journal.read(purpose);
     if (entry === undefined || isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
       continue;
-    await settle(call, { __urn: purpose.urn, project: state.project }, ofEntry(entry, keyAt));
+    const unfinished = ofEntry(entry, keyAt);
+    const inputs = { __urn: purpose.urn, project: state.project };
+    await settle(call, inputs, unfinished).catch((error: unknown) => {
+      // Whatever has become of its object, nothing may be done with it.
+      if (unfinished.isLate && isCloudInfraError(error) && error.code === "key_expired")
+        return warnOfLost(call, unfinished);
+      throw error;
+    });
     await journal.remove(entry.key);
   }
 }

@@ -2,18 +2,23 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import { redact } from "../../diagnostics/redact";
 import type { Call } from "../call";
 import type { Properties } from "../host";
+import { identityOf } from "../identity";
 import { secretsOf } from "../inputs/secrets";
 import { hiddenOf, resourceName } from "../values/state";
 import { type Pending, sentFields } from "./pending";
 
 /**
- * The ids of the objects that have the name which a creation asked for. They are reported, and never taken: the wrong
- * machine could be taken.
+ * The ids of the objects that have the name which a creation asked for, and that no resource of this stack has. They are reported, and never
+ * taken: the wrong machine could be taken.
  */
 export async function sameNamed(call: Call, pending: Pending): Promise<string[]> {
   const { name: wanted, project } = sentFields(pending);
   const objects = await call.kind.list(call.session.client, project, call);
-  return objects.filter(({ fields }) => wanted !== undefined && fields.name === wanted).map(({ id }) => id);
+  const { memory } = call.session;
+  return objects
+    .filter(({ fields }) => wanted !== undefined && fields.name === wanted)
+    .filter(({ id }) => memory.liveAs(identityOf(call, id)) === undefined)
+    .map(({ id }) => id);
 }
 
 /** The service stored a failure of this creation, which says nothing about what it had done by then (§4.7). */

@@ -1,6 +1,8 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
+import { redact } from "../../diagnostics/redact";
 import type { Call } from "../call";
+import { secretsOf } from "../inputs/secrets";
 import { isKeyKept, type Pending } from "./pending";
 import { sameNamed } from "./same-named";
 
@@ -30,6 +32,17 @@ export function wishUnknown({ kind }: Call, { id }: ApiObject): CloudInfraError 
     resultId: id,
     hint: `Nothing was changed or deleted. Adopt the object with the \`import\` option, or delete it at the service; ${FORGET}`,
   });
+}
+
+/** Nobody can tell what has become of a creation, and no resource waits for it. */
+export async function warnOfLost(call: Call, pending: Pending): Promise<void> {
+  const ids = await sameNamed(call, pending);
+  if (ids.length === 0) return;
+  const { client, warn } = call.session;
+  const words =
+    `cloudinfra: an interrupted run may have created ${call.kind.name} ${ids.join(" or ")}, which the program does not need now. ` +
+    "Nothing was changed. If no other resource uses it, delete it at the service.";
+  await warn(redact(words, [...secretsOf(...call.known).texts, ...client.tokens]));
 }
 
 /** The engine may have saved the object, so only a person can decide what becomes of it (I3). */

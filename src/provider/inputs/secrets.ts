@@ -2,7 +2,7 @@ import { fieldsSent, type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
 import { instanceFields, projectFields } from "../values/fields";
 import { hiddenOf, nowOf } from "../values/state";
-import { type Ignored, isPartlyIgnored } from "./ignored";
+import { isPartlyIgnored, type Paths } from "./ignored";
 
 /** What of a resource must not be seen by whoever reads its errors. */
 export interface Secrets {
@@ -40,7 +40,7 @@ export function askedFor({ body = "", asked, secrets }: Pending, otherwise?: rea
  *
  * @param olds the outputs before: prior inputs may have older marks (I4)
  */
-export function withKeptSecrets(news: Properties, olds: Properties, ignored: Ignored): Properties {
+export function withKeptSecrets(news: Properties, olds: Properties, ignored: Paths): Properties {
   const { __secrets: declared = [] } = hiddenOf(news);
   const { __secrets: before = [] } = hiddenOf(olds);
   const kept = before.filter((name) => !declared.includes(name) && isPartlyIgnored(ignored, name));

@@ -7,6 +7,7 @@ import { PartialState } from "../creation/partial";
 import { asOperation, type Pending, pendingOf } from "../creation/pending";
 import { sameNamed } from "../creation/same-named";
 import type { Properties } from "../host";
+import { keepingIgnored } from "../inputs/ignored";
 import { findNow } from "../looks/absence";
 import { findMade } from "../looks/see-again";
 import { update } from "../update";
@@ -35,9 +36,11 @@ export async function resumeUpdate(
   const pending = pendingOf(olds);
   if (pending?.otherId !== undefined) throw otherId(call, id, pending.otherId, olds);
   const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
-  if (pending === undefined) return update(call, id, state, news);
-  const unsettled = unsettledIn(call, { state, news, pending });
-  return update(call, id, state, news, { unsettled, former: pending.asked });
+  const ignored = call.session.memory.ignoredBy(key);
+  const wanted = keepingIgnored(call.kind.fields, ignored, { olds: state, news });
+  if (pending === undefined) return update(call, id, state, wanted);
+  const unsettled = unsettledIn(call, { state, news: wanted, pending });
+  return update(call, id, state, wanted, { unsettled, former: pending.asked });
 }
 
 /**

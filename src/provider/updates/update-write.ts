@@ -2,7 +2,7 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
-import { type Ignored, isIgnored } from "../inputs/ignored";
+import { isIgnored, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
@@ -26,6 +26,8 @@ export interface Change {
   readonly former?: Properties | undefined;
   /** The object that the first body was made from. */
   readonly before?: ApiObject;
+  /** What is left as it is. @default what the option `ignoreChanges` lists: it says nothing about a creation */
+  readonly ignored?: Paths;
 }
 
 /** How an update got through: its PUT was accepted, or there was nothing left to do. */
@@ -101,7 +103,7 @@ async function put(
   const { fields } = call.kind;
   requireUnmanagedShown(call.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
-  const body = updateBody(fields, managed, news, before.fields, ignoredBy(call, news));
+  const body = updateBody(fields, managed, news, before.fields, ignoredBy(call, change));
   try {
     return await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
   } catch (error) {
@@ -130,14 +132,14 @@ function newerThan(call: Call, change: Change, before: ApiObject): Promise<ApiOb
 }
 
 /** All sides, except for what the program ignores: the body has that as it stands, so it must be shown. */
-function sides(call: Call, { olds, news }: Change, { fields }: ApiObject): Side[] {
-  const ignored = ignoredBy(call, news);
-  const all = sidesOf(call.kind.fields, { olds, news }, fields);
+function sides(call: Call, change: Change, { fields }: ApiObject): Side[] {
+  const ignored = ignoredBy(call, change);
+  const all = sidesOf(call.kind.fields, change, fields);
   return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
 }
 
-function ignoredBy({ session }: Call, news: Properties): Ignored {
-  return session.memory.ignoredBy(hiddenOf(news).__key);
+function ignoredBy({ session }: Call, { news, ignored }: Change): Paths {
+  return ignored ?? session.memory.ignoredBy(hiddenOf(news).__key);
 }
 
 interface Circumstances {

@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
-import { type Ignored, isIgnored } from "../inputs/ignored";
+import { isIgnored, type Paths } from "../inputs/ignored";
 import { type Field, isKey, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 import { hiddenOf } from "./state";
@@ -26,7 +26,7 @@ interface Sources {
   readonly olds: Properties;
   readonly news: Properties;
   readonly current: WireFields;
-  readonly ignored: Ignored;
+  readonly ignored: Paths;
 }
 
 /**
@@ -40,7 +40,7 @@ export function updateBody(
   olds: Properties,
   news: Properties,
   current: WireFields,
-  ignored: Ignored = [],
+  ignored: Paths = [],
 ): string {
   const body: Properties = {};
   for (const field of fields) {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Properties } from "../host";
+import type { Options } from "../inputs/ignored";
 
 const text = v.fallback(v.optional(v.string()), undefined);
 const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined);
@@ -27,6 +28,10 @@ const hiddenProperties = v.object({
   __organization: text,
   /** Only among the inputs of a program: the properties that the option `ignoreChanges` lists. */
   __ignoreChanges: names,
+  /** Only among the inputs of a program: the properties that the option `replaceOnChanges` lists. */
+  __replaceOnChanges: names,
+  /** Only among the inputs of a program: whether it has the option `retainOnDelete`. */
+  __retainOnDelete: flag,
   /** Id of the object that the `import` option tells to take over. */
   __import: text,
   /** Whether the name was made up. */
@@ -86,6 +91,16 @@ export function nowOf(properties: Properties): Now {
 
 function pickNow({ __urn, __timeouts, __secrets, __autonamed, __organization }: Now): Now {
   return { __urn, __timeouts, __secrets, __autonamed, __organization };
+}
+
+/** The options of a program's resource. */
+export function optionsOf(inputs: Properties): Options {
+  const { __ignoreChanges, __replaceOnChanges, __retainOnDelete } = hiddenOf(inputs);
+  return {
+    ignoreChanges: __ignoreChanges,
+    replaceOnChanges: __replaceOnChanges,
+    retainOnDelete: __retainOnDelete,
+  };
 }
 
 /** The hidden outputs that go with the hidden inputs. */

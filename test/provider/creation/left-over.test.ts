@@ -98,6 +98,20 @@ test("what was being made before the resource of the state is left alone: anothe
   expect(await web.entry()).toBeUndefined();
 });
 
+test("what was being made before the resource of the state doesn't fail an update if nobody can tell what has become of it", async () => {
+  const { service, web } = await oneInstance();
+  const entry = await web.killedBeforeTheAnswer();
+  service.emulator.finishOperations();
+  const [other = ""] = service.emulator.instances.keys();
+  await web.up({}, { onAnotherMachine: true });
+  const { id } = web.there();
+  await web.note({ ...entry, at: 1 });
+  expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+  expect([...service.emulator.instances.keys()]).toEqual([other, id]);
+  expect(service.warnings).toEqual([expect.stringContaining(`may have created instance ${other}, which`)]);
+  expect(await web.entry()).toBeUndefined();
+});
+
 describe("the deletion of a project", () => {
   test.each([
     ["", {}],

@@ -35,6 +35,21 @@ describe("the deletion of a creation that was cut off", () => {
     expect(asked).toHaveLength(1);
   });
 
+  test("settles it for the creation that follows, even if the service reports the end of the operation only once", async () => {
+    const { service, web } = await placeholder();
+    service.emulator.finishOperations();
+    Object.assign(service.emulator.behaviour, { operationMs: 0, operationKeptPolls: 1 });
+    const { id, inputs, state } = web.there();
+    const process = await web.process();
+    // The engine deletes what is in a project before it replaces the project, and only then looks at the program's resource.
+    await process.delete(id, state);
+    expect(service.emulator.instances.size).toBe(0);
+    const news = web.news(SHORT);
+    await process.diff(id, state, (await process.check(inputs, news)).inputs);
+    const made = await process.create((await process.check({}, news)).inputs);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
   test("deletes what a failed operation left", async () => {
     const { service, web } = await placeholder(true);
     service.emulator.finishOperations();

@@ -1,0 +1,110 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Properties } from "../../../src/provider/host";
+import { EngineLog } from "../../../src/provider/shown/engine-log";
+import { oneInstance } from "../one-instance";
+
+const SHORT = { __timeouts: { create: "5s" } };
+
+/** A creation that has timed out, and that the service has finished since. */
+async function cutOff(args: Properties = {}) {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  await web.up({ ...SHORT, ...args });
+  const { emulator } = service;
+  emulator.finishOperations();
+  emulator.behaviour.operationMs = 0;
+  const [id = ""] = emulator.instances.keys();
+  const fieldsNow = () => emulator.instances.get(web.there().id)?.fields;
+  return { service, web, emulator, id, fieldsNow };
+}
+
+describe("a resumed creation whose option `ignoreChanges` lists the changed argument", () => {
+  test.each<[string, Properties, Properties]>([
+    ["image", { image: "v1" }, { image: "v2" }],
+    ["flavor", { flavor: "v1" }, { flavor: "v2" }],
+    ["labels.env", { labels: { env: "dev" } }, { labels: { env: "prod" } }],
+  ])("adopts its object without the change: %s", async (path, before, after) => {
+    const { web, emulator, id, fieldsNow } = await cutOff(before);
+    const changed = { ...after, __ignoreChanges: [path] };
+    expect(await web.up({ ...SHORT, ...changed })).toBeUndefined();
+    expect([...emulator.instances.keys()]).toEqual([id]);
+    expect(fieldsNow()).toMatchObject(before);
+    expect(web.there().state).toMatchObject(before);
+    emulator.clearRequests();
+    // The engine has the new value among the inputs.
+    expect(await web.up({ ...SHORT, ...changed })).toBeUndefined();
+    expect(emulator.requests).toEqual([]);
+  });
+
+  test("is left as it is if the option is added after the service has refused the change", async () => {
+    const { web, emulator, id } = await cutOff({ flavor: "v1" });
+    emulator.refuseUpdatesOf("flavor");
+    expect(await web.up({ flavor: "v2" })).toContain("flavor cannot be changed in place");
+    emulator.clearRequests();
+    expect(await web.up({ flavor: "v2", __ignoreChanges: ["flavor"] })).toBeUndefined();
+    expect(web.there()).toMatchObject({ id, state: { flavor: "v1" } });
+    expect(emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+
+  test("makes the other changes", async () => {
+    const { web, id, fieldsNow } = await cutOff({ flavor: "v1", labels: { env: "dev", team: "a" } });
+    const changed = { flavor: "v2", labels: { env: "prod", team: "b" } };
+    expect(await web.up({ ...SHORT, ...changed, __ignoreChanges: ["labels.env"] })).toBeUndefined();
+    expect(web.there().id).toBe(id);
+    expect(fieldsNow()).toMatchObject({ flavor: "v2", labels: { env: "dev", team: "b" } });
+  });
+});
+
+test.each([["labels"], ["labels.env"]])(
+  "a creation sets all arguments, even if POST doesn't take them and `ignoreChanges` lists them: %s",
+  async (path) => {
+    const { service, web } = await oneInstance({ behaviour: { postIgnores: ["labels"] } });
+    expect(await web.up({ labels: { env: "dev" }, __ignoreChanges: [path] })).toBeUndefined();
+    expect(service.emulator.instances.get(web.there().id)?.fields.labels).toEqual({ env: "dev" });
+  },
+);
+
+describe("a resumed creation whose option `replaceOnChanges` lists the changed argument", () => {
+  test("creates another object", async () => {
+    const { web, emulator, id, fieldsNow } = await cutOff({ flavor: "v1" });
+    expect(await web.up({ flavor: "v2", __replaceOnChanges: ["flavor"] })).toBeUndefined();
+    expect(web.there().id).not.toBe(id);
+    expect(emulator.instances.size).toBe(1);
+    expect(fieldsNow()).toMatchObject({ flavor: "v2" });
+  });
+
+  test("is replaced if the option is added after the service has refused the change", async () => {
+    const { web, emulator, id } = await cutOff({ flavor: "v1" });
+    emulator.refuseUpdatesOf("flavor");
+    expect(await web.up({ flavor: "v2" })).toContain("flavor cannot be changed in place");
+    expect(web.there()).toMatchObject({ id, inputs: { flavor: "v2" }, state: { flavor: "v1" } });
+    const news = { ...web.there().inputs, __replaceOnChanges: ["flavor"] };
+    const process = await web.process();
+    const { inputs } = await process.check(web.there().inputs, news);
+    // The inputs are equal, so the engine would not see the change by itself.
+    expect(await process.diff(id, web.there().state, inputs)).toMatchObject({
+      changes: true,
+      replaces: ["flavor"],
+    });
+  });
+});
+
+describe("a resumed creation whose object doesn't fit any longer", () => {
+  test("leaves the object alone if the resource has the option `retainOnDelete`", async () => {
+    const { service, web, emulator, id } = await cutOff({ image: "v1" });
+    expect(await web.up({ image: "v2", __retainOnDelete: true })).toBeUndefined();
+    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+  });
+
+  test("is a row of the preview that says so", async () => {
+    const { web } = await cutOff({ image: "v1" });
+    const { id, inputs, state } = web.there();
+    const said: string[] = [];
+    const row = vi.spyOn(EngineLog.prototype, "row");
+    onTestFinished(() => row.mockRestore());
+    row.mockImplementation(() => ({ write: async (message) => void said.push(message) }));
+    const process = await web.process();
+    await process.diff(id, state, (await process.check(inputs, web.news({ ...SHORT, image: "v2" }))).inputs);
+    expect(said).toEqual(["its creation is resumed; its object doesn't fit and is replaced"]);
+  });
+});
