@@ -253,6 +253,16 @@ describe("recover", () => {
     expect(await journal.read({ urn: WEB })).toMatchObject({ key: KEY });
   });
 
+  it("names the option if --endpoint is not an address", async () => {
+    const { write, recover } = machine();
+    const { code, stderr } = await recover(["--file", write(killed), "--endpoint", "htps:/x"]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining("the option --endpoint is not a URL that begins with https://"),
+    });
+    expect(stderr).not.toContain("cloudinfra:endpoint");
+  });
+
   it("tells of notes of this stack that the stack knows nothing of, and leaves them", async () => {
     const { journal, write, recover } = machine();
     const gone = urnOf(INSTANCE, "gone");

@@ -82,7 +82,8 @@ function settingsOf(
       const text = ofProfile?.value ?? general;
       if (text === undefined) return undefined;
       // Nothing is sent there.
-      const { base: endpoint } = parseEndpoint(text, { allowHttp: true });
+      const setting = text === named ? "the option --endpoint" : undefined;
+      const { base: endpoint } = parseEndpoint(text, { allowHttp: true, setting });
       return { endpoint, journalDir };
     },
   };
