@@ -12,8 +12,8 @@ import { filesToWrite, writeFiles } from "./import/files";
 import { importable } from "./import/importable";
 import { programText } from "./import/program-text";
 import { type StackResources, stackResources } from "./import/stack-resources";
-import { stackSettings } from "./import/stack-settings";
 import { programFolder } from "./program-folder";
+import { stackSettings } from "./stack-settings";
 
 /** `npx pulumi-cloudinfra import`: writes the files that import the instances of a project into a stack. */
 export const importCommand: Command = {

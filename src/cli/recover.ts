@@ -12,6 +12,7 @@ import { organizationOf } from "./recover/organization";
 import { stackExport } from "./recover/stack-export";
 import { type JournalPlace, storedSettings } from "./recover/stored-settings";
 import { strayNotes } from "./recover/stray-notes";
+import { stackSettings } from "./stack-settings";
 
 /** `npx pulumi-cloudinfra recover`: writes the journal entries of pending creations, so that the next `up` resumes them. */
 export const recover: Command = {
@@ -33,8 +34,13 @@ export const recover: Command = {
 /** Returns whether everything succeeded. */
 async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const dir = programFolder(args.cwd);
-  const deployment = parseExport(await stackExport(args));
-  const settings = storedSettings(deployment, process.env, args.endpoint);
+  const { endpoint, file } = args;
+  const [text, config] = await Promise.all([
+    stackExport(args),
+    file === undefined ? stackSettings(args.cwd, args.stack) : undefined,
+  ]);
+  const deployment = parseExport(text);
+  const settings = storedSettings(deployment, process.env, { endpoint, config });
   const pending = pendingCreations(deployment);
   const organization = organizationOf(deployment, args);
   const journalAt = ({ endpoint, journalDir }: JournalPlace, backend?: string): Journal =>
@@ -48,7 +54,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
     return forgetNote(journals, args.forget, deployment, pending, args);
   }
   // The backend of a file is not known: the program's folder stands for it.
-  const backend = args.file === undefined ? undefined : dir;
+  const backend = file === undefined ? undefined : dir;
   const byPlace = Map.groupBy(pending.cutOff, (creation) => {
     const place = settings.placeOf(creation);
     if (place === undefined) throw noEndpoint();

@@ -102,6 +102,17 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
           : `the profile "${profile}" sees no such project: an instance must have the profile of its project; check \`project\` and \`profile\``,
     },
     {
+      when: "a new project, or the list of projects",
+      applies: ({ path = "" }) => path.endsWith("/projects"),
+      hint: (_properties, profile) => `Check ${endpointOf(profile)}: the service has nothing at this address`,
+    },
+    {
+      when: "a list of instances",
+      applies: ({ path = "" }) => path.endsWith("/instances"),
+      hint: (_properties, profile) =>
+        `Check ${endpointOf(profile)}. If you list the instances of one project, check its id, too`,
+    },
+    {
       when: "an object that is looked up",
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: () => "Correct the id, or remove the lookup from the program and run `pulumi up`",

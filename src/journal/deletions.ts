@@ -14,7 +14,10 @@ export class Deletions {
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
-    /** Returns the token in use: another one may see less. Only a hash of it is written. */
+    /**
+     * Returns the token in use: another one may see less, even if it is from the same source, such as a command whose user has logged in as
+     * somebody else. Only a hash of it is written.
+     */
     private readonly token: () => string,
   ) {}
 

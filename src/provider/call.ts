@@ -2,6 +2,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { type Deadline, deadlineIn } from "../operations/deadline";
 import type { Operation } from "../operations/operation";
 import { type WaitOptions, waitForOperation, waitForSuccess } from "../operations/wait";
+import { isPlaceholder } from "./creation/pending";
 import type { Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
 import type { Kind } from "./kind";
@@ -105,11 +106,11 @@ export function requireRecordedEndpoint(call: Call, id: string, state: Propertie
   const { endpoint } = session.client;
   const { profile } = session.settings;
   const setting = profile === undefined ? "cloudinfra:endpoint" : `the endpoint of the profile "${profile}"`;
-  const hint = profile === undefined ? hintOnEndpoint : hintOnProfile;
+  const hint = (profile === undefined ? hintOnEndpoint : hintOnProfile)(recorded);
   throw new CloudInfraError(
     "endpoint_changed",
     `${kind.name} ${id} was recorded at ${recorded}, but ${setting} is ${endpoint}: nothing was asked or changed`,
-    { hint: hint(recorded) },
+    { hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint },
   );
 }
 
@@ -121,11 +122,14 @@ export function recordedElsewhere({ session }: Call, state: Properties): string 
 }
 
 const hintOnEndpoint = (recorded: string): string =>
-  `set cloudinfra:endpoint back; or, if the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
+  `Set cloudinfra:endpoint back. If the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
 
 const hintOnProfile = (recorded: string): string =>
-  "give the resource the profile that leads there; to move it, remove it from the program, run `pulumi up`, and declare it anew. " +
+  "Give the resource the profile that leads there. To move it, remove it from the program, run `pulumi up`, and declare it anew. " +
   `If the service itself moved, list the old address in the profile's formerEndpoints (${recorded})`;
+
+const HINT_ON_PLACEHOLDER =
+  "If the old address was wrong and nothing was created there, run `pulumi state delete <urn>`, then `pulumi up`";
 
 /** An address without what makes no difference to where it leads. */
 function bare(endpoint: string): string {

@@ -193,6 +193,15 @@ describe("`import`", () => {
     expect(text()).toContain("new Instance");
   });
 
+  it("writes neither file if the folder of one doesn't exist, so that the corrected command succeeds", async () => {
+    const { dir, run, service } = await imported({});
+    const { code, stderr } = await run(["--program", "none/imported.ts"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("none/imported.ts") });
+    expect(service.seen).toEqual([]);
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
+    expect(await run([])).toMatchObject({ code: 0 });
+  });
+
   it("follows no link to a file that doesn't exist yet", async () => {
     const { dir, run } = await imported({});
     symlinkSync(path.join(dir, "elsewhere"), path.join(dir, "imported.ts"));

@@ -142,6 +142,29 @@ describe("recover", () => {
     expect(files()).toContainEqual(expect.stringMatching(/^elsewhere/));
   });
 
+  describe("where the next `up` reads them", () => {
+    const before = { "cloudinfra:journalDir": "before" };
+    const present = { "cloudinfra:endpoint": "https://new.example.com", "cloudinfra:journalDir": "present" };
+    const named = { CLOUDINFRA_JOURNAL_DIR: "of-environment" };
+
+    const removed = { ...present, "cloudinfra:journalDir": undefined };
+    it.each([
+      ["that has been set since", {}, present, named, /^present/],
+      ["that has been changed since", before, present, named, /^present/],
+      ["of the environment, after the setting was removed", before, removed, named, /^of-environment/],
+      ["that the stack was last used with, if it has no configuration here", before, {}, named, /^before/],
+    ])("writes entries into the folder %s", async (_, settings, config, env, folder) => {
+      const { write, recover, files } = machine();
+      const file = write(exported({ pending: [web], settings }));
+      const texts = Object.fromEntries(Object.entries(config).map(([name, value]) => [name, { value }]));
+      const pulumi = `
+        const text = require("node:fs").readFileSync(${JSON.stringify(file)}, "utf8");
+        process.stdout.write(process.argv[2] === "config" ? ${JSON.stringify(JSON.stringify(texts))} : text);`;
+      expect(await recover([], { pulumi, env })).toMatchObject({ code: 0, stderr: "" });
+      expect(files()).toEqual([expect.stringMatching(folder)]);
+    });
+  });
+
   it("notes each creation with the service that its profile leads to, and forgets it there", async () => {
     const { dir, journal, write, recover } = machine();
     const eu = "https://eu.example.com/v1";
@@ -230,6 +253,16 @@ describe("recover", () => {
     expect(await journal.read({ urn: WEB })).toMatchObject({ key: KEY });
   });
 
+  it("names the option if --endpoint is not an address", async () => {
+    const { write, recover } = machine();
+    const { code, stderr } = await recover(["--file", write(killed), "--endpoint", "htps:/x"]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining("the option --endpoint is not a URL that begins with https://"),
+    });
+    expect(stderr).not.toContain("cloudinfra:endpoint");
+  });
+
   it("tells of notes of this stack that the stack knows nothing of, and leaves them", async () => {
     const { journal, write, recover } = machine();
     const gone = urnOf(INSTANCE, "gone");
@@ -296,9 +329,10 @@ describe("the stack's export", () => {
   it("comes from the `pulumi` on the PATH, of the stack that is named, with secrets and without questions", async () => {
     const { dir, journal, write, recover } = machine();
     const pulumi = `
-      const [asked, wanted] = [process.argv.slice(2).join(" "), "stack export --non-interactive --color never --show-secrets"];
-      if (!asked.startsWith(wanted) || !asked.endsWith("--stack prod")) throw new Error(asked);
-      process.stdout.write(require("node:fs").readFileSync(${JSON.stringify(write(killed))}));`;
+      const asked = process.argv.slice(2).join(" ");
+      const isExport = asked === "stack export --non-interactive --color never --show-secrets --stack prod";
+      if (!isExport && asked !== "config --non-interactive --color never --json --show-secrets --stack prod") throw new Error(asked);
+      process.stdout.write(isExport ? require("node:fs").readFileSync(${JSON.stringify(write(killed))}) : "{}");`;
     const { code, stdout, stderr } = await recover(["--stack", "prod", "-C", dir], { pulumi });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout, "the command to run later is for the same stack").toContain(
@@ -318,7 +352,7 @@ describe("the stack's export", () => {
     const pulumi = `console.error(${JSON.stringify(`error: ${words}`)}); process.exitCode = 1;`;
     const { code, stdout, stderr } = await machine().recover([], { pulumi });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain(
+    expect(stderr.replace("pulumi config", "pulumi stack export"), "whichever fails first").toContain(
       `recover failed: \`pulumi stack export\` failed: ${words}\n  code config_invalid\n  hint: `,
     );
     expect(stderr).toContain(hint);

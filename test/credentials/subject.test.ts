@@ -75,9 +75,22 @@ describe("another token", () => {
 
   test.each([
     ["env:ID_TOKEN", "the variable ID_TOKEN, named by cloudinfra:oidcSubject, is not set"],
-    ["file:/none/such", "the file /none/such, named by cloudinfra:oidcSubject, can't be read"],
+    [
+      `file:${tmpdir()}/none-such`,
+      `the file ${tmpdir()}/none-such, named by cloudinfra:oidcSubject, can't be read`,
+    ],
   ])("that is not there: %s", async (oidcSubject, why) => {
     expect(await wordsOf(sourceOf({ settings: { ...settings, oidcSubject } }).get())).toContain(why);
+  });
+
+  test.each([
+    "env:eyJhb-Gci.eyJzdWIi.c2ln_bmF0",
+    "env:pat_4f9a7be21c0d",
+    "file:eyJhb-Gci.eyJzdWIi.c2ln_bmF0",
+  ])("that is not there is not named if it may be the token itself: %s", async (oidcSubject) => {
+    const getting = () => sourceOf({ settings: { ...settings, oidcSubject } }).get();
+    expect(await wordsOf(getting())).toMatch(/^.*the (variable|file) named by cloudinfra:oidcSubject /);
+    await expectSilentOn(getting(), oidcSubject.replace(/^\w+:/, ""));
   });
 
   test.each(["", "two words"])(

@@ -146,6 +146,21 @@ describe("other failures", () => {
       ["`project`", "cloudinfra:endpoint"],
     ],
     ["not_found", { status: 404, method: "GET", path: "/v1/instances/ins-1" }, ["pulumi refresh"]],
+    [
+      "not_found",
+      { status: 404, method: "POST", path: "/apii/v1/projects" },
+      ["Check", "cloudinfra:endpoint"],
+    ],
+    [
+      "not_found",
+      { status: 404, method: "GET", path: "/apii/v1/projects" },
+      ["Check", "cloudinfra:endpoint"],
+    ],
+    [
+      "not_found",
+      { status: 404, method: "GET", path: "/v1/instances" },
+      ["cloudinfra:endpoint", "one project"],
+    ],
     ["conflict", { status: 409 }, ["run it again"]],
     ["revision_conflict", { status: 412 }, ["nothing was overwritten", "pulumi refresh"]],
     ["rate_limited", { status: 429 }, ["cloudinfra:maxRequestsPerSecond"]],
@@ -259,6 +274,10 @@ describe("a hint fits the call", () => {
   it("of a lookup, whose resource is only in the program", () => {
     expect(hint("not_found", { verb: "read", isLookedUp: true })).toContain(
       "remove the lookup from the program",
+    );
+    const listing = new CloudInfraError("not_found", "no", { method: "GET", path: "/apii/v1/projects" });
+    expect(hintFor(listing, [], undefined, { verb: "read", isLookedUp: true })).toContain(
+      "cloudinfra:endpoint",
     );
     expect(hint("not_found", { verb: "update" })).toContain("pulumi refresh");
   });

@@ -1,6 +1,6 @@
 import type { FaultRule } from "../../src/emulator";
 import type { Properties } from "../../src/provider/host";
-import { instanceNews } from "../provider/samples";
+import { instanceNews, projectNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
 import type { Provocation } from "./provocation";
@@ -53,6 +53,25 @@ export const ofRequests: readonly Provocation[] = [
     code: "not_found",
     when: "the project of an instance",
     provoke: () => creating(() => {}, { project: "prj-none" }),
+  },
+  {
+    code: "not_found",
+    when: "a new project, or the list of projects",
+    provoke: async () => {
+      const service = await startService();
+      const { projects } = await service.anew({ endpoint: `${service.emulator.url}/wrong` });
+      return (await failureOf(projects.create(projectNews()))).message;
+    },
+  },
+  {
+    code: "not_found",
+    when: "a list of instances",
+    provoke: async () => {
+      const service = await startService();
+      const { instances } = await service.anew({ endpoint: `${service.emulator.url}/wrong` });
+      const { __provider, __urn } = instanceNews();
+      return (await failureOf(instances.read("ins-5a2e", { __provider, __urn }))).message;
+    },
   },
   {
     code: "not_found",

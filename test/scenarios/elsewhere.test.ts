@@ -1,13 +1,39 @@
-import { expect, it } from "vitest";
-import { expectOk } from "../harness/assertions";
-import { describeLongOnEngines } from "../harness/describe-on-engines";
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startEmulator } from "../../src/emulator";
+import { expectConverged, expectOk } from "../harness/assertions";
+import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on-engines";
 import { withElsewhere } from "../harness/elsewhere";
 import { withStack } from "../harness/scenario";
+import { stateOf } from "../harness/state";
 
 const program = (flavor: string): string => `
   const project = new Project("p", { region: "eu-1" });
   new Instance("web", { project: project.id, image: "ubuntu", flavor: "${flavor}", network: "n" });
 `;
+
+describeOnEngines("an endpoint that was wrong", (engine) => {
+  it("is corrected by what the hint says: after that, `up` creates each object once", async () => {
+    const wrong = await startEmulator();
+    onTestFinished(() => wrong.stop());
+    wrong.fail({ kind: "html", status: 502, times: Number.POSITIVE_INFINITY });
+    const config = { "cloudinfra:endpoint": wrong.endpoint, "cloudinfra:operationTimeout": "1s" };
+    await withStack(engine, { program: program("small"), config }, async ({ stack, emulator, dir }) => {
+      expect(await stack.run("up")).toMatchObject({ ok: false });
+      await stack.setConfig("cloudinfra:endpoint", emulator.endpoint);
+      const { ok, output } = await stack.run("up");
+      const { id, urn } = stateOf(await stack.deployment(), "p");
+      expect({ ok, id }).toEqual({ ok: false, id: expect.stringMatching(/^operation\//) });
+      expect(output.replace(/\s+/g, " ")).toContain("run `pulumi state delete <urn>`, then `pulumi up`");
+      await stack.deleteState(urn);
+      expectOk(await stack.run("up"));
+      await expectConverged({ stack, emulator });
+      expect([emulator.projects.size, emulator.instances.size]).toEqual([1, 1]);
+      expect(readdirSync(path.join(dir, "journal")).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+    });
+  });
+});
 
 describeLongOnEngines("another origin is never asked, with the token or without", (engine) => {
   it("where the service's links lead there: the same is asked of the endpoint instead", async () => {

@@ -184,6 +184,21 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     expect(ids).toEqual([onlyInstance(emulator)]);
   });
 
+  it("resumes the creation after `pulumi config set cloudinfra:journalDir` and `recover`", async () => {
+    const stack = await realStack(pulumi, program());
+    const { emulator } = stack;
+    emulator.behaviour.operationMs = 600_000;
+    await stack.killedUp(stack.machine("first"));
+    const second = stack.machine("second");
+    await stack.run(second, "config", "set", "cloudinfra:journalDir", "journal");
+    expect(await runRecover(stack.dir, [], { env: second })).toMatchObject({ code: 0, stderr: "" });
+    emulator.finishOperations();
+    emulator.behaviour.operationMs = 1;
+    await stack.run(second, "up", "--yes", "--skip-preview");
+    const { ids } = await stateOfWeb(stack, second);
+    expect(ids).toEqual([onlyInstance(emulator)]);
+  });
+
   it.skipIf(!isAllWithCli)(
     "leaves an object alone that retainOnDelete has released, while Pulumi's list still has its creation",
     async () => {

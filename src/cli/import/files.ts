@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { accessSync, existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { CloudInfraError } from "../../diagnostics/error";
@@ -10,7 +10,7 @@ type Files = Readonly<Record<(typeof KINDS)[number], string>>;
 /**
  * Resolves the paths of the files to write.
  *
- * @throws CloudInfraError `input_invalid` if one of them exists, unless `--force` is given
+ * @throws CloudInfraError `input_invalid` if one of them exists, unless `--force` is given; or if the folder of one doesn't exist
  */
 export function filesToWrite(args: ImportArgs): Files {
   const files = {
@@ -19,6 +19,13 @@ export function filesToWrite(args: ImportArgs): Files {
   };
   const existing = args.force ? undefined : KINDS.find((kind) => existsSync(files[kind]));
   if (existing !== undefined) throw exists(files[existing]);
+  for (const kind of KINDS) {
+    try {
+      accessSync(path.dirname(files[kind]));
+    } catch (cause) {
+      throw notWritable(files[kind], cause);
+    }
+  }
   return files;
 }
 
@@ -32,12 +39,16 @@ export async function writeFiles(files: Files, texts: Files, { force }: ImportAr
     const file = files[kind];
     await writeFile(file, texts[kind], { flag: force ? "w" : "wx" }).catch((cause: unknown) => {
       if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") throw exists(file);
-      throw new CloudInfraError("input_invalid", `can't write ${file}`, {
-        hint: "Choose another path with --program or --document.",
-        cause,
-      });
+      throw notWritable(file, cause);
     });
   }
+}
+
+function notWritable(file: string, cause: unknown): CloudInfraError {
+  return new CloudInfraError("input_invalid", `can't write ${file}`, {
+    hint: "Choose another path with --program or --document.",
+    cause,
+  });
 }
 
 function exists(file: string): CloudInfraError {

@@ -12,6 +12,14 @@ export interface JournalPlace {
   readonly journalDir: string | undefined;
 }
 
+/** What the command line and the stack's configuration say beside the state. */
+export interface Given {
+  /** The address from the command line; explicit providers and profiles with an address of their own keep it. */
+  readonly endpoint?: string | undefined;
+  /** The stack's present configuration, if it can be read. */
+  readonly config?: ((key: string) => string | undefined) | undefined;
+}
+
 /** The settings that the stack was last used with. The state has the token too, but nothing reads it. */
 export interface StoredSettings {
   /**
@@ -24,21 +32,17 @@ export interface StoredSettings {
   readonly places: readonly JournalPlace[];
 }
 
-/**
- * Reads the settings as the provider does: those in the state take precedence over the environment.
- *
- * @param endpoint the address from the command line; explicit providers and profiles with an address of their own keep it
- */
+/** Reads the settings as the provider does: those in the state take precedence over the environment. */
 export function storedSettings(
   { resources }: Deployment,
   environment: NodeJS.ProcessEnv,
-  endpoint?: string,
+  given: Given = {},
 ): StoredSettings {
   const providers = resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs");
   const byReference = new Map(
-    providers.map((one) => [`${one.urn}::${one.id}`, settingsOf(one, environment, endpoint)]),
+    providers.map((one) => [`${one.urn}::${one.id}`, settingsOf(one, environment, given)]),
   );
-  const ofDefault = settingsOf(providers.find(isDefault), environment, endpoint);
+  const ofDefault = settingsOf(providers.find(isDefault), environment, given);
   const all = [ofDefault, ...byReference.values()].flatMap(({ profiles, placeOf }) =>
     [undefined, ...profiles].map(placeOf).filter((place) => place !== undefined),
   );
@@ -53,15 +57,24 @@ function isDefault({ urn }: Resource): boolean {
   return /::default(_[\w.-]*)?$/.test(urn);
 }
 
-function settingsOf(provider: Resource | undefined, environment: NodeJS.ProcessEnv, named?: string) {
+function settingsOf(
+  provider: Resource | undefined,
+  environment: NodeJS.ProcessEnv,
+  { endpoint: named, config }: Given,
+) {
   const stored = (name: string): string | undefined =>
     textOf(inClear(provider?.inputs[`cloudinfra:${name}`]));
   const look = (name: string, variable: string): string | undefined =>
     stored(name) ?? textOf(environment[variable]);
-  const own = provider && !isDefault(provider) ? stored("endpoint") : undefined;
-  const general = own ?? named ?? look("endpoint", "CLOUDINFRA_ENDPOINT");
+  const isExplicit = provider !== undefined && !isDefault(provider);
+  const general =
+    (isExplicit ? stored("endpoint") : undefined) ?? named ?? look("endpoint", "CLOUDINFRA_ENDPOINT");
   const profiles = found(look("profiles", "CLOUDINFRA_PROFILES"), "the setting cloudinfra:profiles", "");
-  const journalDir = look("journalDir", "CLOUDINFRA_JOURNAL_DIR");
+  // The next `up` reads entries in the present folder. A configuration without an address may not be the one that it uses.
+  const present = (name: string): string | undefined =>
+    isExplicit ? undefined : textOf(config?.(`cloudinfra:${name}`));
+  const last = present("endpoint") === undefined ? stored("journalDir") : undefined;
+  const journalDir = present("journalDir") ?? last ?? textOf(environment.CLOUDINFRA_JOURNAL_DIR);
   return {
     profiles: profileNames(profiles),
     placeOf(profile: string | undefined): JournalPlace | undefined {
@@ -69,7 +82,8 @@ function settingsOf(provider: Resource | undefined, environment: NodeJS.ProcessE
       const text = ofProfile?.value ?? general;
       if (text === undefined) return undefined;
       // Nothing is sent there.
-      const { base: endpoint } = parseEndpoint(text, { allowHttp: true });
+      const setting = text === named ? "the option --endpoint" : undefined;
+      const { base: endpoint } = parseEndpoint(text, { allowHttp: true, setting });
       return { endpoint, journalDir };
     },
   };

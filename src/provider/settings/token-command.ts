@@ -13,7 +13,7 @@ const LIMIT_MS = 60_000;
 const MOST_OUTPUT = 1_000_000;
 const KEPT_COMPLAINTS = 100_000;
 const LONGEST_COMPLAINT = 500;
-/** Shorter parts of an output are ordinary words. */
+/** Shorter words are ordinary ones. */
 const SHORTEST_TOKEN = 8;
 
 /**
@@ -30,7 +30,9 @@ export async function tokenFromCommand({ value, source }: PlainTokenSetting, clo
   try {
     const { output, complaint, failure } = await within(limit.signal, command.ended);
     if (failure === undefined) return oneToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
-    throw new CloudInfraError("config_invalid", `${name} ${failure}`, { hint: hintOn(complaint, output) });
+    throw new CloudInfraError("config_invalid", `${name} ${failure}`, {
+      hint: hintOn(complaint, value, output),
+    });
   } catch (error) {
     if (!isTimeIsUp(error)) throw error;
     throw new CloudInfraError("config_invalid", `${name} timed out after ${LIMIT_MS / 1000} s`, {
@@ -44,13 +46,20 @@ export async function tokenFromCommand({ value, source }: PlainTokenSetting, clo
   }
 }
 
-/** The command may repeat the token there, as a shell does that traces what it runs. */
-function hintOn(complaint: string, output: string): string {
-  const tokens = output.split(/[\s"']+/).filter((part) => part.length >= SHORTEST_TOKEN);
+/** The command may repeat the token there, as a shell does that traces what it runs. A command of one word may be the token itself. */
+function hintOn(complaint: string, command: string, output: string): string {
+  const words = wordsOf(command);
+  const tokens = [...(words.length === 1 ? words : []), ...wordsOf(output)].filter(
+    (word) => word.length >= SHORTEST_TOKEN,
+  );
   const clean = stripVTControlCharacters(redact(complaint, tokens)).slice(0, LONGEST_COMPLAINT);
   return clean === ""
     ? "Run it in the program's folder to see why."
     : `Run it in the program's folder, and fix what it reports: ${clean}`;
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(/[\s"']+/).filter(Boolean);
 }
 
 interface Ended {

@@ -1,11 +1,9 @@
-import { access, readFile } from "node:fs/promises";
-import path from "node:path";
 import type { TokenSource } from "../../api/client";
-import { CloudInfraError } from "../../diagnostics/error";
 import { type ExchangeParts, tokenExchange } from "./oidc/exchange";
 import { oneToken } from "./one-token";
 import { RenewableToken } from "./renewable-token";
 import { tokenFromCommand } from "./token-command";
+import { readTokenFile } from "./token-file";
 import type { PlainTokenSetting, TokenSetting } from "./token-setting";
 
 /** What the sources of tokens need. */
@@ -26,26 +24,6 @@ export function tokenSource(setting: TokenSetting, surroundings: Surroundings): 
 }
 
 async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(path.resolve(value), "utf8");
-  } catch (cause) {
-    // Without a folder that exists, it may be the token itself, which must not be shown.
-    const isPath = /[\\/]/.test(value) && (await exists(path.dirname(path.resolve(value))));
-    const file = isPath
-      ? `the token file ${value}, named by ${source},`
-      : `the token file named by ${source}`;
-    throw new CloudInfraError("config_invalid", `${file} can't be read`, {
-      ...(isPath && { cause }),
-      hint: "Check the path. A relative path starts at the program's folder.",
-    });
-  }
-  return oneToken(text, `the token file ${value}, named by ${source},`);
-}
-
-function exists(folder: string): Promise<boolean> {
-  return access(folder).then(
-    () => true,
-    () => false,
-  );
+  const { text, name } = await readTokenFile(value, "the token file", source);
+  return oneToken(text, name);
 }

@@ -37,3 +37,11 @@ test("a creation that goes on under its operation is not asked for, nor made aga
   expect(await web.up(SHORT)).toBeUndefined();
   await web.expectOne();
 });
+
+test("a creation whose object isn't known can be given up if its address was wrong", async () => {
+  const { web } = await cutOff();
+  const message = await web.up({ ...SHORT, profile: "us" });
+  expect(message?.replace(/\s+/g, " ")).toContain(
+    "If the old address was wrong and nothing was created there, run `pulumi state delete <urn>`",
+  );
+});

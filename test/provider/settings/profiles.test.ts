@@ -142,7 +142,7 @@ describe("a profile that leads elsewhere than where the object is", () => {
       expect(message).toContain(
         `instance ${saved.id} was recorded at ${eu.endpoint}, but the endpoint of the profile "${profile}" is ${us.endpoint}`,
       );
-      expect(message).toContain("give the resource the profile that leads there");
+      expect(message).toContain("Give the resource the profile that leads there");
       expect([eu.requests.length, us.requests.length]).toEqual([asked, 0]);
     },
   );

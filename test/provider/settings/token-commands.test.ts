@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { tokenSource } from "../../../src/provider/settings/tokens";
-import { NOTHING } from "../../credentials/sources";
+import { expectSilentOn, NOTHING, wordsOf } from "../../credentials/sources";
 
 test("a token that several requests find refused at the same time is fetched once", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
@@ -26,6 +26,21 @@ test("a command's own text, which may hold a password, is not where the token is
     NOTHING,
   );
   expect(source.origin).not.toContain("hunter22");
+});
+
+test.each(["pat_never-to-be-seen", "'pat_never-to-be-seen'"])(
+  "a token that was given as the command is not repeated from what the shell reports: %s",
+  async (value) => {
+    const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
+    expect(await wordsOf(source.get())).toMatch(/exited with code 127.*fix what it reports: .*not found/s);
+    await expectSilentOn(source.get(), "pat_never-to-be-seen");
+  },
+);
+
+test("the program that the shell doesn't find is named if the command has arguments", async () => {
+  const value = "none-such-login --print-token";
+  const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
+  expect(await wordsOf(source.get())).toContain("none-such-login");
 });
 
 test("a command that asks on its input is told at once that there is none", async () => {

@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../../../diagnostics/error";
 import { oneToken } from "../one-token";
+import { readTokenFile } from "../token-file";
 import type { OidcSetting } from "../token-setting";
 import { addressOf } from "./address";
 import { type Fetch, Passing } from "./fetch";
@@ -33,40 +32,32 @@ export async function subjectToken(setting: OidcSetting, parts: SubjectParts): P
   return token;
 }
 
+const SETTING = "cloudinfra:oidcSubject";
+
 async function fromFile(file: string): Promise<string> {
-  let text: string;
+  const { text, name } = await readTokenFile(file, "the file", SETTING);
   try {
-    text = await readFile(path.resolve(file), "utf8");
-  } catch (cause) {
-    throw new CloudInfraError(
-      "config_invalid",
-      `the file ${file}, named by cloudinfra:oidcSubject, can't be read`,
-      {
-        cause,
-        hint: "Check the path. A relative path starts at the program's folder.",
-      },
-    );
-  }
-  try {
-    return oneToken(text, `the file ${file}, named by cloudinfra:oidcSubject,`);
+    return oneToken(text, name);
   } catch (error) {
     // Another process may be replacing the file's content at this moment.
     throw text.trim() === "" && isCloudInfraError(error) ? new Passing(error) : error;
   }
 }
 
+/** By convention, so that another name may be the token itself. */
+const NAME = /^[A-Z_]+\d{0,2}$/;
+
 function fromVariable(name: string, env: NodeJS.ProcessEnv): string {
   const text = env[name];
   if (text === undefined) {
-    throw new CloudInfraError(
-      "config_missing",
-      `the variable ${name}, named by cloudinfra:oidcSubject, is not set`,
-      {
-        hint: "Set it in the environment of `pulumi`.",
-      },
-    );
+    const variable = NAME.test(name)
+      ? `the variable ${name}, named by ${SETTING},`
+      : `the variable named by ${SETTING}`;
+    throw new CloudInfraError("config_missing", `${variable} is not set`, {
+      hint: "Set it in the environment of `pulumi`.",
+    });
   }
-  return oneToken(text, `the variable ${name}, named by cloudinfra:oidcSubject,`);
+  return oneToken(text, `the variable ${name}, named by ${SETTING},`);
 }
 
 const URL_VARIABLE = "ACTIONS_ID_TOKEN_REQUEST_URL";

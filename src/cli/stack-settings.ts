@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { CloudInfraError } from "../../diagnostics/error";
-import { pulumiOutput, stackOption } from "../pulumi";
+import { CloudInfraError } from "../diagnostics/error";
+import { pulumiOutput, stackOption } from "./pulumi";
 
 const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }));
 

@@ -1,0 +1,40 @@
+import { access, readFile } from "node:fs/promises";
+import path from "node:path";
+import { CloudInfraError } from "../../diagnostics/error";
+
+/**
+ * Reads a file that a setting names.
+ *
+ * @param kind what errors call the file, such as "the token file"
+ * @param source the setting, as a person knows it
+ * @returns its content, and its name for further errors
+ * @throws CloudInfraError `config_invalid`
+ */
+export async function readTokenFile(
+  file: string,
+  kind: string,
+  source: string,
+): Promise<{ readonly text: string; readonly name: string }> {
+  const name = `${kind} ${file}, named by ${source},`;
+  try {
+    return { text: await readFile(path.resolve(file), "utf8"), name };
+  } catch (cause) {
+    // Without a folder that exists, it may be the token itself, which must not be shown.
+    const isPath = /[\\/]/.test(file) && (await exists(path.dirname(path.resolve(file))));
+    throw new CloudInfraError(
+      "config_invalid",
+      `${isPath ? name : `${kind} named by ${source}`} can't be read`,
+      {
+        ...(isPath && { cause }),
+        hint: "Check the path. A relative path starts at the program's folder.",
+      },
+    );
+  }
+}
+
+function exists(folder: string): Promise<boolean> {
+  return access(folder).then(
+    () => true,
+    () => false,
+  );
+}
