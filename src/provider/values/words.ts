@@ -153,7 +153,7 @@ function compareOne(
   if (sameValue(field, now, value) || isSpelling(field, now, value)) return known; // in another reply, it may be as before
   const isEcho = known.isEcho && field.change === "replace";
   if (isEcho || isLateAddress(field, known, now, object)) return { ...known, word: now };
-  const last = isRemembered && field.type === "text" ? { value, word } : applied;
+  const last = isRemembered ? { value, word } : applied;
   return { value: asValue(field, now), applied: last, isDrifted: true };
 }
 
