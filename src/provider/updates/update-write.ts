@@ -14,7 +14,7 @@ import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict"
 import { conflictTable, namesOf } from "./conflict-table";
 import { presentUnlessRenamed } from "./renamed";
 
-/** An update of one object: what the state has, what the program asks for, and the fields in which they differ. */
+/** An update of one object: what the state has, what the program asks for, and the fields to set. */
 export interface Change {
   readonly id: string;
   readonly olds: Properties;
