@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import type { ApiReply } from "./request";
-import { revisionOf } from "./revision";
+import { isInHeaderOnly, revisionOf } from "./revision";
 import { objectSchema } from "./schema";
 
 /** A project or an instance as the service shows it. */
@@ -11,6 +11,8 @@ export interface ApiObject {
   readonly fields: Readonly<Record<string, unknown>>;
   /** Opaque revision tag, without quotes and `W/`; undefined where the reply carries none. */
   readonly revision?: string | undefined;
+  /** Whether the ETag header alone has the revision, although a field has a name that is usual for one. */
+  readonly isInHeaderOnly?: boolean | undefined;
   /** Whether it was read at its own address: other replies, such as a list, may show fewer fields or more. */
   readonly isAlone?: boolean | undefined;
 }
@@ -48,7 +50,12 @@ export function toObject(
   etag: string | undefined,
   revisionField: string | undefined,
 ): ApiObject {
-  return { id: fields.id, fields, revision: revisionOf(fields, etag, revisionField) };
+  return {
+    id: fields.id,
+    fields,
+    revision: revisionOf(fields, etag, revisionField),
+    ...(isInHeaderOnly(fields, etag, revisionField) && { isInHeaderOnly: true }),
+  };
 }
 
 /** A success whose content breaks the rules of the API: what was asked for may well have been done. */

@@ -19,6 +19,22 @@ export function revisionOf(
   return header ?? inBody(fields, USUAL_FIELDS);
 }
 
+/**
+ * Whether only the ETag header has the revision: it has another tag than a field with a usual name, such as `version`, which must then hold
+ * something else.
+ *
+ * @param field the setting `revisionField`
+ */
+export function isInHeaderOnly(
+  fields: Readonly<Record<string, unknown>>,
+  etag: string | undefined,
+  field: string | undefined,
+): boolean {
+  const header = revisionOf({}, etag, undefined);
+  const inFields = inBody(fields, USUAL_FIELDS);
+  return field === undefined && header !== undefined && inFields !== undefined && header !== inFields;
+}
+
 /** The tag as If-Match carries it: strong and quoted (§4.5). */
 export function ifMatchOf(revision: string): string {
   if (!/^[\x21\x23-\x7e\u0080-\u00ff]+$/.test(revision)) {

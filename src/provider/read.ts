@@ -80,7 +80,14 @@ async function look(call: Call, id: string, state: Properties): Promise<ApiObjec
   const first = await (isAlone ? sightings.fresh(sought, call) : sightings.recent(sought, call));
   // Nothing is lost with a lookup, so that two checks are enough.
   const find = isManaged(state) ? findOrAbsent : findOfCreation;
-  return find(call, sought, first);
+  const object = await find(call, sought, first);
+  return object && withoutOtherField(call, object, state);
+}
+
+/** An object from a list, which shows no ETag, without the field that isn't its revision. */
+function withoutOtherField({ session }: Call, object: ApiObject, state: Properties): ApiObject {
+  const isOther = hiddenOf(state).__inHeader && session.settings.revisionField === undefined;
+  return isOther && !object.isAlone ? { ...object, revision: undefined } : object;
 }
 
 const isManaged = (state: Properties): boolean => hiddenOf(state).__key !== undefined;

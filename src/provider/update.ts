@@ -7,6 +7,7 @@ import { advice, PartialState } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
+import { isPartlyIgnored } from "./inputs/ignored";
 import { secretsOf } from "./inputs/secrets";
 import { isAbsence, present } from "./looks/present";
 import { askedBy } from "./updates/asked";
@@ -21,7 +22,7 @@ import {
 import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
 import { type Change, presentChanged, toWrite, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
-import { hiddenOutputs } from "./values/state";
+import { hiddenOf, hiddenOutputs } from "./values/state";
 
 /**
  * Updates an instance (§4.5): a full body, on condition that the revision is still the one in the state, then a look at
@@ -40,7 +41,8 @@ export async function update(
   earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, olds);
-  const asked: Change = { id, olds, news, fields: changedFields(call.kind.fields, olds, news), ...earlier };
+  const fields = fieldsToSet(call, olds, news, earlier.unsettled);
+  const asked: Change = { id, olds, news, fields, ...earlier };
   const current = await present(call, id, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
     return { outs: outputsAfter(call, asked, { object: current, unmade: [] }) };
@@ -62,6 +64,20 @@ export async function update(
         ...outs,
         __pending: pendingUpdate({ ...change, fields: outcome.unmade }),
       });
+}
+
+/** The fields that differ from the state, and those that an earlier update may still set or may have set: their remote values may be new. */
+function fieldsToSet(
+  { kind, session }: Call,
+  olds: Properties,
+  news: Properties,
+  unsettled: Properties = {},
+): Field[] {
+  const changed = changedFields(kind.fields, olds, news);
+  const ignored = session.memory.ignoredBy(hiddenOf(news).__key);
+  const isOpen = ({ name }: Field): boolean =>
+    Object.hasOwn(unsettled, name) && !isPartlyIgnored(ignored, name);
+  return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
 /** After a 202, the service may still apply the change: the next update finds it there, or sends it again. */

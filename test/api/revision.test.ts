@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ifMatchOf, revisionOf } from "../../src/api/revision";
+import { ifMatchOf, isInHeaderOnly, revisionOf } from "../../src/api/revision";
 import { clientOf, inTurn, startService } from "./service";
 
 describe("a revision", () => {
@@ -24,6 +24,16 @@ describe("a revision", () => {
     ],
   ])("is found %s", (_where, fields, etag, field, revision) => {
     expect(revisionOf(fields, etag, field)).toBe(revision);
+  });
+
+  it.each([
+    ["a field has another value", { version: "2" }, '"r1"', undefined, true],
+    ["a field has it, too", { version: "2", revision: "r1" }, 'W/"r1"', undefined, false],
+    ["no field has a usual name", { name: "web" }, '"r1"', undefined, false],
+    ["there is no header", { version: "2" }, undefined, undefined, false],
+    ["the user named the field", { version: "2" }, '"r1"', "version", false],
+  ])("is in the header only, or not, if %s", (_when, fields, etag, field, expected) => {
+    expect(isInHeaderOnly(fields, etag, field)).toBe(expected);
   });
 
   it("is the same after a journey through If-Match", () => {

@@ -101,8 +101,8 @@ export class Sightings {
   async completed(item: ApiObject, sought: Sought, options: LookOptions): Promise<ApiObject> {
     const found = await this.gets.insist(sought, options);
     if (found === undefined) return item;
-    const { fields, revision = item.revision, isAlone } = found;
-    return { ...item, fields: { ...item.fields, ...fields }, revision, isAlone };
+    const { fields, revision = item.revision } = found;
+    return { ...item, ...found, fields: { ...item.fields, ...fields }, revision };
   }
 
   /** Every object of a kind in one list; see {@link recent} and {@link swept}. */

@@ -1,6 +1,7 @@
 import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Pending } from "../creation/pending";
+import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
@@ -23,7 +24,7 @@ export function askedBy({ fields, olds, news, unsettled, former = {}, before }: 
       !known.some(({ property }) => property === side.property),
   );
   const asked: Properties = { ...unsettled };
-  for (const field of fields) {
+  for (const field of changedFields(fields, olds, news)) {
     const { name } = field;
     const paths = theirs.filter((side) => side.field === field).map(({ path }) => path);
     const own = paths.length === 0 ? news[name] : withoutKeys(news[name], paths);

@@ -3,7 +3,14 @@ import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { type Applied, appliedIn, isLateAddress, type WireFields, wordOf } from "../values/words";
+import {
+  type Applied,
+  appliedIn,
+  isLateAddress,
+  meansNoAddress,
+  type WireFields,
+  wordOf,
+} from "../values/words";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface Side {
@@ -83,7 +90,15 @@ export const isToChange = ({ field, inState, desired }: Side): boolean => !sameV
 
 /** The service has what the program asks for, whoever put it there. */
 export const isThere = (side: Side): boolean =>
-  side.isShown && (sameValue(side.field, side.now, side.desired) || isInSameCase(side) || isAsApplied(side));
+  side.isShown &&
+  (sameValue(side.field, side.now, side.desired) ||
+    isInSameCase(side) ||
+    isAsApplied(side) ||
+    isWithoutAddress(side, side.desired));
+
+/** Whether the service shows a word such as "none" because there is no address, as in a state or program without `publicIp`. */
+const isWithoutAddress = ({ field, now }: Side, value: unknown): boolean =>
+  field.wire === "public_ip" && value === undefined && meansNoAddress(now);
 
 function isAsApplied({ field, applied, now, desired }: Side): boolean {
   return (
@@ -105,7 +120,11 @@ export const differing = (side: Side): boolean => side.isShown && !isThere(side)
 
 /** The service has something that is neither what the state knows nor what the program asks for. */
 const isMoved = (side: Side): boolean =>
-  side.isShown && !isThere(side) && !sameValue(side.field, side.now, side.known) && !isAssigned(side);
+  side.isShown &&
+  !isThere(side) &&
+  !sameValue(side.field, side.now, side.known) &&
+  !isWithoutAddress(side, side.known) &&
+  !isAssigned(side);
 
 const isAssigned = ({ field, inState: value, known: word, now, object, ...more }: Side): boolean =>
   isLateAddress(field, { value, word, ...more }, now, object);

@@ -1,5 +1,6 @@
 import type { ApiObject } from "../../api/client";
 import { type Call, valuesOf } from "../call";
+import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Patience, readUntil } from "../looks/read-until";
 import { type Field, labelsOf, sameValue } from "../values/fields";
@@ -158,7 +159,12 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const { olds, news } = change;
   const { object, own, unmade } = outcome;
   const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
-  const made = change.fields.filter((field) => !unmade.includes(field));
+  const changed = changedFields(call.kind.fields, olds, news);
+  const isNew = (field: Field): boolean =>
+    sidesOf([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
+  const isMade = (field: Field): boolean =>
+    !unmade.includes(field) && (changed.includes(field) || isNew(field));
+  const made = change.fields.filter(isMade);
   const others = call.kind.fields.filter((field) => !made.includes(field));
   const values = {
     ...valuesOf(call, news),
@@ -172,7 +178,7 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
   // The service may omit a new value that stands for none, such as "none" for the address.
-  const mayBeOmitted = (field: Field): boolean => field.type === "text" && change.fields.includes(field);
+  const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = call.kind.fields.filter((field) => !mayBeOmitted(field));
   const now = withRemoved(tellable, object, olds);
   const { drifted } = compareWords(call.kind.fields, known, now.fields);

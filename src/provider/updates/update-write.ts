@@ -14,7 +14,7 @@ import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict"
 import { conflictTable, namesOf } from "./conflict-table";
 import { presentUnlessRenamed } from "./renamed";
 
-/** An update of one object: what the state has, what the program asks for, and the fields in which they differ. */
+/** An update of one object: what the state has, what the program asks for, and the fields to set. */
 export interface Change {
   readonly id: string;
   readonly olds: Properties;
@@ -183,16 +183,19 @@ function verdict(
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...call.known);
   const names = namesOf(found.conflict, secrets);
+  // The state may have another field's value as the revision, which lists show, too. A refresh of one instance doesn't use a list.
+  const isOtherField = object.isInHeaderOnly === true && hiddenOf(change.olds).__inHeader !== true;
+  const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
         unsure !== undefined && found.conflict.every(isToChange)
           ? `a reply to this update was lost, and ${names} of ${call.kind.name} ${change.id} changed: by it or by somebody else`
           : `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
-        "`pulumi refresh` takes over what is there now, and the next `pulumi up` puts it right; to keep it, write it into the program first",
+        `${refresh} takes over what is there now, and the next \`pulumi up\` puts it right; to keep it, write it into the program first`,
       ]
     : [
         `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
-        "Check at the service what has changed, and write into the program what must stay. After `pulumi refresh`, the next " +
+        `Check at the service what has changed, and write into the program what must stay. After ${refresh}, the next ` +
           "`pulumi up` sets these properties as the program has them, or leaves out those that ignoreChanges lists",
       ];
   throw new CloudInfraError("revision_conflict", message, {

@@ -41,6 +41,7 @@ export function outputsOf(call: Call, object: ApiObject, known: Known): Properti
     __applied: unlessEmpty(known.applied),
     __unmanaged: unmanaged,
     __keepsCase: keepsCase(call, object, known),
+    __inHeader: isInHeader(object, known) ? true : undefined,
     __shown: shownIn(call, object, { ...known, unmanaged }),
   });
 }
@@ -50,6 +51,11 @@ function keepsCase({ kind }: Call, { fields }: ApiObject, { values, before }: Kn
   const hasCapitals = isCaseKept(kind.fields, values, wireOf(kind.fields, values));
   const isKept = hiddenOf(before).__keepsCase || isCaseKept(kind.fields, values, fields);
   return hasCapitals && isKept ? true : undefined;
+}
+
+/** Whether only the ETag header has the revision. A list has none, and other replies may have none. */
+function isInHeader({ isInHeaderOnly, isAlone }: ApiObject, { before }: Known): boolean {
+  return isInHeaderOnly === true || (!isAlone && hiddenOf(before).__inHeader === true);
 }
 
 function wireOf(fields: readonly Field[], values: Properties): Properties {

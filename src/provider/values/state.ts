@@ -65,6 +65,8 @@ const hiddenProperties = v.object({
   __shown: names,
   /** Only among outputs: whether the service has shown a label key with capital letters as the program has it. */
   __keepsCase: flag,
+  /** Only among outputs: whether a field with a usual name for the revision holds something else, because the ETag header has another one. */
+  __inHeader: flag,
   revision: text,
 });
 

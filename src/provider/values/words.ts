@@ -153,7 +153,7 @@ function compareOne(
   if (sameValue(field, now, value) || isSpelling(field, now, value)) return known; // in another reply, it may be as before
   const isEcho = known.isEcho && field.change === "replace";
   if (isEcho || isLateAddress(field, known, now, object)) return { ...known, word: now };
-  const last = isRemembered && field.type === "text" ? { value, word } : applied;
+  const last = isRemembered ? { value, word } : applied;
   return { value: asValue(field, now), applied: last, isDrifted: true };
 }
 
@@ -201,7 +201,12 @@ const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/
 
 /** Whether a `publicIp` lets the service choose an address (§2.2): a string that is neither an address nor one of the usual words for no address. */
 export function asksForAddress(value: unknown): value is string {
-  return typeof value === "string" && isIP(value) === 0 && !NO_ADDRESS.test(value.trim());
+  return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
+}
+
+/** Whether a `publicIp` is one of the usual words for no address. */
+export function meansNoAddress(value: unknown): boolean {
+  return NO_ADDRESS.test(String(value).trim());
 }
 
 /** Whether a value is an IP address. */

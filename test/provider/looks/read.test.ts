@@ -237,6 +237,28 @@ describe("`get` of what the program does not manage", () => {
   });
 });
 
+test("a refresh from a list shows drift if the revision is in the header, and a field named `version` holds something else", async () => {
+  const service = await startService({ behaviour: { revision: "header", extraFields: { version: "2" } } });
+  const [first, second] = [await madeInstance(service), await madeInstance(service)];
+  const both = async (state: Properties) => {
+    const { instances } = await service.anew();
+    const [one] = await Promise.all([
+      instances.read(first.id, state),
+      instances.read(second.id, second.state),
+    ]);
+    return one;
+  };
+  const { props } = await both(first.state);
+  expect(props.revision).toBe(first.state.revision);
+  service.emulator.edit(first.id, { flavor: "m1.large" });
+  const drifted = await both({ ...props });
+  expect(drifted).toMatchObject({
+    inputs: { flavor: "m1.large" },
+    props: { revision: service.emulator.instances.get(first.id)?.revision },
+  });
+  expect(await both({ ...drifted.props })).toMatchObject({ inputs: { flavor: "m1.large" } });
+});
+
 describe("a list that spells values in another way than an object by itself, or leaves some out", () => {
   const spellings = {
     "spells them": (item: object) => ({ ...item, image: "/images/7" }),

@@ -86,3 +86,35 @@ test("a property that an update of which nothing was known has removed is no con
   expect(outs).toMatchObject({ flavor: "m1.large" });
   expect(outs.publicIp).toBeUndefined();
 });
+
+describe("a service that shows SSH keys by their fingerprints", () => {
+  const [ours, theirs] = ["A", "B"].map((key) => `ssh-ed25519 ${key} comment`);
+  const fingerprints = (now: Readonly<Record<string, unknown>>): object => ({
+    ...now,
+    ssh_keys: (Array.isArray(now.ssh_keys) ? now.ssh_keys : []).map((key) => ({
+      fingerprint: String(key).split(" ")[1],
+    })),
+  });
+
+  async function drifted() {
+    const service = await startRaced({ behaviour: { spelling: fingerprints } });
+    const saved = await madeInstance(service, { sshKeys: [ours] });
+    service.emulator.edit(saved.id, { ssh_keys: [ours, theirs] });
+    return { service, saved, state: await refreshed(service, saved) };
+  }
+
+  test("keeps a key that somebody has added once the program has it, too", async () => {
+    const { service, saved, state } = await drifted();
+    const sshKeys = [ours, theirs];
+    const { outs } = await service.updated(saved, { sshKeys }, state);
+    expect(await refreshed(service, saved, outs)).toMatchObject({ sshKeys });
+    expect(outs).not.toHaveProperty("__applied");
+  });
+
+  test("has to remove that key if the program doesn't have it", async () => {
+    const { service, saved, state } = await drifted();
+    service.emulator.ignoreUpdatesOf("ssh_keys");
+    const error = await failureOf(service.updated(saved, {}, state));
+    expect(error.message).toContain("did not change sshKeys");
+  });
+});

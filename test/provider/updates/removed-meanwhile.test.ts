@@ -70,6 +70,66 @@ test("an address that an update has taken away, and that the service then omits,
   expect(web.there()).toMatchObject({ inputs: { publicIp: "none" }, state: { revision } });
 });
 
+describe('a service that shows an instance without an address as one with the address "none"', () => {
+  async function withAddress() {
+    const { service, web } = await oneInstance();
+    service.emulator.behaviour.spelling = (now) => ({ ...now, public_ip: now.public_ip ?? "none" });
+    await web.up({ publicIp: "auto" });
+    return { service, web };
+  }
+
+  async function expectNone(web: OneInstance): Promise<void> {
+    expect(web.there().state).not.toHaveProperty("publicIp");
+    await web.refresh();
+    expect(web.there().inputs).not.toHaveProperty("publicIp");
+    await web.expectOne();
+  }
+
+  test("has removed it once the program no longer asks for the address that somebody has removed", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.edit(web.there().id, { public_ip: undefined });
+    await web.refresh();
+    expect(web.there().inputs).toMatchObject({ publicIp: "none" });
+    expect(await web.up()).toBeUndefined();
+    await expectNone(web);
+  });
+
+  test("has removed it if the reply to the update was lost", async () => {
+    const { service, web } = await withAddress();
+    const lost = service.emulator.fail({
+      kind: "lost-reply",
+      method: "PUT",
+      times: Number.POSITIVE_INFINITY,
+    });
+    expect(await web.up()).toContain("The service may have made the update");
+    lost.off();
+    expect(await web.up()).toBeUndefined();
+    await expectNone(web);
+  });
+
+  test("gives it back if an outage hid the result of the update and the program is reverted", async () => {
+    const { service, web } = await withAddress();
+    const outage = service.emulator.fail({
+      kind: "status",
+      method: "GET",
+      when: () => service.emulator.requests.some(({ method }) => method === "PUT"),
+      times: Number.POSITIVE_INFINITY,
+    });
+    expect(await web.up()).toContain("run `pulumi up` again");
+    outage.off();
+    expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBeUndefined();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBe("auto");
+    await web.expectOne();
+  });
+
+  test("hasn't removed it as long as it shows an address", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.ignoreUpdatesOf("public_ip");
+    expect(await web.up()).toContain("did not change publicIp");
+  });
+});
+
 /** Omits the fields of an edit that are empty. */
 function without(now: Readonly<Properties>, edit: object): Properties {
   const isEmpty = (value: unknown): boolean => JSON.stringify(value ?? []).length <= 2;

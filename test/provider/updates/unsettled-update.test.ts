@@ -219,6 +219,35 @@ describe("an update whose outcome is unknown", () => {
       expect(there(service)).toHaveProperty("public_ip", "203.0.113.99");
     });
 
+    test("leaves the instance with the address that it has been given again", async () => {
+      const { service, web } = await unanswered({ ipField: "public_ip" }, SMALL, auto);
+      expect(await web.up(auto)).toBeUndefined();
+      await web.refresh();
+      expect(web.there()).toMatchObject({
+        inputs: { publicIp: "auto" },
+        state: { ipAddress: service.emulator.instances.get(web.there().id)?.address },
+      });
+      await web.expectOne();
+    });
+
+    test("is reverted once the service has made the change that it accepts with a bare 202", async () => {
+      const { service, web } = await unanswered({}, SMALL, auto);
+      Object.assign(service.emulator.behaviour, { putReply: 202, acceptedReply: "bare" });
+      expect(await web.up(auto)).toBeUndefined();
+      expect(there(service)).toMatchObject({ public_ip: "auto" });
+      await web.expectOne();
+    });
+
+    test("is still taken back if the reply to its reversion is lost as well", async () => {
+      const { service, web } = await unanswered({}, SMALL, auto);
+      const lost = service.emulator.fail({ method: "PUT", kind: "reset", times: Number.POSITIVE_INFINITY });
+      expect(await web.up(auto)).toContain("run `pulumi up` again");
+      lost.off();
+      expect(await web.up(auto)).toBeUndefined();
+      expect(there(service)).toMatchObject({ public_ip: "auto" });
+      await web.expectOne();
+    });
+
     test("leaves neither its address nor its labels, and all of somebody else's", async () => {
       const labels = { team: "a", tier: "b", env: "c" };
       const { service, web } = await unanswered({ ipField: "public_ip" }, { ...auto, labels });

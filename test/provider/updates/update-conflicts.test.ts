@@ -36,6 +36,19 @@ describe("somebody else's change is never overwritten", () => {
   });
 });
 
+test("a conflict with a state whose revision is from another field needs a refresh that uses no list", async () => {
+  const service = await startService({ behaviour: { revision: "header", extraFields: { version: "2" } } });
+  const saved = await madeInstance(service);
+  service.emulator.edit(saved.id, { flavor: "m1.tiny" });
+  const olds = { ...saved.state, revision: "2", __inHeader: undefined }; // nothing had shown the header yet
+  const error = await failureOf(
+    service.instances.update(saved.id, olds, changed(saved, { network: "backend" })),
+  );
+  expect(error.message).toContain("`pulumi refresh --target <urn>` takes over");
+  const { props } = await service.instances.read(saved.id, olds);
+  expect(props).toMatchObject({ flavor: "m1.tiny", __inHeader: true });
+});
+
 describe("a state without a revision, from before the service told one", () => {
   const without = (state: Readonly<Record<string, unknown>>) =>
     Object.fromEntries(Object.entries(state).filter(([key]) => key !== "revision"));
