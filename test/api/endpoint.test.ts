@@ -46,6 +46,7 @@ describe("the endpoint", () => {
   it("is the same when it is given in its normal form", () => {
     fc.assert(
       fc.property(fc.webUrl({ validSchemes: ["https"] }), (url) => {
+        fc.pre(!/\/v\d+\/?$/.test(url)); // another version of the API
         const { base } = parseEndpoint(url);
         expect(parseEndpoint(base).base).toBe(base);
       }),

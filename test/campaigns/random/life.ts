@@ -31,7 +31,7 @@ function project(id: string) {
   return { id, createdAt: 0, fields: { name: "others", region: "eu-1" } };
 }
 
-/** Made by somebody else, and there to be taken over. */
+/** Made by somebody else, and there to be taken over. Its id follows its name, at services where ids do. */
 const foreign: StoredInstance = {
   id: "ins-foreign",
   createdAt: 0,
@@ -39,7 +39,13 @@ const foreign: StoredInstance = {
   status: "running",
   revision: "r0",
   fields: {
-    ...{ project: "prj-000000x", name: "old", image: "debian-13", flavor: "m1.small", network: "default" },
+    ...{
+      project: "prj-000000x",
+      name: "ins-foreign",
+      image: "debian-13",
+      flavor: "m1.small",
+      network: "default",
+    },
     ...{ ssh_keys: [], labels: {} },
   },
 };
