@@ -15,7 +15,7 @@ const program = (flavor: string, props: string, opts: string): string => `
 `;
 
 const SECRET_FLAVOR = "flavor: pulumi.secret(props.flavor)";
-const TIMEOUT = 'customTimeouts: { create: "1500ms" }';
+const TIMEOUT = 'customTimeouts: { create: "5s" }';
 
 describeLongOnEngines("a stack transformation", (engine) => {
   it("may limit the wait of a creation, and make an input secret in the state and in errors", async () => {
@@ -27,11 +27,12 @@ describeLongOnEngines("a stack transformation", (engine) => {
       expect(timedOut.output).toMatch(/operation op-[0-9a-f]+ /);
       emulator.finishOperations();
       emulator.behaviour.operationMs = 100;
+      write(program("hush-hush-flavor", SECRET_FLAVOR, ""));
       expectOk(await stack.run("up"));
       const { inputs } = stateOf(await stack.deployment(), "web");
       expect(inClear(inputs)).toMatchObject({ flavor: "hush-hush-flavor", __secrets: ["flavor"] });
       await expectConverged({ stack, emulator });
-      write(program("unknown-hush-flavor", SECRET_FLAVOR, TIMEOUT));
+      write(program("unknown-hush-flavor", SECRET_FLAVOR, ""));
       const rejected = await stack.run("up");
       expect(rejected.ok).toBe(false);
       const words = rejected.diagnostics.map(({ message }) => message).join("\n");
