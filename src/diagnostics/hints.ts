@@ -41,8 +41,10 @@ export function hintFor(
   const hint = error.hint ?? found?.hint(properties, profile);
   // A changed setting reaches a refresh or a deletion only in this way.
   const isStored = occasion.verb === "read" || occasion.verb === "delete";
-  const namesSetting = hint?.includes("cloudinfra:") === true && !hint.includes(STORED);
-  return isStored && namesSetting ? `${hint}. ${STORED}` : hint;
+  const namesSetting = /cloudinfra:|profile "/.test(`${error.summary} ${hint}`);
+  return isStored && hint !== undefined && namesSetting && !hint.includes(STORED)
+    ? `${hint}. ${STORED}`
+    : hint;
 }
 
 /** One way in which an error of some code comes about, and what to do then. */

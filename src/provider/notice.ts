@@ -86,8 +86,8 @@ async function unfinishedEntry(
 function heldTwice({ name }: Kind, other: string | undefined): string {
   const holder = other === undefined ? "another resource" : `"${resourceName({ __urn: other })}"`;
   return (
-    `the state records the same ${name} for ${holder} and for this resource. Remove one of them from the state, ` +
-    `and run \`pulumi up\` again: pulumi state delete '${other ?? "<urn>"}'`
+    `${holder} and this resource have the same ${name}. If this resource has an alias of the other one, correct the alias. ` +
+    "If the state records both, remove one of them with `pulumi state delete <urn>`. Then run `pulumi up` again"
   );
 }
 

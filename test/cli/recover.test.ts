@@ -148,10 +148,19 @@ describe("recover", () => {
     const named = { CLOUDINFRA_JOURNAL_DIR: "of-environment" };
 
     const removed = { ...present, "cloudinfra:journalDir": undefined };
+    const withoutAddress = { "cloudinfra:endpoint": undefined, ...before };
+    const fromEnvironment = { ...named, CLOUDINFRA_ENDPOINT: ENDPOINT };
     it.each([
       ["that has been set since", {}, present, named, /^present/],
       ["that has been changed since", before, present, named, /^present/],
       ["of the environment, after the setting was removed", before, removed, named, /^of-environment/],
+      [
+        "of the environment, if the configuration never had an address",
+        withoutAddress,
+        { "cloudinfra:token": TOKEN },
+        fromEnvironment,
+        /^of-environment/,
+      ],
       ["that the stack was last used with, if it has no configuration here", before, {}, named, /^before/],
     ])("writes entries into the folder %s", async (_, settings, config, env, folder) => {
       const { write, recover, files } = machine();
@@ -275,6 +284,14 @@ describe("recover", () => {
     expect(stdout).not.toContain(ofOtherStack);
     expect(await journal.list()).toHaveLength(2);
   });
+
+  it("tells of no notes of other stacks if the state is empty", async () => {
+    const { journal, write, recover } = machine();
+    await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
+    const empty = write({ version: 3, deployment: { manifest: {} } });
+    const { code, stdout } = await recover(["--file", empty, "--endpoint", ENDPOINT]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringContaining("--forget") });
+  });
 });
 
 describe("recover --forget", () => {
@@ -294,7 +311,16 @@ describe("recover --forget", () => {
       stdout: expect.stringContaining(`removed the journal entry for ${WEB}`),
     });
     expect(done.stdout).toContain(CLEAR);
+    expect(done.stdout).toContain("Clear the list before you run `recover` again");
     expect((await journal.list()).map(({ urn }) => urn)).toEqual([urnOf(PROJECT, "p")]);
+  });
+
+  it("says how Pulumi forgets a creation of which this machine has no entry", async () => {
+    const { write, recover } = machine();
+    const { code, stdout } = await recover(["--file", write(killed), "--forget", WEB]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`no journal entry for ${WEB}`);
+    expect(stdout).toContain(CLEAR);
   });
 
   it("fails where there is no such note", async () => {

@@ -271,6 +271,18 @@ describe("a hint fits the call", () => {
     }
   });
 
+  it("of a refresh with a profile or a token file that the stored settings name", () => {
+    const of = (verb: "read" | "create", summary: string, profile?: string) =>
+      hintFor(new CloudInfraError("config_invalid", summary, { hint: "Check it" }), [], profile, { verb });
+    const summaries = ['the endpoint of the profile "eu" has changed', "cloudinfra:tokenFile can't be read"];
+    for (const summary of summaries) {
+      expect(of("read", summary)).toContain("--run-program");
+      expect(of("create", summary)).toBe("Check it");
+    }
+    const forbidden = new CloudInfraError("forbidden", "no");
+    expect(hintFor(forbidden, [], "eu", { verb: "read" })).toContain("--run-program");
+  });
+
   it("of a lookup, whose resource is only in the program", () => {
     expect(hint("not_found", { verb: "read", isLookedUp: true })).toContain(
       "remove the lookup from the program",

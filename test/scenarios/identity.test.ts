@@ -43,7 +43,7 @@ describeOnEngines("a resource that is renamed while a new one takes its name", (
       write(program);
       const result = await stack.run("up");
       if (result.ok) return expectOneEach(scenario, ["old", "web"]);
-      expect(errorsOf(result)).toMatch(/the state records the same instance for|belongs to urn:pulumi/);
+      expect(errorsOf(result)).toMatch(/and this resource have the same instance|belongs to urn:pulumi/);
       expect(emulator.instances.size).toBe(1);
     });
   });

@@ -8,7 +8,7 @@ import type { Deployment } from "./deployment";
  */
 export function howToClear(
   { resources }: Deployment,
-  { cwd, stack }: Pick<RecoverArgs, "cwd" | "stack">,
+  { cwd, stack, forget }: Pick<RecoverArgs, "cwd" | "stack" | "forget">,
 ): string {
   const urn = resources.find(({ type }) => type === "pulumi:pulumi:Stack")?.urn;
   const options = [
@@ -16,9 +16,18 @@ export function howToClear(
     ...(stack === undefined ? [] : [`--stack ${shellWord(stack)}`]),
     ...(cwd === "." ? [] : [`--cwd ${shellWord(cwd)}`]),
   ];
+  const when =
+    forget === undefined
+      ? [
+          "Pulumi keeps these creations in its list of pending operations. After the next successful `pulumi up`, clear the list, or they",
+          "may be found again. If the list has creations of other packages too, settle those first.",
+        ]
+      : [
+          "Pulumi keeps the creation in its list of pending operations. Clear the list before you run `recover` again, or it is found again.",
+          "If the list has other creations too, settle those first.",
+        ];
   return [
-    "Pulumi keeps these creations in its list of pending operations. After the next successful `pulumi up`, clear the list, or they",
-    "may be found again. If the list has creations of other packages too, settle those first.",
+    ...when,
     `  ${["pulumi refresh --yes --skip-preview --clear-pending-creates", ...options].join(" ")}`,
   ].join("\n");
 }

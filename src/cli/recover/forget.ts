@@ -9,14 +9,14 @@ import { organizationOf } from "./organization";
 /**
  * Removes the journal entries of a resource, and prints what it does. There may be two: that of its creation, and that of its replacement.
  *
- * @returns false if there is no such entry, or if one can't be removed
+ * @returns false if there is nothing to forget, or if an entry can't be removed
  */
 export async function forgetNote(
   journals: readonly Journal[],
   urn: string,
   deployment: Deployment,
   { cutOff }: PendingCreations,
-  args: Pick<RecoverArgs, "cwd" | "dryRun" | "stack">,
+  args: Pick<RecoverArgs, "cwd" | "dryRun" | "stack" | "forget">,
 ): Promise<boolean> {
   const { dryRun } = args;
   const entriesIn = async (journal: Journal): Promise<Entry[]> =>
@@ -29,19 +29,19 @@ export async function forgetNote(
     }
     if (!dryRun && (await entriesIn(journal)).length > 0) return false; // the journal has printed why
   }
-  if (keys.size === 0) {
+  const isListed = cutOff.some((creation) => creation.urn === urn);
+  if (keys.size === 0 && !isListed) {
     const unknown = organizationOf(deployment, args) === undefined ? UNKNOWN_ORGANIZATION : "";
     console.error(`no journal entry for ${urn}${unknown}`);
     return false;
   }
   const what = keys.size === 1 ? "the journal entry" : `${keys.size} journal entries`;
   console.log(
-    `${dryRun ? "would remove" : "removed"} ${what} for ${urn}\n` +
-      "The next `pulumi up` creates the object again. If the interrupted creation made an object, delete it in the service. If the " +
-      "state holds the resource, run `pulumi state delete` for it, too.",
+    `${keys.size === 0 ? "no journal entry" : `${dryRun ? "would remove" : "removed"} ${what}`} for ${urn}\n` +
+      "The next `pulumi up` creates the object again. If the interrupted creation made an object, delete it in the service. If " +
+      "`pulumi stack --show-ids` shows an id `operation/…` for the resource, run `pulumi state delete` for it, too.",
   );
-  if (cutOff.some(({ begun }) => begun !== undefined && keys.has(begun.key)))
-    console.log(howToClear(deployment, args));
+  if (isListed) console.log(howToClear(deployment, args));
   return true;
 }
 

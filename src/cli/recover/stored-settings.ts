@@ -70,10 +70,11 @@ function settingsOf(
   const general =
     (isExplicit ? stored("endpoint") : undefined) ?? named ?? look("endpoint", "CLOUDINFRA_ENDPOINT");
   const profiles = found(look("profiles", "CLOUDINFRA_PROFILES"), "the setting cloudinfra:profiles", "");
-  // The next `up` reads entries in the present folder. A configuration without an address may not be the one that it uses.
+  // The next `up` reads entries in the present folder. A configuration that has lost its address may not be the one that it uses.
   const present = (name: string): string | undefined =>
     isExplicit ? undefined : textOf(config?.(`cloudinfra:${name}`));
-  const last = present("endpoint") === undefined ? stored("journalDir") : undefined;
+  const hasLostAddress = stored("endpoint") !== undefined && present("endpoint") === undefined;
+  const last = isExplicit || config === undefined || hasLostAddress ? stored("journalDir") : undefined;
   const journalDir = present("journalDir") ?? last ?? textOf(environment.CLOUDINFRA_JOURNAL_DIR);
   return {
     profiles: profileNames(profiles),

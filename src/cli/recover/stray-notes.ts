@@ -10,9 +10,8 @@ export async function strayNotes(journal: Journal, deployment: Deployment): Prom
   const pending = deployment.pending_operations.map(({ resource }) => resource);
   const known = [...deployment.resources, ...pending].map(({ urn }) => urn);
   const stack = stackOf(known[0]);
-  const strays = (await journal.list()).filter(
-    ({ urn }) => !known.includes(urn) && (stack === undefined || stackOf(urn) === stack),
-  );
+  // An empty state doesn't name its stack, and the entries of other stacks are none of its business.
+  const strays = (await journal.list()).filter(({ urn }) => !known.includes(urn) && stackOf(urn) === stack);
   return strays.map(
     ({ urn, id }) =>
       `journal entry for a resource that the state doesn't have${id === undefined ? "" : ` (object ${id})`}\n` +

@@ -49,7 +49,7 @@ export async function carryOut(call: Call, inputs: Properties, begun: Pending, a
     const sent = await send(call, inputs, pending, again);
     if ("kind" in sent) return sent;
     const { id, url } = sent.operation;
-    if (id === pending.operation?.id) throw await outcomeLost(call, pending);
+    if (id === pending.operation?.id) throw await outcomeLost(call, inputs, pending);
     pending = { ...pending, operation: { id, url } };
     await note(call, pending, { operation: { id, url } });
     return await endOf(call, sent.operation, sentFields(pending), again);
@@ -67,7 +67,8 @@ async function send(
   again: boolean,
 ): Promise<End | { operation: Operation }> {
   const creation = creationOf(pending);
-  if (creation === undefined || (again && !isKeyKept(pending))) throw await outcomeLost(call, pending);
+  if (creation === undefined || (again && !isKeyKept(pending)))
+    throw await outcomeLost(call, inputs, pending);
   const posted = await post(call, creation, again);
   if (posted.kind === "unsure") throw posted.error;
   if (posted.kind === "refused") return { kind: "failed", error: posted.error };

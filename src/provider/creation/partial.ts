@@ -68,9 +68,11 @@ function whatIsThere(
 
 /** The service rejects the request now, which says nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
-const NOTHING_THERE =
-  ". If the service keeps rejecting it and shows no such object, remove the record of the creation: run " +
-  "`npx pulumi-cloudinfra recover --forget <urn>`, and if the state holds the resource, `pulumi state delete <urn>` too";
+/** How to give an unfinished creation up: the state may have its record, or the object that it replaces. */
+export const GIVE_UP =
+  "run `npx pulumi-cloudinfra recover --forget <urn>`, and the command that it prints, if any. If `pulumi stack --show-ids` " +
+  "shows an id `operation/…` for the resource, run `pulumi state delete <urn>`, too";
+const NOTHING_THERE = `. If the service keeps rejecting it and shows no such object, remove the record of the creation: ${GIVE_UP}`;
 
 /** With these nobody knows what has become of the operation. */
 const LOST: ReadonlySet<ErrorCode> = new Set(["operation_unknown", "no_result"]);

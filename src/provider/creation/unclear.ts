@@ -2,17 +2,23 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { redact } from "../../diagnostics/redact";
 import type { Call } from "../call";
+import type { Properties } from "../host";
 import { secretsOf } from "../inputs/secrets";
+import { hiddenOf } from "../values/state";
+import { GIVE_UP } from "./partial";
 import { isKeyKept, type Pending } from "./pending";
 import { sameNamed } from "./same-named";
 
-const FORGET =
-  "then run `npx pulumi-cloudinfra recover --forget <urn>`, " +
-  "and if the state holds the resource, `pulumi state delete <urn>` too. Then run `pulumi up` again";
+const FORGET = `then ${GIVE_UP}. Then run \`pulumi up\` again`;
 
 /** The outcome of a creation can't be found out: its key is no longer valid (§4.7), or its operation can't be found (E2). */
-export async function outcomeLost(call: Call, pending: Pending): Promise<CloudInfraError> {
-  const same = await sameNamed(call, pending);
+export async function outcomeLost(
+  call: Call,
+  inputs: Properties,
+  pending: Pending,
+): Promise<CloudInfraError> {
+  const held = call.session.memory.of(hiddenOf(inputs).__urn ?? "").id;
+  const same = (await sameNamed(call, pending)).filter((id) => id !== held);
   const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
   const what = !isKeyKept(pending)
     ? "a creation was interrupted more than 23 hours ago"

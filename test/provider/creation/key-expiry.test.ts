@@ -40,3 +40,19 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
     await web.expectOne();
   });
 });
+
+test("a replacement that was killed too long ago doesn't lead a person to delete or forget the instance of the state", async () => {
+  const { service, web } = await oneInstance();
+  await web.up();
+  const { id } = web.there();
+  await web.killedUp({ image: "debian-14" }, { deleteBeforeReplace: false });
+  service.emulator.finishOperations();
+  const { operation: _, ...entry } = await web.noted();
+  await web.note({ ...entry, at: 1 });
+  const other = [...service.emulator.instances.keys()].filter((one) => one !== id);
+  const said = await web.up({ image: "debian-14" }, { deleteBeforeReplace: false });
+  expect(said).toContain(`its list shows under that name: ${other}\n`);
+  expect(said?.replace(/\s+/g, " ")).toContain(
+    "shows an id `operation/…` for the resource, run `pulumi state delete <urn>`",
+  );
+});

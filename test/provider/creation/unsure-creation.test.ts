@@ -81,7 +81,9 @@ describe("a request that may have arrived, and was never answered,", () => {
     expect(web.there().id).toMatch(/^operation\/key-/);
     const said = await web.up();
     expect(said).toContain("(422)");
-    expect(said).toContain("if the state holds the resource, `pulumi state delete <urn>` too");
+    expect(said).toContain(
+      "shows an id `operation/…` for the resource, run `pulumi state delete <urn>`, too",
+    );
     expect(web.keys()).toBe(1);
     web.saved = undefined; // taken out of the state by hand
     web.replaced = [];

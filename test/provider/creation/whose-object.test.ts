@@ -41,7 +41,7 @@ describe("after a rename by alias,", () => {
     expect(made.id).toBe(saved.id);
     const { failures } = await process.check(saved.inputs, web.news({ __urn: OLD }));
     expect(failures.map(({ reason }) => reason).join()).toContain(
-      `the state records the same instance for "web" and for this resource`,
+      `"web" and this resource have the same instance`,
     );
     expect(service.emulator.instances.size).toBe(1);
   });
@@ -257,7 +257,7 @@ describe("provider processes of one run", () => {
     expect((await one.create(await checked(one, {}, web.news()))).id).toBe(saved.id);
     const { failures } = await other.check(saved.inputs, web.news({ __urn: OLD }));
     expect(failures.map(({ reason }) => reason).join()).toContain(
-      "records the same instance for another resource",
+      "another resource and this resource have the same instance",
     );
   });
 
