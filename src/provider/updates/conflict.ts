@@ -115,6 +115,10 @@ function isInSameCase({ inState, known, now, desired }: Side): boolean {
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
 
+/** The service shows the desired value, and showed the former value differently. */
+export const isProven = (side: Side): boolean =>
+  isThere(side) && !(isToChange(side) && sameValue(side.field, side.now, side.known));
+
 /** The service shows something else than the program asks for. */
 export const differing = (side: Side): boolean => side.isShown && !isThere(side);
 
@@ -134,7 +138,7 @@ export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boo
   const changed = sides.filter((side) => isToChange(side) && side.isShown);
   const isChanged = (side: Side): boolean => isMoved(side) || side.applied !== undefined;
   return (
-    changed.length > 0 && changed.every((side) => isThere(side) || (isChanged(side) && isNormalized(side)))
+    changed.length > 0 && changed.every((side) => isProven(side) || (isChanged(side) && isNormalized(side)))
   );
 }
 
@@ -167,7 +171,7 @@ export function judge(
       isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
-  if (isOwn || sides.filter(isToChange).every(isThere)) return "made";
+  if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
   // Many services leave out what has no value, so that the absence of a property may show that it has none, as before or as desired.
   const untold = sides.filter(
     ({ isShown, inState, desired, field }) =>

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+import type { Service } from "../service";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const modesOf = ({ emulator }: Service) =>
+  [...emulator.instances.values()].map(({ fields }) => fields.public_ip);
+
+describe("removing publicIp at a service that shows null for the mode of each instance", () => {
+  const behaviour = { spelling: (now: Fields) => ({ ...now, public_ip: null }) };
+  const timeouts = { __timeouts: { update: "10s" } };
+
+  async function withAddress() {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up({ publicIp: "auto", ...timeouts })).toBeUndefined();
+    return { service, web };
+  }
+
+  test("removes the address although somebody else has changed the instance", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+    expect(await web.up(timeouts)).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+
+  test("removes the address in the next update if the first one timed out", async () => {
+    const { service, web } = await withAddress();
+    const always = Number.POSITIVE_INFINITY;
+    const fault = service.emulator.fail({ kind: "status", status: 504, method: "PUT", times: always });
+    expect(await web.up(timeouts)).toContain("504");
+    fault.off();
+    expect(await web.up(timeouts)).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+
+  test("removes the address if the reply to the update is lost", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    expect(await web.up(timeouts)).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+});
