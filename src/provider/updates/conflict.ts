@@ -96,9 +96,9 @@ export const isThere = (side: Side): boolean =>
     isAsApplied(side) ||
     isWithoutAddress(side, side.desired));
 
-/** Whether the service shows a word such as "none" because there is no address, as in a state or program without `publicIp`. */
+/** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
 const isWithoutAddress = ({ field, now }: Side, value: unknown): boolean =>
-  field.wire === "public_ip" && value === undefined && meansNoAddress(now);
+  field.wire === "public_ip" && (value === undefined || meansNoAddress(value)) && meansNoAddress(now);
 
 function isAsApplied({ field, applied, now, desired }: Side): boolean {
   return (

@@ -41,3 +41,31 @@ describe("removing publicIp at a service that shows null for the mode of each in
     expect(modesOf(service)).toEqual([undefined]);
   });
 });
+
+describe('publicIp "none" at a service that shows null for an instance without an address', () => {
+  const behaviour = {
+    spelling: (now: Fields) => ({ ...now, public_ip: now.public_ip === "none" ? null : now.public_ip }),
+  };
+
+  test.each([
+    ["an absent value", {}],
+    ["an address", { publicIp: "auto" }],
+  ])("replaces %s, survives a refresh, and can be removed", async (_what, first) => {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up(first)).toBeUndefined();
+    expect(await web.up({ publicIp: "none" })).toBeUndefined();
+    await web.refresh();
+    expect(web.there().inputs.publicIp).toBe("none");
+    expect(await web.up()).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+
+  test("can be set in a creation, and the next up sends nothing", async () => {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up({ publicIp: "none" })).toBeUndefined();
+    service.emulator.clearRequests();
+    await web.refresh();
+    expect(await web.up({ publicIp: "none" })).toBeUndefined();
+    expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+});
