@@ -6,6 +6,7 @@ import { hiddenOf } from "../values/state";
 import {
   type Applied,
   appliedIn,
+  isAddress,
   isLateAddress,
   meansNoAddress,
   type WireFields,
@@ -94,7 +95,15 @@ export const isThere = (side: Side): boolean =>
   (sameValue(side.field, side.now, side.desired) ||
     isInSameCase(side) ||
     isAsApplied(side) ||
-    isWithoutAddress(side, side.desired));
+    isWithoutAddress(side, side.desired) ||
+    isPinned(side));
+
+/** Whether the instance has the desired address, although the service shows the mode that led to it, such as "auto". */
+const isPinned = ({ field, now, desired, object }: Side): boolean =>
+  field.wire === "public_ip" &&
+  isAddress(desired) &&
+  !isAddress(now) &&
+  Object.values(object).includes(desired);
 
 /** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
 const isWithoutAddress = ({ field, now }: Side, value: unknown): boolean =>

@@ -69,3 +69,34 @@ describe('publicIp "none" at a service that shows null for an instance without a
     expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 });
+
+describe('the address that "auto" became', () => {
+  async function withAddress() {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    return { service, web, publicIp: String(web.there().state.ipAddress) };
+  }
+
+  test('can be pinned with one update if the service keeps showing "auto"', async () => {
+    const { service, web, publicIp } = await withAddress();
+    expect(await web.up({ publicIp })).toBeUndefined();
+    await web.refresh();
+    expect(await web.up({ publicIp })).toBeUndefined();
+    const puts = service.emulator.requests.filter(({ method }) => method === "PUT");
+    expect(puts.map(({ body }) => JSON.parse(String(body)).public_ip)).toEqual([publicIp]);
+  });
+
+  test("is pinned by an update although somebody else has changed the instance", async () => {
+    const { service, web, publicIp } = await withAddress();
+    service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+    service.emulator.clearRequests();
+    expect(await web.up({ publicIp })).toBeUndefined();
+    expect(service.emulator.requests.map(({ method }) => method)).toContain("PUT");
+  });
+
+  test("is the only one that can be pinned: another one is an error if the service doesn't assign it", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.ignoreUpdatesOf("public_ip");
+    expect(await web.up({ publicIp: "198.51.100.9" })).toContain("did not change publicIp");
+  });
+});
