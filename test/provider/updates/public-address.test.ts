@@ -60,13 +60,13 @@ describe('publicIp "none" at a service that shows null for an instance without a
     expect(modesOf(service)).toEqual([undefined]);
   });
 
-  test("can be set in a creation, and the next up sends nothing", async () => {
+  test("can be set in a creation without a further update", async () => {
     const { service, web } = await oneInstance({ behaviour });
     expect(await web.up({ publicIp: "none" })).toBeUndefined();
-    service.emulator.clearRequests();
     await web.refresh();
     expect(await web.up({ publicIp: "none" })).toBeUndefined();
-    expect(service.emulator.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    const methods = service.emulator.requests.map(({ method }) => method);
+    expect(methods.filter((method) => method !== "GET")).toEqual(["POST"]);
   });
 });
 
