@@ -19,7 +19,14 @@ import {
   shownElsewhere,
   type Told,
 } from "./updates/renamed";
-import { isPending, type Outcome, outputsAfter, ownReply, readBack } from "./updates/update-outcome";
+import {
+  isPending,
+  isUnclear,
+  type Outcome,
+  outputsAfter,
+  ownReply,
+  readBack,
+} from "./updates/update-outcome";
 import { type Change, presentChanged, toWrite, type Written, write } from "./updates/update-write";
 import type { Field } from "./values/fields";
 import { hiddenOf, hiddenOutputs } from "./values/state";
@@ -60,10 +67,11 @@ export async function update(
   if (outcome.unmade.length === 0) return { outs };
   throw isPending(written)
     ? notYetApplied(call, change, outcome.unmade, outs)
-    : new NotApplied(outcome.unmade, {
-        ...outs,
-        __pending: pendingUpdate({ ...change, fields: outcome.unmade }),
-      });
+    : new NotApplied(
+        outcome.unmade,
+        { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unmade }) },
+        isUnclear(change, outcome),
+      );
 }
 
 /** The fields that differ from the state, and those that an earlier update may still set or may have set: their remote values may be new. */
@@ -198,15 +206,20 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */
 export class NotApplied extends CloudInfraError {
+  /** @param isUnclear whether the service may have made the change, and show the value in its own way */
   constructor(
     fields: readonly Field[],
     readonly outs: Properties,
+    isUnclear: boolean,
   ) {
     const names = fields.map(({ name }) => name).join(", ");
+    const options =
+      `add replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}] to the resource's options, ` +
+      "or ignoreChanges to leave it as it is";
     super("not_applied", `the service accepted the update, but did not change ${names}`, {
-      hint:
-        `if it can't be changed in place, add replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}] ` +
-        "to the resource's options, or ignoreChanges to leave it as it is",
+      hint: isUnclear
+        ? `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`
+        : `if it can't be changed in place, ${options}`,
     });
   }
 }

@@ -8,7 +8,7 @@ import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { unmanagedIn } from "../values/unmanaged";
 import { type WireFields, wordsAfter } from "../values/words";
-import { isMade, isThere, isToChange, type Side, sidesOf } from "./conflict";
+import { isMade, isProven, isThere, isToChange, type Side, sidesOf } from "./conflict";
 
 /**
  * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state
@@ -81,7 +81,7 @@ export function settleAsked(
   // What isn't shown may have been removed since.
   const isSeen = (side: Side): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
-    sides.every((side) => side.field !== field || isThere(side) || (isOwn && isSeen(side))),
+    sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
   );
   const names = made.map(({ name }) => name);
   const others = (properties: Properties): Properties =>

@@ -6,6 +6,7 @@ import { hiddenOf } from "../values/state";
 import {
   type Applied,
   appliedIn,
+  isAddress,
   isLateAddress,
   meansNoAddress,
   type WireFields,
@@ -94,11 +95,19 @@ export const isThere = (side: Side): boolean =>
   (sameValue(side.field, side.now, side.desired) ||
     isInSameCase(side) ||
     isAsApplied(side) ||
-    isWithoutAddress(side, side.desired));
+    isWithoutAddress(side, side.desired) ||
+    isPinned(side));
 
-/** Whether the service shows a word such as "none" because there is no address, as in a state or program without `publicIp`. */
+/** Whether the instance has the desired address, although the service shows the mode that led to it, such as "auto". */
+const isPinned = ({ field, now, desired, object }: Side): boolean =>
+  field.wire === "public_ip" &&
+  isAddress(desired) &&
+  !isAddress(now) &&
+  Object.values(object).includes(desired);
+
+/** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
 const isWithoutAddress = ({ field, now }: Side, value: unknown): boolean =>
-  field.wire === "public_ip" && value === undefined && meansNoAddress(now);
+  field.wire === "public_ip" && (value === undefined || meansNoAddress(value)) && meansNoAddress(now);
 
 function isAsApplied({ field, applied, now, desired }: Side): boolean {
   return (
@@ -114,6 +123,10 @@ function isInSameCase({ inState, known, now, desired }: Side): boolean {
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
+
+/** The service shows the desired value, and showed the former value differently. */
+export const isProven = (side: Side): boolean =>
+  isThere(side) && !(isToChange(side) && sameValue(side.field, side.now, side.known));
 
 /** The service shows something else than the program asks for. */
 export const differing = (side: Side): boolean => side.isShown && !isThere(side);
@@ -134,7 +147,7 @@ export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boo
   const changed = sides.filter((side) => isToChange(side) && side.isShown);
   const isChanged = (side: Side): boolean => isMoved(side) || side.applied !== undefined;
   return (
-    changed.length > 0 && changed.every((side) => isThere(side) || (isChanged(side) && isNormalized(side)))
+    changed.length > 0 && changed.every((side) => isProven(side) || (isChanged(side) && isNormalized(side)))
   );
 }
 
@@ -167,7 +180,7 @@ export function judge(
       isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
-  if (isOwn || sides.filter(isToChange).every(isThere)) return "made";
+  if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
   // Many services leave out what has no value, so that the absence of a property may show that it has none, as before or as desired.
   const untold = sides.filter(
     ({ isShown, inState, desired, field }) =>

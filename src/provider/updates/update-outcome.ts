@@ -137,10 +137,19 @@ function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObje
     differing(side) &&
     !hasNewAddress(side, before, after) &&
     !isSpelling(side) &&
-    !(side.applied !== undefined && isAccepted && mayBeSpelling(side)) &&
+    !(isAccepted && mayBeAccepted(side)) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const unmade = sidesIn(after).filter((side) => isToChange(side) && isAsBefore(side));
   return fields.filter((field) => unmade.some((side) => side.field === field));
+}
+
+/** Whether a refresh accepted the service's word for what may be the desired value. */
+const mayBeAccepted = (side: Side): boolean => side.applied !== undefined && mayBeSpelling(side);
+
+/** Whether an update of the unmade fields alone may show that they have the desired values: it would leave the revision as it is. */
+export function isUnclear(change: Change, { object, unmade }: Outcome): boolean {
+  const sides = sidesOf(unmade, change, object.fields);
+  return unmade.length < change.fields.length && sides.some((side) => differing(side) && mayBeAccepted(side));
 }
 
 /** Whether the service has assigned an address, although it doesn't show the mode that was set. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { secretsOf } from "../../../src/provider/inputs/secrets";
+import { oneInstance } from "../one-instance";
 import { changed, failureOf, madeInstance, type Saved } from "../service";
 import { type RacedService, startRaced } from "./raced-service";
 
@@ -56,6 +57,30 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
     service.emulator.ignoreUpdatesOf("flavor");
     const error = await failureOf(service.updated(saved, { flavor: "m1.huge" }, outs));
     expect(error.message).toContain("did not change flavor");
+  });
+});
+
+describe("an update that adopts what somebody has set, at a service that shows ids,", () => {
+  const news = { network: "default", flavor: "m1.large" };
+
+  async function adopted(more: Properties) {
+    const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
+    expect(await web.up({ network: "backend" })).toBeUndefined();
+    service.emulator.edit(web.there().id, { network: "default" });
+    await web.refresh();
+    return { web, said: await web.up({ ...news, ...more }) };
+  }
+
+  test("asks for another one if it changes another property, too", async () => {
+    const { web, said } = await adopted({});
+    expect(said).toContain("Run `pulumi up` again");
+    expect(await web.up(news)).toBeUndefined();
+    await web.refresh();
+    expect(web.there().inputs).toMatchObject(news);
+  });
+
+  test("is enough if it changes nothing else", async () => {
+    expect((await adopted({ flavor: "m1.small" })).said).toBeUndefined();
   });
 });
 

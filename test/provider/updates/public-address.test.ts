@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+import type { Service } from "../service";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const modesOf = ({ emulator }: Service) =>
+  [...emulator.instances.values()].map(({ fields }) => fields.public_ip);
+
+describe("removing publicIp at a service that shows null for the mode of each instance", () => {
+  const behaviour = { spelling: (now: Fields) => ({ ...now, public_ip: null }) };
+  const timeouts = { __timeouts: { update: "10s" } };
+
+  async function withAddress() {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up({ publicIp: "auto", ...timeouts })).toBeUndefined();
+    return { service, web };
+  }
+
+  test("removes the address although somebody else has changed the instance", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+    expect(await web.up(timeouts)).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+
+  test("removes the address in the next update if the first one timed out", async () => {
+    const { service, web } = await withAddress();
+    const always = Number.POSITIVE_INFINITY;
+    const fault = service.emulator.fail({ kind: "status", status: 504, method: "PUT", times: always });
+    expect(await web.up(timeouts)).toContain("504");
+    fault.off();
+    expect(await web.up(timeouts)).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+
+  test("removes the address if the reply to the update is lost", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    expect(await web.up(timeouts)).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+});
+
+describe('publicIp "none" at a service that shows null for an instance without an address', () => {
+  const behaviour = {
+    spelling: (now: Fields) => ({ ...now, public_ip: now.public_ip === "none" ? null : now.public_ip }),
+  };
+
+  test.each([
+    ["an absent value", {}],
+    ["an address", { publicIp: "auto" }],
+  ])("replaces %s, survives a refresh, and can be removed", async (_what, first) => {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up(first)).toBeUndefined();
+    expect(await web.up({ publicIp: "none" })).toBeUndefined();
+    await web.refresh();
+    expect(web.there().inputs.publicIp).toBe("none");
+    expect(await web.up()).toBeUndefined();
+    expect(modesOf(service)).toEqual([undefined]);
+  });
+
+  test("can be set in a creation without a further update", async () => {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up({ publicIp: "none" })).toBeUndefined();
+    await web.refresh();
+    expect(await web.up({ publicIp: "none" })).toBeUndefined();
+    const methods = service.emulator.requests.map(({ method }) => method);
+    expect(methods.filter((method) => method !== "GET")).toEqual(["POST"]);
+  });
+});
+
+describe('the address that "auto" became', () => {
+  async function withAddress() {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    return { service, web, publicIp: String(web.there().state.ipAddress) };
+  }
+
+  test('can be pinned with one update if the service keeps showing "auto"', async () => {
+    const { service, web, publicIp } = await withAddress();
+    expect(await web.up({ publicIp })).toBeUndefined();
+    await web.refresh();
+    expect(await web.up({ publicIp })).toBeUndefined();
+    const puts = service.emulator.requests.filter(({ method }) => method === "PUT");
+    expect(puts.map(({ body }) => JSON.parse(String(body)).public_ip)).toEqual([publicIp]);
+  });
+
+  test("is pinned by an update although somebody else has changed the instance", async () => {
+    const { service, web, publicIp } = await withAddress();
+    service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+    service.emulator.clearRequests();
+    expect(await web.up({ publicIp })).toBeUndefined();
+    expect(service.emulator.requests.map(({ method }) => method)).toContain("PUT");
+  });
+
+  test("is the only one that can be pinned: another one is an error if the service doesn't assign it", async () => {
+    const { service, web } = await withAddress();
+    service.emulator.ignoreUpdatesOf("public_ip");
+    expect(await web.up({ publicIp: "198.51.100.9" })).toContain("did not change publicIp");
+  });
+});
