@@ -8,6 +8,7 @@ import { diff, newlySecret } from "./diff";
 import type { Difference, Properties } from "./host";
 import { textOf } from "./identity";
 import { keepingIgnored, replacing } from "./inputs/ignored";
+import { withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
 import { alreadyManaged } from "./live";
 import type { Memory } from "./memory";
@@ -120,7 +121,10 @@ export async function noticeDiff(
 
   async function judged(): Promise<Difference> {
     const options = memory.optionsOf(key);
-    const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news });
+    // The dependents of a resource that is deleted before its replacement get a diff without a check. It is about what becomes unknown: their
+    // inputs may differ from the object because of `ignoreChanges`, which no check has reported.
+    const given = checkedWithOlds || memory.isRefreshed(object) ? news : withUnknown(olds, news);
+    const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
     const plainly = diff(replacing(kind.fields, options.replaceOnChanges), olds, wanted);
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     if (isPlaceholder(id)) {
