@@ -138,8 +138,11 @@ export async function noticeDiff(
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
-    // After a failed update, the engine's inputs are those of the program already, so it doesn't see that `replaceOnChanges` applies.
-    if (plainly.replaces.length > fixed.length) return { ...plainly, changes: true };
+    const isChanged = plainly.changes !== false && checkedWithOlds;
+    // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies, and
+    // after a resumed creation, that `ignoreChanges` no longer does.
+    if (plainly.replaces.length > fixed.length || (isResumed && isChanged))
+      return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that a creation or an update is unfinished.
     if (pending !== undefined) return { ...plainly, changes: true };

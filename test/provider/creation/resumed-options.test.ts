@@ -60,6 +60,19 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     expect(answer).toMatchObject({ changes: undefined, replaces });
   });
 
+  test.each<[string, string[]]>([
+    ["image", ["image"]],
+    ["flavor", []],
+  ])("gets the change of %s once the option is removed", async (name, replaces) => {
+    const { web, id } = await cutOff({ [name]: "v1" });
+    await web.up({ ...SHORT, [name]: "v2", __ignoreChanges: [name] });
+    const { state, inputs: before } = web.there();
+    const process = await web.process();
+    const { inputs } = await process.check(before, web.news({ ...SHORT, [name]: "v2" }));
+    // The inputs are equal, so the engine would not see the change by itself.
+    expect(await process.diff(id, state, inputs)).toMatchObject({ changes: true, replaces });
+  });
+
   test("makes the other changes", async () => {
     const { web, id, fieldsNow } = await cutOff({ flavor: "v1", labels: { env: "dev", team: "a" } });
     const changed = { flavor: "v2", labels: { env: "prod", team: "b" } };
