@@ -138,11 +138,11 @@ export async function noticeDiff(
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
-    const isChanged = plainly.changes !== false && checkedWithOlds;
-    // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies, and
-    // after a resumed creation, that `ignoreChanges` no longer does.
-    if (plainly.replaces.length > fixed.length || (isResumed && isChanged))
-      return { ...plainly, changes: true };
+    const isUnseen =
+      (isResumed || pending?.key !== undefined) && plainly.changes !== false && checkedWithOlds;
+    // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies; after a
+    // resumed creation, that `ignoreChanges` no longer does; and after one that timed out again, that its request had other arguments.
+    if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that a creation or an update is unfinished.
     if (pending !== undefined) return { ...plainly, changes: true };
