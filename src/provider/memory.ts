@@ -115,9 +115,14 @@ export class Memory {
     return first;
   }
 
-  /** Records that a refresh reads an object: the diff that follows may have a URN from before a rename. */
+  /** Records that a refresh has read an object: the diff that follows may have a URN from before a rename. */
   read(object: ObjectIdentity): void {
     this.refreshed.add(textOf(object));
+  }
+
+  /** Whether a refresh has read the object, and the diff that it leads to has not ended. */
+  isRefreshed(object: ObjectIdentity): boolean {
+    return this.refreshed.has(textOf(object));
   }
 
   /** URN of the resource that holds a key. */

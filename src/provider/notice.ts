@@ -8,6 +8,7 @@ import { diff, newlySecret } from "./diff";
 import type { Difference, Properties } from "./host";
 import { textOf } from "./identity";
 import { keepingIgnored, replacing } from "./inputs/ignored";
+import { withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
 import { alreadyManaged } from "./live";
 import type { Memory } from "./memory";
@@ -120,7 +121,10 @@ export async function noticeDiff(
 
   async function judged(): Promise<Difference> {
     const options = memory.optionsOf(key);
-    const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news });
+    // The dependents of a resource that is deleted before its replacement get a diff without a check. It is about what becomes unknown: their
+    // inputs may differ from the object because of `ignoreChanges`, which no check has reported.
+    const given = checkedWithOlds || memory.isRefreshed(object) ? news : withUnknown(olds, news);
+    const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
     const plainly = diff(replacing(kind.fields, options.replaceOnChanges), olds, wanted);
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     if (isPlaceholder(id)) {
@@ -134,8 +138,11 @@ export async function noticeDiff(
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
-    // After a failed update, the engine's inputs are those of the program already, so it doesn't see that `replaceOnChanges` applies.
-    if (plainly.replaces.length > fixed.length) return { ...plainly, changes: true };
+    const isUnseen =
+      (isResumed || pending?.key !== undefined) && plainly.changes !== false && checkedWithOlds;
+    // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies; after a
+    // resumed creation, that `ignoreChanges` no longer does; and after one that timed out again, that its request had other arguments.
+    if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that a creation or an update is unfinished.
     if (pending !== undefined) return { ...plainly, changes: true };

@@ -138,9 +138,9 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
         "read",
         props,
         async (call, seal) => {
-          sessions.memory.read(identityOf(call, id));
           const found = await read(call, id, props);
           if (!isFound(found)) return found;
+          sessions.memory.read(identityOf(call, found.id));
           const outputs = seal(found.props);
           const { __sealed = [] } = hiddenOf(outputs);
           // The engine marks only what was secret in the state before: what an update has made since was not.

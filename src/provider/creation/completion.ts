@@ -16,7 +16,7 @@ import { isAddress, meansNoAddress, type WireFields } from "../values/words";
 import { discard, type Unfinished } from "./left-over";
 import { note } from "./note";
 import { PartialState } from "./partial";
-import { fieldsSent, type Pending } from "./pending";
+import { argumentsSent, type Pending } from "./pending";
 import { wishUnknown } from "./unclear";
 
 /**
@@ -33,9 +33,8 @@ export async function fitted(
   inputs: Properties,
 ): Promise<Properties | undefined> {
   const { fields } = call.kind;
-  const sent = fieldsSent(unfinished.body ?? "");
-  if (sent === undefined) throw wishUnknown(call, object);
-  const asked = argumentsOf(fields, sent);
+  const asked = argumentsSent(fields, unfinished);
+  if (asked === undefined) throw wishUnknown(call, object);
   const options = call.session.memory.optionsOf(hiddenOf(inputs).__key);
   const { ignoreChanges = [], replaceOnChanges, retainOnDelete: isRetained } = options;
   const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
@@ -50,21 +49,15 @@ export async function fitted(
 /** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
 export function isMisfit(
   { fields }: Kind,
-  { body = "" }: Pending,
+  pending: Pending,
   inputs: Properties,
   { ignoreChanges = [], replaceOnChanges }: Options,
 ): boolean {
-  const sent = fieldsSent(body);
-  if (sent === undefined) return false;
-  const asked = argumentsOf(fields, sent);
+  const asked = argumentsSent(fields, pending);
+  if (asked === undefined) return false;
   const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
   const known = replacing(fields, replaceOnChanges).filter(({ name }) => !isUnknown(wanted[name]));
   return needsAnother(known, asked, wanted);
-}
-
-/** The arguments of a creation request. */
-function argumentsOf(fields: readonly Field[], sent: Properties): Properties {
-  return Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
 }
 
 function needsAnother(fields: readonly Field[], asked: Properties, inputs: Properties): boolean {

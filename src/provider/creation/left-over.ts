@@ -143,6 +143,7 @@ export async function settleLeftOver(
     const entry = await journal.read(purpose);
     if (entry === undefined || isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
       continue;
+    if (call.session.memory.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     const unfinished = ofEntry(entry, keyAt);
     const inputs = { __urn: purpose.urn, project: state.project };
     await settle(call, inputs, unfinished).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { plain } from "../values/plain";
 import { hiddenOutputs } from "../values/state";
-import { type Pending, placeholderId } from "./pending";
+import { argumentsSent, type Pending, placeholderId } from "./pending";
 
 /** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
 export class PartialState extends CloudInfraError {
@@ -28,7 +28,8 @@ export function unfinished(
   const known = error.resultId;
   const { failed } = pending;
   const outs = plain({
-    ...valuesOf(call, inputs),
+    // What the service makes, which need not be what the program declares by now.
+    ...(argumentsSent(call.kind.fields, pending) ?? valuesOf(call, inputs)),
     ...hiddenOutputs(inputs),
     __endpoint: call.session.client.endpoint,
     __pending: pending,

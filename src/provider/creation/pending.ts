@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Operation } from "../../operations/operation";
 import type { Properties } from "../host";
+import type { Field } from "../values/fields";
 
 /** The fields of a body that was sent; undefined where it is none: what a state or a file keeps may be damaged. */
 export function fieldsSent(body: string): Properties | undefined {
@@ -53,6 +54,12 @@ export function sentFields({ body = "{}" }: Pending): Sent {
   const { name, project } = fieldsSent(body) ?? {};
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   return { name: text(name), project: text(project) };
+}
+
+/** The arguments of a creation request; undefined if the request is not known. */
+export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Properties | undefined {
+  const sent = fieldsSent(body);
+  return sent && Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
 }
 
 const PREFIX = "operation/";

@@ -1,3 +1,5 @@
+import type { Properties } from "../host";
+
 /** The engine's words for "not known yet", one for each kind of value. They come at the exact leaf. */
 const sentinels = new Set([
   "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
@@ -14,4 +16,16 @@ export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 export function isUnknown(value: unknown): boolean {
   return typeof value === "string" && sentinels.has(value);
+}
+
+/** Properties as they were before, but for the arguments that are not known yet, in whole or in part. */
+export function withUnknown(before: Properties, now: Properties): Properties {
+  const open = Object.entries(now).filter(([name, value]) => name.startsWith("__") || hasUnknown(value));
+  return { ...before, ...Object.fromEntries(open) };
+}
+
+function hasUnknown(value: unknown): boolean {
+  return typeof value === "object" && value !== null
+    ? Object.values(value).some(hasUnknown)
+    : isUnknown(value);
 }

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { EngineLog } from "../../../src/provider/shown/engine-log";
 import { oneInstance } from "../one-instance";
+import { UNKNOWN_MAP, UNKNOWN_TEXT } from "../samples";
 
 const SHORT = { __timeouts: { create: "5s" } };
 
@@ -43,6 +44,33 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     expect(await web.up({ flavor: "v2", __ignoreChanges: ["flavor"] })).toBeUndefined();
     expect(web.there()).toMatchObject({ id, state: { flavor: "v1" } });
     expect(emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+
+  test.each<[string, Properties, string[]]>([
+    ["is kept if only a label depends on that", { labels: UNKNOWN_MAP }, []],
+    ["is kept if only one of several labels depends on that", { labels: { db: UNKNOWN_TEXT } }, []],
+    ["is replaced if its project depends on that", { project: UNKNOWN_TEXT }, ["project"]],
+  ])("when another resource is deleted and recreated, %s", async (_, unknown, replaces) => {
+    const { web, id } = await cutOff({ image: "v1" });
+    await web.up({ ...SHORT, image: "v2", __ignoreChanges: ["image"] });
+    const { state, inputs } = web.there();
+    expect({ was: state.image, is: inputs.image }).toEqual({ was: "v1", is: "v2" });
+    // The engine compares the dependents of what it deletes before any check.
+    const answer = await (await web.process()).diff(id, state, { ...inputs, ...unknown });
+    expect(answer).toMatchObject({ changes: undefined, replaces });
+  });
+
+  test.each<[string, string[]]>([
+    ["image", ["image"]],
+    ["flavor", []],
+  ])("gets the change of %s once the option is removed", async (name, replaces) => {
+    const { web, id } = await cutOff({ [name]: "v1" });
+    await web.up({ ...SHORT, [name]: "v2", __ignoreChanges: [name] });
+    const { state, inputs: before } = web.there();
+    const process = await web.process();
+    const { inputs } = await process.check(before, web.news({ ...SHORT, [name]: "v2" }));
+    // The inputs are equal, so the engine would not see the change by itself.
+    expect(await process.diff(id, state, inputs)).toMatchObject({ changes: true, replaces });
   });
 
   test("makes the other changes", async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { InitialisationError } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
+import { failureOf } from "../service";
+
+const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 
 describe("a refresh of a creation that was cut off", () => {
-  const SHORT = { __timeouts: { create: "5s" } };
-
   async function placeholder() {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     return { service, web };
@@ -99,4 +101,59 @@ test("what is known by its id already is seen for the first time: the service's 
   });
   expect(await web.up()).toBeUndefined();
   expect(await web.expectOne()).toBe(id);
+});
+
+describe("an interrupted creation that times out after its arguments have changed", () => {
+  async function changedMeanwhile(resultLink: "early" | "absolute") {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000, resultLink } });
+    await web.killedUp({ flavor: "v1" });
+    await web.up({ ...SHORT, flavor: "v2" });
+    const { emulator } = service;
+    expect(emulator.operations.size).toBe(1);
+    const finish = (): void => {
+      emulator.finishOperations();
+      emulator.behaviour.operationMs = 0;
+    };
+    return { web, finish, fieldsNow: () => emulator.instances.get(web.there().id)?.fields };
+  }
+
+  test.each(["early", "absolute"] as const)(
+    "gets the change after a refresh: result link %s",
+    async (resultLink) => {
+      const { web, finish, fieldsNow } = await changedMeanwhile(resultLink);
+      finish();
+      await web.refresh();
+      expect(web.there()).toMatchObject({ inputs: { flavor: "v1" }, state: { flavor: "v1" } });
+      expect(await web.up({ flavor: "v2" })).toBeUndefined();
+      expect(fieldsNow()).toMatchObject({ flavor: "v2" });
+      expect(web.there().state).toMatchObject({ flavor: "v2" });
+    },
+  );
+
+  test("gets the change without a refresh, too, if the operation names the object early", async () => {
+    const { web, finish, fieldsNow } = await changedMeanwhile("early");
+    const { id, inputs, state } = web.there();
+    expect({ is: inputs.flavor, was: state.flavor }).toEqual({ is: "v2", was: "v1" });
+    const process = await web.process();
+    const same = (await process.check(inputs, web.news({ flavor: "v2" }))).inputs;
+    // The inputs are equal, so the engine would not see the change by itself.
+    expect(await process.diff(id, state, same)).toMatchObject({ changes: true, replaces: [] });
+    finish();
+    expect(await web.up({ flavor: "v2" })).toBeUndefined();
+    expect(fieldsNow()).toMatchObject({ flavor: "v2" });
+  });
+
+  test("keeps the former arguments secret if they were, although the program's are in the clear now", async () => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.killedUp({ labels: { env: "hush-hush" }, __secrets: ["labels"] });
+    const process = await web.process();
+    const news = web.news({ ...SHORT, labels: { env: "open" } });
+    const error = await failureOf(process.create((await process.check({}, news)).inputs));
+    const secret = expect.objectContaining({ value: { env: "hush-hush" } });
+    expect(error).toMatchObject({ properties: { labels: secret } });
+    service.emulator.finishOperations();
+    const { id, properties } = error instanceof InitialisationError ? error : expect.fail();
+    const read = await process.read(id, properties);
+    expect(read).toMatchObject({ props: { labels: secret }, inputs: { labels: secret } });
+  });
 });

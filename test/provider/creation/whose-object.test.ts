@@ -90,6 +90,22 @@ describe("after a rename by alias,", () => {
     expect((await process.create(inputs)).id).toBe(id);
     expect(service.emulator.instances.size).toBe(1);
   });
+
+  test("an interrupted creation is not settled by the resource that has taken its name while another one resumes it", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ name: "old", __urn: OLD });
+    const old = web.there();
+    await new OneInstance(service).killedUp();
+    const [, id] = service.emulator.instances.keys();
+    const process = await web.process();
+    const renamed = await checked(process, old.inputs, web.news({ name: "old", __aliasUrns: [OLD] }));
+    const api = URN.replace("::web", "::api");
+    const inputs = await checked(process, {}, web.news({ __urn: api, __aliasUrns: [URN] }));
+    await process.diff(old.id, old.state, renamed);
+    await process.update(old.id, old.state, renamed);
+    expect((await process.create(inputs)).id).toBe(id);
+    expect([...service.emulator.instances.keys()]).toEqual([old.id, id]);
+  });
 });
 
 describe("the interrupted creation of another stack", () => {
