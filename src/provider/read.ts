@@ -3,6 +3,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../operations/operation";
 import { type Call, requireRecordedEndpoint, soughtOf, valuesOf } from "./call";
 import { lookAt } from "./creation/being-made";
+import { outputsOfMade } from "./creation/completion";
 import { note } from "./creation/note";
 import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
@@ -13,7 +14,7 @@ import { settleAsked } from "./updates/asked";
 import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
 import { withKnownKeys } from "./values/label-keys";
-import { outputsOf, outputsOfNew } from "./values/outputs";
+import { outputsOf } from "./values/outputs";
 import { plain } from "./values/plain";
 import { withRemoved } from "./values/removed";
 import { hiddenInputs, hiddenOf } from "./values/state";
@@ -132,7 +133,13 @@ async function readUnfinished(
   // If nobody can tell how the creation ended, an object that doesn't show may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : {};
   if (failed || (seen !== undefined && isFailure(seen))) return markedAsFailed(unchanged, pending);
-  return { ...unchanged, id: real, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
+  return finished(call, object, real, state);
+}
+
+/** A creation that has succeeded. */
+function finished(call: Call, object: ApiObject, id: string, state: Properties): Found {
+  const props = outputsOfMade(call, object, state);
+  return { id, props, inputs: inputsOf(call, props) };
 }
 
 /** What a failed creation has left behind is kept, so that the next `up` replaces it. */
@@ -153,7 +160,7 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   if (object === undefined) return isSuccess(seen) ? unchanged : {};
   await note(call, pending, { id: real });
   if (isFailure(seen)) return markedAsFailed({ ...unchanged, id: real }, pending);
-  return { ...unchanged, id: real, props: outputsOfNew(call, object, state, valuesOf(call, state)) };
+  return finished(call, object, real, state);
 }
 
 function inputsOf(call: Call, state: Properties): Properties {

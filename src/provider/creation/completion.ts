@@ -81,13 +81,7 @@ export async function completed(
   hidden: Properties = {},
 ): Promise<Properties> {
   const { fields } = call.kind;
-  const isSparse = fields.some(
-    ({ name, wire }) =>
-      wire !== "public_ip" && asked[name] !== undefined && object.fields[wire] === undefined,
-  );
-  const made = Object.fromEntries(
-    fields.map((field) => [field.name, honored(field, asked[field.name], object.fields, isSparse)]),
-  );
+  const made = madeOf(call, object, asked);
   const state = { ...outputsOfNew(call, object, inputs, made), ...hidden };
   const isAsAsked =
     changedFields(fields, made, inputs).length === 0 &&
@@ -101,6 +95,22 @@ export async function completed(
     const outs = error instanceof NotApplied ? error.outs : state;
     throw new PartialState(error, object.id, outs, "The object is in the state: run `pulumi up` again");
   }
+}
+
+/** The outputs of a creation that a refresh or an update finishes. What the service has ignored of the request is left for an update to set. */
+export function outputsOfMade(call: Call, object: ApiObject, state: Properties): Properties {
+  return outputsOfNew(call, object, state, madeOf(call, object, state));
+}
+
+/** What the service has made of the arguments of a creation request. */
+function madeOf({ kind: { fields } }: Call, object: ApiObject, asked: Properties): Properties {
+  const isSparse = fields.some(
+    ({ name, wire }) =>
+      wire !== "public_ip" && asked[name] !== undefined && object.fields[wire] === undefined,
+  );
+  return Object.fromEntries(
+    fields.map((field) => [field.name, honored(field, asked[field.name], object.fields, isSparse)]),
+  );
 }
 
 /**

@@ -1,7 +1,8 @@
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { isSuccess, isTerminal } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
-import { type Call, requireRecordedEndpoint, soughtOf, valuesOf, waitForEnd } from "../call";
+import { type Call, requireRecordedEndpoint, soughtOf, waitForEnd } from "../call";
+import { outputsOfMade } from "../creation/completion";
 import { purposesOf, settleLeftOver } from "../creation/left-over";
 import { PartialState } from "../creation/partial";
 import { asOperation, type Pending, pendingOf } from "../creation/pending";
@@ -13,7 +14,6 @@ import { findMade } from "../looks/see-again";
 import { update } from "../update";
 import { sameValue } from "../values/fields";
 import { withKnownKeys } from "../values/label-keys";
-import { outputsOfNew } from "../values/outputs";
 import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { settleAsked } from "./asked";
@@ -82,8 +82,7 @@ async function finished(
   // Right after the end of its operation, a list may not show the object yet.
   const object = await (error === undefined ? findMade(call, sought) : findNow(call, sought));
   const isUnclear = error?.code === "operation_unknown";
-  if (object !== undefined && (error === undefined || isUnclear))
-    return outputsOfNew(call, object, olds, valuesOf(call, olds));
+  if (object !== undefined && (error === undefined || isUnclear)) return outputsOfMade(call, object, olds);
   requireSameProfile(call, id, olds, news);
   if (isUnclear) throw await unclear(call, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${call.kind.name} ${id} no longer exists`);

@@ -157,3 +157,30 @@ describe("an interrupted creation that times out after its arguments have change
     expect(read).toMatchObject({ props: { labels: secret }, inputs: { labels: secret } });
   });
 });
+
+describe("arguments that the service ignores when it creates an instance", () => {
+  const ARGS = { ...SHORT, labels: { env: "dev" } };
+
+  test.each<["early" | "absolute", boolean]>([
+    ["absolute", true],
+    ["early", true],
+    ["early", false],
+  ])(
+    "are set by the next `up` if the creation has timed out: result link %s, after a refresh: %s",
+    async (resultLink, isRefreshed) => {
+      const { service, web } = await oneInstance({
+        behaviour: { operationMs: 3_600_000, resultLink, postIgnores: ["labels"] },
+      });
+      const { emulator } = service;
+      await web.up(ARGS);
+      emulator.finishOperations();
+      emulator.behaviour.operationMs = 0;
+      if (isRefreshed) await web.refresh();
+      const { id, state, inputs } = web.there();
+      if (isRefreshed) expect({ ...state, ...inputs }).not.toHaveProperty("labels");
+      expect(await web.up(ARGS)).toBeUndefined();
+      expect(web.there()).toMatchObject({ id, state: { labels: ARGS.labels } });
+      expect(emulator.instances.get(id)?.fields.labels).toEqual(ARGS.labels);
+    },
+  );
+});
