@@ -90,7 +90,7 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     expect(there.warnings).toEqual([expect.stringContaining("the disk has not answered for 10 s")]);
   });
 
-  test("a disk that never answers, which is accessed once and then no more, however much is asked of the journal", async () => {
+  test("a disk that never answers is accessed only once", async () => {
     vi.useFakeTimers();
     const calls: string[] = [];
     const there = opened({

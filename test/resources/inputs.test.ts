@@ -138,7 +138,7 @@ describe("__secrets", () => {
   });
 });
 
-test("the provider is told of replaceOnChanges and retainOnDelete, because the engine doesn't apply them to unfinished creations", async () => {
+test("the provider gets replaceOnChanges and retainOnDelete, because the engine ignores them for unfinished creations", async () => {
   const opts = { replaceOnChanges: ["flavor"], retainOnDelete: true };
   const { inputs } = await one(() => new Instance("web", args, opts));
   expect(inputs).toMatchObject({ __replaceOnChanges: ["flavor"], __retainOnDelete: true });

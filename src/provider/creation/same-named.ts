@@ -26,14 +26,18 @@ export async function warnOfSameNamed(call: Call, inputs: Properties, pending: P
   try {
     const ids = await sameNamed(call, pending);
     if (ids.length === 0) return;
-    const { client, warn } = call.session;
     // The object's own name may be a secret, and so may whatever the service calls an id.
     const words =
       `cloudinfra: the service failed to create ${call.kind.name} "${resourceName(hiddenOf(inputs)) ?? ""}", and may have made it all the ` +
       `same: its list shows ${ids.join(", ")} under that name. Another is made now. Look at the service, and delete there what nobody uses.`;
-    await warn(redact(words, [...secretsOf(inputs, ...call.known).texts, ...client.tokens]));
+    await warnWithoutSecrets(call, words);
   } catch (error) {
     // What can't be looked at can't be reported; the creation itself goes on, or fails for its own reasons.
     if (!isCloudInfraError(error)) throw error;
   }
+}
+
+/** Warns the user, without the secrets of the call and the tokens: an id may contain one, too. */
+export async function warnWithoutSecrets({ session, known }: Call, words: string): Promise<void> {
+  await session.warn(redact(words, [...secretsOf(...known).texts, ...session.client.tokens]));
 }

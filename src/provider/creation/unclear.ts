@@ -1,13 +1,11 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
-import { redact } from "../../diagnostics/redact";
 import type { Call } from "../call";
 import type { Properties } from "../host";
-import { secretsOf } from "../inputs/secrets";
 import { hiddenOf } from "../values/state";
 import { GIVE_UP } from "./partial";
 import { isKeyKept, type Pending } from "./pending";
-import { sameNamed } from "./same-named";
+import { sameNamed, warnWithoutSecrets } from "./same-named";
 
 const FORGET = `then ${GIVE_UP}. Then run \`pulumi up\` again`;
 
@@ -40,15 +38,14 @@ export function wishUnknown({ kind }: Call, { id }: ApiObject): CloudInfraError 
   });
 }
 
-/** Nobody can tell what has become of a creation, and no resource waits for it. */
+/** Warns of objects that may come from an interrupted creation whose outcome is unknown and which no resource needs. */
 export async function warnOfLost(call: Call, pending: Pending): Promise<void> {
   const ids = await sameNamed(call, pending);
   if (ids.length === 0) return;
-  const { client, warn } = call.session;
   const words =
     `cloudinfra: an interrupted run may have created ${call.kind.name} ${ids.join(" or ")}, which the program does not need now. ` +
     "Nothing was changed. If no other resource uses it, delete it at the service.";
-  await warn(redact(words, [...secretsOf(...call.known).texts, ...client.tokens]));
+  await warnWithoutSecrets(call, words);
 }
 
 /** The engine may have saved the object, so only a person can decide what becomes of it (I3). */

@@ -40,9 +40,11 @@ export function keepingIgnored(
   const kept = fields.flatMap(({ name, type }): [string, unknown][] => {
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
     if (type !== "labels" || isUnknown(news[name]) || !isPartlyIgnored(ignored, name)) return [];
-    const [before, now] = [olds, news].map((values) => Object.entries(labelsOf(values[name])));
     const isLeft = ([key]: [string, unknown]): boolean => isIgnored(ignored, [name, key]);
-    const labels = [...(before ?? []).filter(isLeft), ...(now ?? []).filter((label) => !isLeft(label))];
+    const labels = [
+      ...Object.entries(labelsOf(olds[name])).filter(isLeft),
+      ...Object.entries(labelsOf(news[name])).filter((label) => !isLeft(label)),
+    ];
     return [[name, labels.length === 0 ? news[name] && {} : Object.fromEntries(labels)]];
   });
   return kept.length === 0 ? news : { ...news, ...Object.fromEntries(kept) };

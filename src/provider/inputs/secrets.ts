@@ -1,4 +1,4 @@
-import { fieldsSent, type Pending, pendingOf } from "../creation/pending";
+import { argumentsSent, type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
 import { instanceFields, projectFields } from "../values/fields";
 import { hiddenOf, nowOf } from "../values/state";
@@ -28,10 +28,10 @@ export function secretsOf(...states: readonly Properties[]): Secrets {
  *
  * @param otherwise the names of the secrets if it was recorded without them
  */
-export function askedFor({ body = "", asked, secrets }: Pending, otherwise?: readonly string[]): Properties {
-  const sent = fieldsSent(body) ?? {};
-  const inBody = [...projectFields, ...instanceFields].map(({ name, wire }) => [name, sent[wire]]);
-  return { ...Object.fromEntries(inBody), ...asked, __secrets: secrets ?? otherwise };
+export function askedFor(pending: Pending, otherwise?: readonly string[]): Properties {
+  const { asked, secrets } = pending;
+  const sent = argumentsSent([...projectFields, ...instanceFields], pending);
+  return { ...sent, ...asked, __secrets: secrets ?? otherwise };
 }
 
 /**

@@ -98,7 +98,7 @@ test("what was being made before the resource of the state is left alone: anothe
   expect(await web.entry()).toBeUndefined();
 });
 
-test("what was being made before the resource of the state doesn't fail an update if nobody can tell what has become of it", async () => {
+test("an update doesn't fail because the outcome of an older interrupted creation is unknown", async () => {
   const { service, web } = await oneInstance();
   const entry = await web.killedBeforeTheAnswer();
   service.emulator.finishOperations();

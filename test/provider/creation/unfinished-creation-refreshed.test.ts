@@ -5,7 +5,7 @@ import { failureOf } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 
-describe("a refresh of a creation that was cut off", () => {
+describe("the refresh of an interrupted creation", () => {
   async function placeholder() {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     return { service, web };
