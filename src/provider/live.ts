@@ -1,9 +1,10 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Call } from "./call";
 import type { Properties } from "./host";
-import { identityOf, textOf } from "./identity";
+import { identityOf, type ObjectIdentity, textOf } from "./identity";
 import { type Kind, projectKind } from "./kind";
 import { stillExists } from "./looks/absence";
+import type { Memory } from "./memory";
 import { hiddenOf } from "./values/state";
 
 /**
@@ -56,6 +57,12 @@ export async function requireNotShared(call: Call, inputs: Properties, id: strin
       hint: "Nothing was changed. Run `pulumi up` again",
     },
   );
+}
+
+/** Returns the URN of the resource that an object belongs to in this run: of the given one, unless another one has it or was promised it. */
+export function holderOf(memory: Memory, object: ObjectIdentity, urn: string): string | undefined {
+  const live = memory.liveAs(object);
+  return live === undefined ? memory.claim(textOf(object), urn) : live.urn;
 }
 
 /** The error about an object that two resources would share. */

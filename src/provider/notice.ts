@@ -6,11 +6,11 @@ import { isHeld, purposesOf } from "./creation/left-over";
 import { isPlaceholder, pendingOf } from "./creation/pending";
 import { diff, newlySecret } from "./diff";
 import type { Difference, Properties } from "./host";
-import { textOf } from "./identity";
+import { type ObjectIdentity, textOf } from "./identity";
 import { keepingIgnored, replacing } from "./inputs/ignored";
 import { withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { alreadyManaged } from "./live";
+import { alreadyManaged, holderOf } from "./live";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -48,8 +48,13 @@ export async function noticeCheck(
   }
   const { key, placeholder, id } = memory.of(urn);
   memory.checked(urn, undefined);
-  if (hidden.__import !== undefined && hidden.__import !== id)
-    await log.row(urn).write(`adopts ${kind.name} ${hidden.__import}; nothing is created`);
+  const { __import: imported } = hidden;
+  if (imported !== undefined && imported !== id) {
+    const holder = holderOf(memory, objectOf(kind, sessions, profile, imported), urn);
+    const taken = holder === urn ? undefined : alreadyManaged(kind, imported, holder);
+    if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
+    await log.row(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
+  }
   const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
   const isLater = (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined;
   const first = isLater ? entry?.resource : (key ?? placeholder?.key);
@@ -106,7 +111,7 @@ export async function noticeDiff(
   const { checkedWithOlds = false, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
   if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
     throw otherImport(kind, id, imported);
-  const object = { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
+  const object = objectOf(kind, sessions, profile, id);
   const owner = memory.liveAs(object);
   if (checkedWithOlds && owner !== undefined && owner.urn !== urn && owner.key !== key)
     throw alreadyManaged(kind, id, owner.urn);
@@ -172,6 +177,10 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
         "`pulumi state delete <urn>`, and run `pulumi up` again",
     },
   );
+}
+
+function objectOf(kind: Kind, sessions: Sessions, profile: string | undefined, id: string): ObjectIdentity {
+  return { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
 }
 
 /** What check and diff use: without settings, there is no journal. */

@@ -85,4 +85,26 @@ describeLongOnEngines("the import option", (engine) => {
       expect([...emulator.instances.keys()]).toEqual([ids.web]);
     });
   });
+
+  it("leaves alone what `ignoreChanges` lists, also in a refresh, and changes it once the option is gone", async () => {
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const ids = foreign(emulator);
+      const ignoring = programOf({ ids }).replace(/ \}\);\s*$/, ', ignoreChanges: ["flavor"] });');
+      write(ignoring);
+      expectOk(await stack.run("up"));
+      expect(written(emulator)).toEqual([]);
+      expect(stateOf(await stack.deployment(), "web").outputs).toMatchObject({ flavor: "large" });
+      await expectConverged({ stack, emulator });
+      write(programOf({ ids }));
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ update: 1 });
+
+      write(ignoring);
+      expect(changesOf(expectOk(await stack.run("refresh")))).toEqual({});
+      await expectConverged({ stack, emulator });
+      write(programOf({ ids }));
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({ update: 1 });
+      expect(emulator.instances.get(ids.web)?.fields).toMatchObject({ flavor: "small" });
+      await expectConverged({ stack, emulator });
+    });
+  });
 });

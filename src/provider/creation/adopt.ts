@@ -4,15 +4,14 @@ import { isTerminal } from "../../operations/operation";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
-import { isIgnored, type Paths } from "../inputs/ignored";
+import { keepingIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
-import { alreadyManaged, becomesLive } from "../live";
+import { alreadyManaged, becomesLive, holderOf } from "../live";
 import { findNow } from "../looks/absence";
 import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
-import { type Field, labelsOf } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -50,35 +49,30 @@ export async function adopt(
   const object = await toTakeOver(call, inputs, id);
   const { kind, session } = call;
   const { __key: key } = hiddenOf(inputs);
-  const ignored = session.memory.ignoredBy(key);
   // Nothing shows yet that the service keeps keys in lower case: a label whose key differs only in case may be somebody else's.
   const exact = { ...call, kind: withExactKeys(kind) };
-  const differences = sidesOf(exact.kind.fields, { olds: {}, news: inputs }, object.fields)
-    .filter(differing)
-    .filter(({ path }) => !isIgnored(ignored, path));
+  const there = asItStands(exact, object, inputs);
+  const wanted = keepingIgnored(kind.fields, session.memory.ignoredBy(key), { olds: there, news: inputs });
+  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(differing);
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
   await becomesLive(call, inputs, id, { isAdopted: true });
   await noteForCreations(call, object);
   if (left !== undefined) await putAside(call, inputs, left);
-  const values = valuesOf(call, inputs);
   const outs =
     differences.length === 0
-      ? outputsOfNew(call, object, inputs, values)
-      : (await update(call, id, asItStands(exact, object, inputs, ignored), inputs)).outs;
+      ? outputsOfNew(call, object, inputs, valuesOf(call, wanted))
+      : (await update(call, id, there, wanted)).outs;
   // If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted.
   return { id, outs: { ...outs, __resumed: true } };
 }
 
 /** Two resources never share an object. */
 function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
-  const { memory } = call.session;
   const { __urn: urn = "" } = hiddenOf(inputs);
-  const object = identityOf(call, id);
-  const holder = memory.liveAs(object)?.urn ?? memory.claim(textOf(object), urn);
-  if (holder === urn) return;
-  throw alreadyManaged(call.kind, id, holder);
+  const holder = holderOf(call.session.memory, identityOf(call, id), urn);
+  if (holder !== urn) throw alreadyManaged(call.kind, id, holder);
 }
 
 /**
@@ -114,26 +108,18 @@ async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<A
   );
 }
 
-/** The state as it would be if the program had declared what the object has, except for what `ignoreChanges` lists. */
-function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: Paths): Properties {
+/** The state as it would be if the program had declared what the object has. */
+function asItStands(call: Call, object: ApiObject, inputs: Properties): Properties {
   const values = Object.fromEntries(
     call.kind.fields.flatMap((field) => {
       const value = inputs[field.name];
       if (value === undefined) return [];
       const word = wordOf(field, object.fields, value);
-      const isLeft = word === undefined || isIgnored(ignored, [field.name]);
-      return [[field.name, isLeft ? value : withIgnoredLabels(field, asValue(field, word), value, ignored)]];
+      return [[field.name, word === undefined ? value : asValue(field, word)]];
     }),
   );
   const words = wordsAfter(call.kind.fields, values, object.fields);
   return outputsOf(call, object, { hidden: inputs, values, words, before: {} });
-}
-
-/** Of labels, those that `ignoreChanges` lists have the program's values, so that they are no difference. */
-function withIgnoredLabels(field: Field, there: unknown, declared: unknown, ignored: Paths): unknown {
-  if (field.type !== "labels") return there;
-  const left = Object.entries(labelsOf(declared)).filter(([key]) => isIgnored(ignored, [field.name, key]));
-  return { ...labelsOf(there), ...Object.fromEntries(left) };
 }
 
 /** Deals with an interrupted creation of the resource, which now gets another object. */
