@@ -49,9 +49,10 @@ export async function warnOfLost(call: Call, pending: Pending): Promise<void> {
 }
 
 /** The engine may have saved the object, so only a person can decide what becomes of it (I3). */
-export async function warnOfLeftAlone({ kind, session }: Call, { id }: ApiObject): Promise<void> {
-  await session.warn(
-    `cloudinfra: an interrupted run created ${kind.name} ${id}, which the program does not need now. It was left alone, because ` +
+export async function warnOfLeftAlone(call: Call, { id }: ApiObject): Promise<void> {
+  await warnWithoutSecrets(
+    call,
+    `cloudinfra: an interrupted run created ${call.kind.name} ${id}, which the program does not need now. It was left alone, because ` +
       "another resource may use it. If none does, delete it at the service.",
   );
 }
