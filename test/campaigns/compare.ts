@@ -20,6 +20,8 @@ interface Wanted {
   readonly names: readonly string[];
   readonly isNameGiven: boolean;
   readonly fields: Readonly<Record<string, unknown>>;
+  /** Arguments whose changes are ignored: the object has what the state says. */
+  readonly ignored: readonly string[];
 }
 
 /** What somebody else has at the service, under the same account. */
@@ -99,23 +101,25 @@ function wantedOf({ project, instances }: Program, states: readonly StateResourc
   const { id } = states.find(({ urn }) => urn.endsWith(`::${project.resource}`)) ?? {};
   return {
     projects: [named(project, { region: project.region })],
-    instances: instances.map((instance) =>
-      named(instance, {
-        project: id,
-        image: instance.image,
-        flavor: instance.flavor,
-        network: NETWORK,
-        public_ip: instance.publicIp,
-        labels: instance.labels ?? {},
-        ssh_keys: instance.sshKeys ?? [],
-      }),
-    ),
+    instances: instances.map((instance) => {
+      const {
+        image,
+        flavor,
+        publicIp: public_ip,
+        labels = {},
+        sshKeys: ssh_keys = [],
+        ignores = [],
+      } = instance;
+      const fields = { project: id, image, flavor, network: NETWORK, public_ip, labels, ssh_keys };
+      return named(instance, fields, ignores);
+    }),
   };
 }
 
 function named(
   { resource, name, formerly = [] }: DeclaredResource,
   fields: Readonly<Record<string, unknown>>,
+  ignored: readonly string[] = [],
 ): Wanted {
   const generated = [resource, ...formerly].map((one) => `${one}-`);
   return {
@@ -123,6 +127,7 @@ function named(
     names: name === undefined ? generated : [name],
     isNameGiven: name !== undefined,
     fields,
+    ignored,
   };
 }
 
@@ -168,7 +173,9 @@ function compareOne(type: string, one: Wanted, objects: Objects, own: readonly S
   const object = objects.find(({ id }) => id === entry.id);
   if (object === undefined)
     return [mismatch(`${type} ${one.resource} is ${entry.id} in the state, and not at the service`)];
-  const differing = Object.entries(one.fields)
+  const { outputs = {} } = entry;
+  const wanted = { ...one.fields, ...Object.fromEntries(one.ignored.map((name) => [name, outputs[name]])) };
+  const differing = Object.entries(wanted)
     .filter(([field, value]) => !isDeepStrictEqual(object.fields[field] ?? undefined, value))
     .map(
       ([field, value]) => `${field} is ${JSON.stringify(object.fields[field])}, not ${JSON.stringify(value)}`,

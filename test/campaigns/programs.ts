@@ -24,6 +24,9 @@ export interface DeclaredInstance extends DeclaredResource {
   readonly labels?: Readonly<Record<string, string>>;
   /** Secrets of the program. */
   readonly sshKeys?: readonly string[];
+  /** The options `ignoreChanges` and `replaceOnChanges`. */
+  readonly ignores?: readonly ("flavor" | "image")[];
+  readonly replacesOn?: readonly ("flavor" | "labels")[];
 }
 
 /** What a program asks for. */
@@ -55,6 +58,15 @@ export function randomInstance(random: Random, resource: string): DeclaredInstan
     ...(random.chance(0.3) && { publicIp: "auto" }),
     ...(random.chance(0.5) && { labels: randomLabels(random) }),
     ...(random.chance(0.4) && { sshKeys: [`ssh-ed25519 AAAA${random.seed()} me`] }),
+  };
+}
+
+/** Sometimes, changes of an argument are ignored, or lead to a replacement. */
+export function withOptions(random: Random, instance: DeclaredInstance): DeclaredInstance {
+  return {
+    ...instance,
+    ...(random.chance(0.2) && { ignores: [random.pick(["flavor", "image"] as const)] }),
+    ...(random.chance(0.2) && { replacesOn: [random.pick(["flavor", "labels"] as const)] }),
   };
 }
 
@@ -123,15 +135,33 @@ export function sourceOf({ project, instances }: Program): string {
 }
 
 function instanceSource(instance: DeclaredInstance): string {
-  const { resource, sshKeys, formerly: _, version: __, explicit: ___, ...args } = instance;
+  const {
+    resource,
+    sshKeys,
+    ignores,
+    replacesOn,
+    formerly: _,
+    version: __,
+    explicit: ___,
+    ...args
+  } = instance;
   const keys = sshKeys?.map((key) => `pulumi.secret(${JSON.stringify(key)})`).join(", ");
   const plain = JSON.stringify({ ...args, network: NETWORK });
   const others = keys === undefined ? "" : `, sshKeys: [${keys}]`;
   return `new Instance(${JSON.stringify(resource)}, { ...${plain}, project: project.id${others} }${optionsSource(instance)});`;
 }
 
-function optionsSource({ formerly = [], version, explicit }: DeclaredResource): string {
+function optionsSource(declared: DeclaredResource | DeclaredInstance): string {
+  const {
+    formerly = [],
+    version,
+    explicit,
+    ignores,
+    replacesOn,
+  } = { ignores: [], replacesOn: [], ...declared };
   const options = [
+    ...(ignores.length > 0 ? [`ignoreChanges: ${JSON.stringify(ignores)}`] : []),
+    ...(replacesOn.length > 0 ? [`replaceOnChanges: ${JSON.stringify(replacesOn)}`] : []),
     ...(formerly.length > 0 ? [`aliases: ${JSON.stringify(formerly.map((name) => ({ name })))}`] : []),
     ...(version === undefined ? [] : [`version: ${JSON.stringify(version)}`]),
     ...(explicit ? ["provider: explicit"] : []),

@@ -8,6 +8,7 @@ import {
   randomInstance,
   randomProgram,
   resourcesOf,
+  withOptions,
 } from "../programs";
 import type { Random } from "../random";
 
@@ -97,7 +98,9 @@ export function randomTask(
   { old, rules }: { old: Program | undefined; rules: Rules },
 ): Task {
   if (old === undefined) {
-    const program = withProviders(random, randomProgram(random), rules);
+    const drawn = randomProgram(random);
+    const optioned = { ...drawn, instances: drawn.instances.map((one) => withOptions(random, one)) };
+    const program = withProviders(random, optioned, rules);
     return { action: "create", command: "up", program, changes: 1 + program.instances.length };
   }
   const { instances } = old;
@@ -108,7 +111,7 @@ export function randomTask(
   });
   switch (action) {
     case "create": {
-      const added = randomInstance(random, `more${random.integer(10, 999)}`);
+      const added = withOptions(random, randomInstance(random, `more${random.integer(10, 999)}`));
       return { action, command: "up", program: { ...old, instances: [...instances, added] }, changes: 1 };
     }
     case "update":
