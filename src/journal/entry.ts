@@ -20,6 +20,8 @@ export interface Entry {
   readonly body: string;
   /** Names of the arguments that were secret when the creation began. */
   readonly secrets?: readonly string[] | undefined;
+  /** Whether the name in the body was made up, and not given by the program. */
+  readonly isAutonamed?: boolean | undefined;
   /** When the creation began, in milliseconds since 1970. */
   readonly at: number;
   /** The operation, once the service has accepted the request. */
@@ -89,6 +91,7 @@ function begun(fields: Fields): Entry | undefined {
     projectKey,
     body,
     secrets,
+    isAutonamed,
     at,
     recovered,
     isLate,
@@ -104,6 +107,7 @@ function begun(fields: Fields): Entry | undefined {
     ...(typeof replaces === "string" && { replaces }),
     ...(typeof projectKey === "string" && { projectKey }),
     ...(Array.isArray(secrets) && { secrets: secrets.filter((name) => typeof name === "string") }),
+    ...(isAutonamed === true && { isAutonamed }),
     ...(recovered === true && { recovered }),
     ...(isLate === true && { isLate }),
     ...(isKept === true && { isKept }),

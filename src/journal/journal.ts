@@ -41,7 +41,17 @@ export interface Journal {
 /** What a creation knows of itself before it sends its request. */
 export type Begun = Pick<
   Entry,
-  "urn" | "key" | "resource" | "replaces" | "projectKey" | "body" | "secrets" | "at" | "recovered" | "isLate"
+  | "urn"
+  | "key"
+  | "resource"
+  | "replaces"
+  | "projectKey"
+  | "body"
+  | "secrets"
+  | "isAutonamed"
+  | "at"
+  | "recovered"
+  | "isLate"
 >;
 
 /** What a creation is for, in this stack and at this endpoint. */

@@ -25,8 +25,9 @@ export function check(
   const exists = hiddenOf(olds).__key !== undefined;
   // Only this process needs these: they have no place in the state.
   const { __aliasUrns, __ignoreChanges, __replaceOnChanges, __retainOnDelete, ...given } = program;
-  const news = left === undefined ? given : { ...given, __key: left.key, __keyAt: left.at };
-  const named = { ...news, ...madeUpName(kind, olds, news) };
+  const news = left === undefined ? given : { ...given, __key: left.named.__key, __keyAt: left.at };
+  const namedBefore = left?.named ?? olds;
+  const named = { ...news, ...madeUpName(kind, namedBefore, news) };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map((issue) => inWords(issue, secretsOf(news).names));
@@ -37,7 +38,7 @@ export function check(
       ...misspelt(kind, args),
       ...timeoutFailures(news),
       ...(exists ? [] : namelessImport(hiddenOf(news), args)),
-      ...nameFailures(olds, news),
+      ...nameFailures(namedBefore, news),
     ]),
   ];
   return {

@@ -81,14 +81,14 @@ const MAX_KEYS = 3;
 
 async function make(call: Call, inputs: Properties, firstKey: string): Promise<Created> {
   const { journal, memory } = call.session;
-  const { __urn: urn = "", __secrets: secrets } = hiddenOf(inputs);
+  const { __urn: urn = "", __secrets: secrets, __autonamed: isAutonamed } = hiddenOf(inputs);
   const body = creationBody(call.kind.fields, inputs);
   const { key: replaces, displaces } = memory.of(urn);
   const lineage = { resource: keyOf(inputs, firstKey), replaces, projectKey: projectKey(call, inputs) };
   if (displaces !== undefined) await journal.move(displaces.purpose, displaces.to);
   let spent: CloudInfraError | undefined;
   for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
-    const pending = { key, body, at: Date.now(), secrets };
+    const pending = { key, body, at: Date.now(), secrets, isAutonamed };
     memory.claim(key, urn);
     const other = await journal.begin({ urn, ...lineage, ...pending });
     if (other !== undefined) return join(call, inputs, other, body);

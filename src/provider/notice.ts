@@ -3,11 +3,12 @@ import type { Entry } from "../journal/entry";
 import type { For, Journal } from "../journal/journal";
 import { isMisfit } from "./creation/completion";
 import { isHeld, purposesOf } from "./creation/left-over";
-import { isPlaceholder, pendingOf } from "./creation/pending";
+import { isPlaceholder, pendingOf, sentFields } from "./creation/pending";
 import { diff, newlySecret } from "./diff";
 import type { Difference, Properties } from "./host";
 import { type ObjectIdentity, textOf } from "./identity";
 import { keepingIgnored, replacing } from "./inputs/ignored";
+import { madeUpName } from "./inputs/names";
 import { withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
 import { alreadyManaged, holderOf } from "./live";
@@ -18,8 +19,8 @@ import { type Hidden, hiddenOf, optionsOf, resourceName } from "./values/state";
 
 /** What a check needs to know beside the inputs. */
 export interface Noticed {
-  /** The unfinished creation that the create that follows resumes: the resource's key, and when the creation began. */
-  readonly left?: { readonly key: string; readonly at: number | undefined } | undefined;
+  /** The unfinished creation that the create that follows resumes: the resource's key and name, and when the creation began. */
+  readonly left?: { readonly named: Properties; readonly at: number | undefined } | undefined;
   /** Why the resource can't be managed as the state has it. */
   readonly failure?: string;
 }
@@ -58,11 +59,14 @@ export async function noticeCheck(
   const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
   const isLater = (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined;
   const first = isLater ? entry?.resource : (key ?? placeholder?.key);
-  if (first === undefined) return {};
+  const unfinished = isLater ? entry : placeholder;
+  if (first === undefined || unfinished === undefined) return {};
   if (key !== undefined) await journal?.run.add({ replacing: key });
+  const named = { __key: first, __autonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
   // The object may be another resource's, which then has this key. It isn't adopted.
-  if (isLater && entry?.id !== undefined && isMisfit(kind, entry, news, optionsOf(news))) return {};
-  return { left: { key: first, at: isLater ? entry?.at : placeholder?.at } };
+  const wanted = { ...news, ...madeUpName(kind, named, news) };
+  if (isLater && entry?.id !== undefined && isMisfit(kind, entry, wanted, optionsOf(news))) return {};
+  return { left: { named, at: unfinished.at } };
 }
 
 /**

@@ -131,6 +131,7 @@ function begun(
     __key: key,
     __keyAt: at = UNKNOWN_AGE,
     __secrets: secrets,
+    __autonamed: isAutonamed,
   }: Hidden & { readonly __urn: string },
   inputs: Properties,
   more: Pick<Begun, "replaces" | "projectKey" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
@@ -138,7 +139,7 @@ function begun(
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   const body = creationBody(kind.fields, inputs);
-  return { urn, key, resource: key, body, secrets, at, ...more, recovered: true };
+  return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };
 }
 
 /** The keys of the creations that the state holds, finished or not. */

@@ -18,7 +18,8 @@ export function madeUpName(kind: Kind, olds: Properties, news: Properties): Prop
 
 function generatedName(kind: Kind, olds: Properties, news: Properties): Properties {
   if (news.name !== undefined || isMissing(olds, news)) return {};
-  if (isMadeUp(olds)) return { name: olds.name };
+  const { __autonamed } = hiddenOf(olds);
+  if (isMadeUp(olds)) return { name: olds.name, ...(__autonamed && { __autonamed }) };
   // The next check recognizes a name without a pattern by its ending.
   const isMarked = news.__autonaming !== undefined || hiddenOf(olds).__key === undefined;
   return { ...freshName(kind, olds, news), ...(isMarked && { __autonamed: true }) };

@@ -5,6 +5,7 @@ import type { HostProvider, Properties } from "../../../src/provider/host";
 import { textOf } from "../../../src/provider/identity";
 import { emptyFolder } from "../../journal/folder";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
+import { projectNews } from "../samples";
 import { failureOf, madeInstance, madeProject, type Service, startService } from "../service";
 
 const SHORT = { __timeouts: { create: "5s" } };
@@ -321,4 +322,30 @@ test("a new resource with the former name of one that a refresh has read does no
   service.emulator.fail({ method: "POST", kind: "lost-reply", times: Number.POSITIVE_INFINITY });
   await failureOf(process.create(await checked(process, {}, web.news())));
   expect(await web.noted()).not.toHaveProperty("replaces");
+});
+
+describe("a project that was reported to the engine, but not saved", () => {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expression of Pulumi's patterns
+  const PATTERN = "${name}";
+  const FORMER = "urn:pulumi:dev::shop::pulumi-nodejs:dynamic/cloudinfra:Project::old";
+  const unnamed = (more: Properties): Properties => projectNews({ name: undefined, ...more });
+
+  test.each([
+    ["the same resource", {}],
+    [
+      "a resource with another name, and an alias",
+      { __urn: FORMER.replace("::old", "::new"), __aliasUrns: [FORMER] },
+    ],
+    ["a program without generated names", { __autonaming: false }],
+    ["a program with another pattern of names", { __autonaming: `${PATTERN}-2` }],
+  ])("is adopted by %s under its made-up name: there is no other one", async (_who, more) => {
+    const service = await startService();
+    const begun = await checked(service.projects, {}, unnamed({ __urn: FORMER, __autonaming: PATTERN }));
+    const { id } = await service.projects.create(begun);
+    const { projects } = await service.anew();
+    const inputs = await checked(projects, {}, unnamed({ __urn: FORMER, __key: randomUUID(), ...more }));
+    expect(inputs).toMatchObject({ __key: begun.__key, name: "old" });
+    expect((await projects.create(inputs)).id).toBe(id);
+    expect(service.emulator.projects.size).toBe(1);
+  });
 });
