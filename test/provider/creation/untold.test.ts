@@ -186,16 +186,13 @@ describe("an instance that `import` names", () => {
     return { service, id, news };
   }
 
-  test("is adopted by one resource only, if two name it at once", async () => {
+  test("is adopted by one resource only, if two name it: the other one's preview fails, too", async () => {
     const { service, id, news } = await foreign();
     const { instances } = await service.anew();
-    const inputs = [await checked(instances, {}, news("a")), await checked(instances, {}, news("b"))];
-    const [one, other] = await Promise.allSettled(inputs.map((each) => instances.create(each)));
-    expect(one).toMatchObject({ status: "fulfilled", value: { id } });
-    expect(other).toMatchObject({
-      status: "rejected",
-      reason: { message: expect.stringContaining("already managed by") },
-    });
+    const inputs = await checked(instances, {}, news("a"));
+    const other = await instances.check({}, news("b"));
+    expect(other.failures?.map(({ reason }) => reason).join()).toContain("already managed by");
+    expect((await instances.create(inputs)).id).toBe(id);
   });
 
   test("is not shared with the resource that manages it already, if that is checked later", async () => {
