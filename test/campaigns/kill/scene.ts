@@ -15,7 +15,7 @@ export interface Scene {
   readonly search: Search;
   readonly rules: Rules;
   /** Another stack of the same name in the same folder, in some lives. */
-  readonly twin?: Twin;
+  readonly twin?: Twin | undefined;
   /** What is not the stack's, and stays as it is. */
   others: Others;
   /** Whether a list of pending creations was not cleared after a `recover`, which then finds the same creations again. */

@@ -50,6 +50,8 @@ export interface KillableStack {
   unlock(machine: Machine): Promise<void>;
   /** `npx pulumi-cloudinfra recover`. */
   recover(machine: Machine, ...options: string[]): Promise<Ended>;
+  /** Whether that reads an exported file. */
+  readonly recoversFromFile: boolean;
   /** Clears the list of pending creations, as `recover` says to. */
   clearPending(machine: Machine): Promise<void>;
   /** The state as it is in the backend now. */
@@ -93,6 +95,7 @@ export function fakeStack(root: string, commands: Commands, verbose: boolean): K
       const args = [RECOVER, "recover", "--file", exported, ...options];
       return commands.start(machine, process.execPath, args, env).ended;
     },
+    recoversFromFile: true,
     clearPending: async () => {
       const whole = JSON.parse(readFileSync(file, "utf8"));
       delete whole.checkpoint.latest.pending_operations;
@@ -140,6 +143,7 @@ export function pulumiStack(root: string, commands: Commands, verbose: boolean):
       const args = [RECOVER, "recover", "--stack", "dev", ...options];
       return commands.start(machine, process.execPath, args, env).ended;
     },
+    recoversFromFile: false,
     clearPending: (machine) =>
       done(
         machine,
