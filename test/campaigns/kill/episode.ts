@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ownStates } from "../../harness/state";
-import { type Finding, mismatch } from "../compare";
+import { type Finding, mismatch, type Others, objectsIn, othersOf } from "../compare";
 import type { Program } from "../programs";
 import { Random } from "../random";
 import { Changes, taint, taintOne } from "./between";
@@ -65,18 +65,28 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   const wanted = (made.length > 0 && task.instead) || task.program;
   if (wanted) scene.machine.write(changes.in(wanted));
   if (made.length > 0 && task.needsRefresh) findings.push(...(await refreshed(scene)));
-  const { ups, ok } = await untilSuccess(scene, task, made.length > 0 && plan.skipsCheckpoints);
+  const { ups, ok, output } = await untilSuccess(scene, task, made.length > 0 && plan.skipsCheckpoints);
   if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
   await scene.machine.killAll();
-  // After a `destroy` there is no stack left to name, so that is where people leave the list as it is.
-  if (recovered.includes("--clear-pending-creates")) {
-    if (ok && task.command === "up" && plan.clearsPending) await scene.stack.clearPending(scene.machine);
-    else scene.keepsPending = true;
+  scene.keepsPending ||= recovered.includes("--clear-pending-creates");
+  // After a `destroy`, nobody leaves a list of creations whose objects are gone.
+  if (ok && scene.keepsPending && (task.command === "destroy" || plan.clearsPending)) {
+    await scene.stack.clearPending(scene.machine);
+    scene.keepsPending = false;
   }
+  if (recovered !== "") scene.others = withLeftAlone(scene, output);
   const asked = wanted && changes.in(wanted);
   findings.push(...(await settled(scene, asked ? "up" : "destroy", asked)));
   const missed = plan.kills.length - made.length;
   return { task, wanted: asked, made, changes: changes.words, missed, ups, findings };
+}
+
+/** No command deletes the object of a creation that `recover` has found; a warning names it if it doesn't fit (docs/recovery.md). */
+function withLeftAlone({ emulator, others }: Scene, output: string): Others {
+  const named = output.matchAll(/created (project|instance) (\S+), which the program does not need now/g);
+  const left = [...named].flatMap(([, kind, id]) => (id === undefined ? [] : `${kind}s/${id}`));
+  const known = objectsIn(emulator);
+  return othersOf(emulator, [...others.keys, ...left.filter((key) => known.has(key))]);
 }
 
 /** What people change between a kill and the next command, also with the other stack. */
@@ -138,12 +148,18 @@ async function untilSuccess(
   scene: Scene,
   task: Task,
   skipsCheckpoints: boolean,
-): Promise<{ ups: number; ok: boolean }> {
-  const { stack, machine } = scene;
+): Promise<{ ups: number; ok: boolean; output: string }> {
+  const { stack, machine, emulator } = scene;
+  let said = "";
   for (let ups = 1; ; ups += 1) {
     const how = targeted(scene, task);
-    if (how.targets?.length === 0) return { ups, ok: true };
-    const { code, hung } = await stack.start(machine, task.command, { ...how, skipsCheckpoints }).ended;
-    if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0 };
+    if (how.targets?.length === 0) return { ups, ok: true, output: said };
+    const { code, hung, output } = await stack.start(machine, task.command, { ...how, skipsCheckpoints })
+      .ended;
+    said += output;
+    if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0, output: said };
+    // If a killed update was carried out, nobody can tell its value in the service's own words from somebody else's.
+    const isUnclear = emulator.behaviour.normalize.length > 0 && output.includes("code revision_conflict");
+    if (isUnclear) await refreshed(scene);
   }
 }

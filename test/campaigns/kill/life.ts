@@ -80,7 +80,7 @@ async function lead(
     chance.chance(0.3) && !behaviour.uniqueNames && openStack(path.join(root, "twin"), commands, false);
   const scene: Scene = {
     ...{ stack, emulator, answers, search, others },
-    ...(another && { twin: new Twin(another, others) }),
+    ...(another && { twin: new Twin(another) }),
     rules: { uniqueNames: behaviour.uniqueNames ?? false, explicit: engine === "pulumi" },
     machine: new Machine(root),
     keepsPending: false,

@@ -144,12 +144,12 @@ export function pulumiStack(root: string, commands: Commands, verbose: boolean):
       return commands.start(machine, process.execPath, args, env).ended;
     },
     recoversFromFile: false,
-    clearPending: (machine) =>
-      done(
-        machine,
-        ...["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--target", STACK_URN],
-        ...["--stack", "dev"],
-      ),
+    clearPending: (machine) => {
+      const isEmpty = (checkpoint(path.join(folder, "dev.json")).resources ?? []).length === 0;
+      const only = isEmpty ? [] : ["--target", STACK_URN];
+      const clear = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", "dev"];
+      return done(machine, ...clear, ...only);
+    },
     state: () => checkpoint(path.join(folder, "dev.json")),
     withSecrets: async (machine) => {
       const file = path.join(root, "export.json");

@@ -1,6 +1,6 @@
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
 import { ownStates } from "../../harness/state";
-import { type Finding, keyOf, keysIn, mismatch, type Others, objectsIn, othersOf } from "../compare";
+import { type Finding, keyOf, keysIn, mismatch, objectsIn, othersOf } from "../compare";
 import type { Scene } from "./scene";
 import { everythingAnswered } from "./settled";
 import type { KillableStack } from "./stacks";
@@ -14,11 +14,7 @@ const MOST_TRIES = 6;
 export class Twin {
   readonly #sent = new Set<string>();
 
-  constructor(
-    private readonly stack: KillableStack,
-    /** What belongs to neither stack. */
-    private readonly basis: Others,
-  ) {}
+  constructor(private readonly stack: KillableStack) {}
 
   /** Runs a command of this stack to its end, while no process of the other one runs. */
   async run(scene: Scene, command: "up" | "destroy"): Promise<Finding[]> {
@@ -44,7 +40,8 @@ export class Twin {
     }
     const held = this.#keys();
     wrong.push(...held.filter((key) => theirs.has(key)).map((key) => `has adopted ${key}`));
-    scene.others = othersOf(emulator, [...this.basis.keys, ...held]);
+    const ofNeither = [...scene.others.keys].filter((key) => !own.has(key));
+    scene.others = othersOf(emulator, [...ofNeither, ...held]);
     return wrong.map((words) => mismatch(`the other stack of this name: ${words}`));
   }
 
