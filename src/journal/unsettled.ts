@@ -7,16 +7,18 @@ export interface UnsettledEntry {
   readonly kind: "project" | "instance";
   /** When the creation began, in milliseconds since 1970. */
   readonly at: number;
-  /** The id of the object, if it is known. */
+  /** The id of the object, if it is known and the name isn't secret. */
   readonly id?: string | undefined;
   /** The id of the operation, if the service is known to have accepted the request. */
   readonly operation?: string | undefined;
 }
 
 /** Describes an entry whose creation is unsettled. */
-export function unsettled({ urn, at, id, operation }: Entry): UnsettledEntry {
+export function unsettled({ urn, at, id, operation, secrets = [] }: Entry): UnsettledEntry {
   const kind = urn.split("::")[2]?.endsWith(":Project") ? "project" : "instance";
-  return { urn, kind, at, id, operation: operation?.id };
+  // Some services make the id of the name.
+  const isSecret = secrets.includes("name");
+  return { urn, kind, at, id: isSecret ? undefined : id, operation: operation?.id };
 }
 
 /** What a warning says beside the entries. */

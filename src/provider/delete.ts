@@ -6,6 +6,7 @@ import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/p
 import { warnOfLeftAlone } from "./creation/unclear";
 import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
+import { askedFor } from "./inputs/secrets";
 import { instanceKind, isUrnOf, projectKind } from "./kind";
 import { isAdopted, isLive } from "./live";
 import { removeObject } from "./removal";
@@ -88,6 +89,7 @@ async function settleInstancesOf(call: Call, project: string, key: string | unde
     const isOurs = key !== undefined && entry.projectKey === key;
     const isOfProject = isUrnOf(instanceKind, entry.urn) && sentFields(entry).project === project;
     if (!isOurs || !isOfProject) continue;
+    call.known.push(askedFor(entry));
     if (entry.id === undefined) {
       await settleEntry(instances, { __urn: entry.urn, project }, entry);
       await journal.remove(entry.key);

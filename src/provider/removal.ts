@@ -1,5 +1,5 @@
 import type { Accepted } from "../api/client";
-import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
 import type { Operation } from "../operations/operation";
 import { type Call, finish, soughtOf } from "./call";
@@ -68,9 +68,12 @@ async function tryDelete(call: Call, sought: Sought): Promise<Accepted | CloudIn
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
     if (error.code === "not_found" || error.code === "unsupported") return error;
-    throw error;
+    throw error.code === "conflict" && error.sent ? withDetails(error, { hint: HINT_IF_SENT }) : error;
   }
 }
+
+const HINT_IF_SENT =
+  "The service may be carrying out the deletion, because the reply to an earlier attempt was lost. Run the command again";
 
 /** Sends the DELETE. That of a project is recorded, because a project that is not visible any more need not have been deleted. */
 async function requestDeletion(call: Call, { kind, id }: Sought): Promise<Accepted> {

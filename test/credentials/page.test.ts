@@ -17,7 +17,9 @@ const settings = tableRows(section(readMarkdown("README.md"), "Settings")).map(
 /** What the commands of a part set, as a stack would have it. */
 function settingsOf(text: string): Record<string, string> {
   const commands = fenced(text, "sh").join("\n");
-  const set = [...commands.matchAll(/pulumi config set (?:--secret )?(cloudinfra:\w+)(?: ("?)(.+)\2)?$/gm)];
+  const set = [
+    ...commands.matchAll(/pulumi config set (?:--secret |--plaintext )?(cloudinfra:\w+)(?: ("?)(.+)\2)?$/gm),
+  ];
   return Object.fromEntries(set.map(([, key = "", , value = "prompted"]) => [key, value]));
 }
 
@@ -40,6 +42,12 @@ describe("docs/credentials.md", () => {
     ["A command", "tokenCommand"],
   ])("%s is set as it says", (heading, kind) => {
     expect(sourceOf(settingsOf(section(page, heading)))).toMatchObject({ kind });
+  });
+
+  it("says of each value with a name like a secret's whether it is one: otherwise, the CLI may refuse it", () => {
+    const commands = page.match(/pulumi config set .*(?:token|secret).*/gi) ?? [];
+    expect(commands.filter((command) => !/--(?:secret|plaintext) /.test(command))).toEqual([]);
+    expect(commands.length).toBeGreaterThan(3);
   });
 
   const [workflow, pod] = fenced(page, "yaml").map((text): unknown => parse(text));

@@ -151,6 +151,16 @@ test.each([
   },
 );
 
+test("a deletion whose reply was lost, and whose repetition is a conflict, may be under way: the hint says so", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service);
+  service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
+  service.emulator.fail({ method: "DELETE", kind: "status", status: 409 });
+  const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+  expect(message).toContain("(409)");
+  expect(message.replace(/\s+/g, " ")).toContain("The service may be carrying out the deletion");
+});
+
 describe("what is no deletion", () => {
   test.each([401, 403, 409, 500])("%d", async (status) => {
     const service = await startService();

@@ -1,4 +1,5 @@
 import type { Journal } from "../../journal/journal";
+import { unsettled } from "../../journal/unsettled";
 import { shellWord } from "../command";
 import type { Deployment } from "./deployment";
 
@@ -12,12 +13,14 @@ export async function strayNotes(journal: Journal, deployment: Deployment): Prom
   const stack = stackOf(known[0]);
   // An empty state doesn't name its stack, and the entries of other stacks are none of its business.
   const strays = (await journal.list()).filter(({ urn }) => !known.includes(urn) && stackOf(urn) === stack);
-  return strays.map(
-    ({ urn, id }) =>
-      `journal entry for a resource that the state doesn't have${id === undefined ? "" : ` (object ${id})`}\n` +
-      "If your program still declares the resource, `pulumi up` resumes the creation. Otherwise, delete the object in the service " +
-      `if it exists, and remove the entry:\n  npx pulumi-cloudinfra recover --forget ${shellWord(urn)}`,
-  );
+  return strays
+    .map(unsettled)
+    .map(
+      ({ urn, id }) =>
+        `journal entry for a resource that the state doesn't have${id === undefined ? "" : ` (object ${id})`}\n` +
+        "If your program still declares the resource, `pulumi up` resumes the creation. Otherwise, delete the object in the service " +
+        `if it exists, and remove the entry:\n  npx pulumi-cloudinfra recover --forget ${shellWord(urn)}`,
+    );
 }
 
 /** `urn:pulumi:STACK::PROJECT` of a URN. */

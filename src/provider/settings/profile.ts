@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../../diagnostics/error";
-import { type Found, found, type Lookup, variable } from "./setting-values";
+import { type Found, flagFor, found, type Lookup, variable } from "./setting-values";
 
 /** What a profile may set: all but what belongs to the machine. */
 const SETTINGS: readonly string[] = [
@@ -10,9 +10,12 @@ const SETTINGS: readonly string[] = [
   ...["operationTimeout", "concurrency", "maxRequestsPerSecond", "revisionField", "ipAddressField"],
 ];
 
-/** `pulumi config set --path` makes numbers and truth values of texts that look like them. */
-const value = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
-const profiles = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.record(v.string(), value)));
+/** `pulumi config set --path` makes numbers and truth values of texts that look like them. Of long numbers, every digit counts. */
+const value = v.union([v.string(), v.boolean(), v.array(v.string())]);
+const numbersAsText = (_name: string, value: unknown, context?: { source: string }): unknown =>
+  typeof value === "number" ? context?.source : value;
+const json = v.parseJson({ reviver: numbersAsText });
+const profiles = v.pipe(v.string(), json, v.record(v.string(), v.record(v.string(), value)));
 
 const HOW = "pulumi config set --path cloudinfra:profiles.<name>.<setting> …";
 
@@ -47,8 +50,8 @@ export function profileNames(all: Found | undefined): string[] {
 }
 
 /** What sets a setting of a profile. */
-export function fixOf(profile: string, setting: string, flags = ""): string {
-  return `pulumi config set${flags} --path ${pathOf(profile, setting)} …, or the variable ${variable("profiles")}`;
+export function fixOf(profile: string, setting: string): string {
+  return `pulumi config set${flagFor(setting)} --path ${pathOf(profile, setting)} …, or the variable ${variable("profiles")}`;
 }
 
 function pathOf(profile: string, setting: string): string {

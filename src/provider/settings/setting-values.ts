@@ -24,8 +24,14 @@ export function found(value: string | undefined, source: string, fix: string): F
 }
 
 /** What sets a setting of the stack or the environment. */
-export function fixOf(name: string): string {
-  return `pulumi config set cloudinfra:${name} …, or the variable ${variable(name)}`;
+export function fixOf(name: string, example = " …"): string {
+  return `pulumi config set${flagFor(name)} cloudinfra:${name}${example}, or the variable ${variable(name)}`;
+}
+
+/** The option of `pulumi config set` for a setting: without one, the CLI may take any value for a secret if the name has "token" in it. */
+export function flagFor(name: string): string {
+  if (name === "token" || name === "oidcClientSecret") return " --secret";
+  return /token/i.test(name) ? " --plaintext" : "";
 }
 
 function invalid({ source, fix }: Found, wanted: string): never {

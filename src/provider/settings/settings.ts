@@ -74,20 +74,20 @@ export function readSettings(
 }
 
 const MISSING = {
-  endpoint: { what: "the address of the service", example: " https://api.example.com", flags: "" },
-  token: { what: "a token", example: "", flags: " --secret" },
+  endpoint: { what: "the address of the service", example: " https://api.example.com" },
+  token: { what: "a token", example: "" },
 };
 const OTHERS =
   "; or cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer";
 
 function missing(name: keyof typeof MISSING, profile: string | undefined): never {
-  const { what, example, flags } = MISSING[name];
+  const { what, example } = MISSING[name];
   if (profile !== undefined) {
     const message = `the profile "${profile}" has no ${name}: ${what} is needed`;
-    const hint = fixOfProfile(profile, name, flags);
+    const hint = fixOfProfile(profile, name);
     throw new CloudInfraError("config_missing", message, { hint });
   }
-  const hint = `pulumi config set${flags} cloudinfra:${name}${example}, or the variable ${variable(name)}`;
+  const hint = fixOf(name, example);
   throw new CloudInfraError("config_missing", `cloudinfra:${name} is not set: ${what} is needed`, {
     hint: hint + (name === "token" ? OTHERS : ""),
   });

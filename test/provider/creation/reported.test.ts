@@ -4,7 +4,7 @@ import { openJournal } from "../../../src/journal/journal";
 import type { HostProvider, Properties } from "../../../src/provider/host";
 import { textOf } from "../../../src/provider/identity";
 import { emptyFolder } from "../../journal/folder";
-import { type OneInstance, oneInstance, URN } from "../one-instance";
+import { OneInstance, oneInstance, URN } from "../one-instance";
 import { projectNews } from "../samples";
 import { failureOf, madeInstance, madeProject, type Service, startService } from "../service";
 
@@ -322,6 +322,17 @@ test("a new resource with the former name of one that a refresh has read does no
   service.emulator.fail({ method: "POST", kind: "lost-reply", times: Number.POSITIVE_INFINITY });
   await failureOf(process.create(await checked(process, {}, web.news())));
   expect(await web.noted()).not.toHaveProperty("replaces");
+});
+
+test("a warning about a reported instance doesn't show a secret name that is its id", async () => {
+  const service = await startService({ behaviour: { ids: "slug", uniqueNames: true } });
+  const project = await madeProject(service);
+  const web = new OneInstance(service, project);
+  await web.up({ name: "hush-hush-name", __secrets: ["name"] }, { unconfirmed: true });
+  const { projects } = await service.anew();
+  await failureOf(projects.delete(project.id, project.state)); // it holds the instance
+  expect(service.warnings.join()).toContain("an interrupted run created instance");
+  expect(service.warnings.join()).not.toContain("hush");
 });
 
 describe("a project that was reported to the engine, but not saved", () => {

@@ -47,6 +47,16 @@ describe("a profile's settings", () => {
     });
   });
 
+  test("keep each digit of a number that `pulumi config set --path` has made of a text", () => {
+    const profiles = `{"eu":{"oidcClientId":271828182845904523,"oidcIssuer":"https://sts.example.com","oidcSubject":"github"}}`;
+    const { token } = readSettings(
+      (key) => ({ ...needed, profiles })[key.replace("cloudinfra:", "")],
+      {},
+      "eu",
+    );
+    expect(token).toMatchObject({ clientId: "271828182845904523" });
+  });
+
   test("may be of another account at the same endpoint, or the same account", () => {
     expect(read({ eu: { token: "t-eu" } })).toMatchObject({
       endpoint: needed.endpoint,
