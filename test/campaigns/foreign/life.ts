@@ -27,7 +27,7 @@ export class Life {
     this.program = new Program(this.kind, random, setting.home);
     this.resource = new EngineResource(this.program.urn);
     this.somebody = new Somebody(setting.emulator, setting.ledger, () => this.subject());
-    this.watch = new Watch(setting, this.somebody, this.resource);
+    this.watch = new Watch(setting, this.somebody, this.resource, this.program.ignored);
   }
 
   /** Races the resource so often; the first promise that is broken is the end. */
@@ -71,6 +71,7 @@ export class Life {
     const method = command === "delete" ? "DELETE" : "PUT";
     const spoiled = fault && emulator.fail({ method, kind: fault });
     const { begun } = this;
+    if (this.program.ignored.length > 0) this.tell(`\nignores ${this.program.ignored.join(", ")}`);
     this.tell(
       `\n${command}${fault ? `, ${method} spoiled by ${fault}` : ""}: ${JSON.stringify(this.program.args)}`,
     );
@@ -113,7 +114,8 @@ export class Life {
     this.look("an up after a refresh");
     if (this.breaches.length > 0) return;
     const isOurs = (id: string): boolean => !ledger.isForeign(id);
-    for (const wrong of notConverged(this.program.args, this.resource, emulator, isOurs)) this.broken(wrong);
+    const wanted = this.program.wanted(this.resource.saved?.inputs);
+    for (const wrong of notConverged(wanted, this.resource, emulator, isOurs)) this.broken(wrong);
     const { begun } = this;
     for (const command of ["refresh", "up"] as const) this.mustSucceed(command, await this.attempt(command));
     const written = emulator.requests.slice(begun).filter(({ method }) => method !== "GET");
@@ -172,7 +174,7 @@ export class Life {
 
   private subject(): Subject | undefined {
     const { saved } = this.resource;
-    return saved && { id: saved.id, known: saved.state, wanted: this.program.args };
+    return saved && { id: saved.id, known: saved.state, wanted: this.program.wanted(saved.inputs) };
   }
 
   private outcomeOf(words: string): Race["outcome"] {

@@ -9,12 +9,16 @@ const IMAGES = ["debian-13", "ubuntu-24.04", "alpine-3"] as const;
 const FLAVORS = ["m1.small", "m1.large", "m1.huge"] as const;
 const NETWORKS = ["default", "backend"] as const;
 
+const IGNORED = ["flavor", "network", "labels", "sshKeys", "publicIp", "image"] as const;
+
 const URN = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra";
 
 /** What a program says of one resource, and how it changes. */
 export class Program {
   readonly urn: string;
   args: Properties;
+  /** What the option `ignoreChanges` lists. */
+  readonly ignored: readonly string[];
   private readonly isSecret: boolean;
   private readonly isHurried: boolean;
   private readonly isAuto: boolean;
@@ -30,7 +34,15 @@ export class Program {
     this.isSecret = random.chance(0.3);
     this.isHurried = random.chance(0.25);
     this.isAuto = random.chance(0.5);
+    const ignores = kind === "instance" && random.chance(0.3);
+    this.ignored = ignores ? [random.pick(IGNORED)] : [];
     this.args = this.first();
+  }
+
+  /** What is asked for of a resource that exists: what is ignored stays. @param inputs those that the state has */
+  wanted(inputs: Properties = this.args): Properties {
+    const kept = Object.fromEntries(this.ignored.map((name) => [name, inputs[name]]));
+    return { ...this.args, ...kept };
   }
 
   /** Names of what is secret in the program. */
@@ -52,6 +64,7 @@ export class Program {
       __key: randomUUID(),
       __keyAt: Date.now(),
       ...(this.secrets.length > 0 && { __secrets: this.secrets }),
+      ...(this.ignored.length > 0 && { __ignoreChanges: this.ignored }),
       ...(this.isHurried && !calmly && { __timeouts: { update: "2s" } }),
     };
   }

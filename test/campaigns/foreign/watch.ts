@@ -1,5 +1,5 @@
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
-import type { HostProvider } from "../../../src/provider/host";
+import type { HostProvider, Properties } from "../../../src/provider/host";
 import type { EngineResource } from "../host/resource";
 import type { Ledger } from "./ledger";
 import type { Race } from "./race";
@@ -27,6 +27,8 @@ export class Watch {
     private readonly scene: { readonly emulator: Emulator; readonly ledger: Ledger },
     private readonly somebody: Somebody,
     private readonly resource: EngineResource,
+    /** Names of the properties that our updates have nothing to do with. */
+    private readonly ignored: readonly string[],
   ) {}
 
   /** The provider, of whose calls this knows. */
@@ -41,8 +43,8 @@ export class Watch {
       },
       update: (id, olds, news) => {
         this.busy = [];
-        this.call = { method: "update", olds, news };
-        ledger.means(id, { olds, news });
+        this.call = { method: "update", olds: this.ours(olds), news: this.ours(news) };
+        ledger.means(id, { olds: this.ours(olds), news: this.ours(news) });
         return provider.update(id, olds, news);
       },
       delete: (id, props) => {
@@ -85,6 +87,10 @@ export class Watch {
     const outcome = method === "create" ? { wrong: "nothing explains that" } : judged(words, known, method);
     if (typeof outcome === "string") return { outcome };
     return { outcome: "broken", wrong: `${method} failed: ${outcome.wrong}\n${words}` };
+  }
+
+  private ours(properties: Properties): Properties {
+    return Object.fromEntries(Object.entries(properties).filter(([name]) => !this.ignored.includes(name)));
   }
 
   /** A running update of an object that somebody has deleted keeps its name taken, too. */

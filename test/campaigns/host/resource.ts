@@ -25,10 +25,19 @@ export class EngineResource extends EngineRow {
   async up({ provider, journalDir }: Machine, wanted: Properties | undefined): Promise<void> {
     const host = overTheWire(provider);
     if (wanted === undefined) return this.deleted(host, false);
-    await this.brought(host, wanted, {});
+    await this.brought(host, this.keepingIgnored(wanted), {});
     // The program's part: it knows the id once the engine has saved it.
     await confirm(this.urn, this.there().id, { dir: journalDir });
     await this.swept(host);
+  }
+
+  /** The engine gives what the option `ignoreChanges` lists the value that the state's inputs have. */
+  private keepingIgnored(wanted: Properties): Properties {
+    const { saved } = this;
+    const ignored = Array.isArray(wanted.__ignoreChanges) ? wanted.__ignoreChanges.map(String) : [];
+    if (saved === undefined || ignored.length === 0) return wanted;
+    const kept = { ...wanted, ...Object.fromEntries(ignored.map((name) => [name, saved.inputs[name]])) };
+    return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined));
   }
 
   /** What `pulumi state delete` does. */
