@@ -74,6 +74,7 @@ export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelli
   revisionOf: oneOf("changes", "shown"),
   revisionField: anyWord,
   ipField: oneOf("ip_address", "public_address", "public_ip"),
+  publicIpShows: oneOf("mode", "null"),
   statusAfterCreate: anyWord,
   instanceVisible: oneOf("at-once", "when-done"),
   softDelete: anyWord,

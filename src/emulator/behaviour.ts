@@ -103,6 +103,8 @@ export interface Behaviour {
   revisionField: string;
   /** Field with the address that "auto" became. `public_ip`: the address replaces "auto". @default "ip_address" */
   ipField: "ip_address" | "public_address" | "public_ip";
+  /** What `public_ip` shows: what was asked for, or always null, because only the address is shown. @default "mode" */
+  publicIpShows: "mode" | "null";
   /** Status of an instance once its creation is done. @default "running" */
   statusAfterCreate: string;
   /** When an instance that is being created becomes visible: with the 202, or when it is done. @default "at-once" */
@@ -211,6 +213,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   revisionOf: "changes",
   revisionField: "revision",
   ipField: "ip_address",
+  publicIpShows: "mode",
   statusAfterCreate: "running",
   instanceVisible: "at-once",
   softDeleteIn: "both",

@@ -41,6 +41,7 @@ function view(state: State, instance: StoredInstance, date: (at: number) => stri
     id: idOnWire(behaviour, instance.id),
     public_ip: undefined,
     ...fields,
+    ...(behaviour.publicIpShows === "null" && { public_ip: null }),
     project: idOnWire(behaviour, fields.project),
     ...(address === undefined && behaviour.ipField === "public_ip" ? {} : { [behaviour.ipField]: address }),
     status: instance.status,

@@ -7,6 +7,7 @@ export const normalizations = [
   "lower-case",
   "trimmed",
   "bare-keys",
+  "fingerprints",
   "numeric-labels",
 ] as const;
 
@@ -38,6 +39,9 @@ const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
     labels: onLabels(labels, ([key, value]) => [key.trim(), onText(value, (text) => text.trim())]),
   }),
   "bare-keys": ({ ssh_keys }) => ({ ssh_keys: Array.isArray(ssh_keys) ? bareKeys(ssh_keys) : ssh_keys }),
+  fingerprints: ({ ssh_keys }) => ({
+    ssh_keys: Array.isArray(ssh_keys) ? ssh_keys.map((key) => fingerprint(String(key))).sort() : ssh_keys,
+  }),
   "numeric-labels": ({ labels }) => ({
     labels: onLabels(labels, ([key, value]) => [key, onText(value, numberOf)]),
   }),
@@ -71,6 +75,14 @@ function onLabels(labels: unknown, rewrite: (entry: [string, unknown]) => [strin
 /** Keys without comments, sorted. */
 function bareKeys(keys: readonly unknown[]): unknown[] {
   return keys.map((key) => String(key).split(/\s+/).slice(0, 2).join(" ")).sort();
+}
+
+/** As OpenSSH shows a key. */
+function fingerprint(key: string): string {
+  const [, bytes] = key.split(/\s+/);
+  if (bytes === undefined) return key;
+  const digest = createHash("sha256").update(Buffer.from(bytes, "base64")).digest("base64");
+  return `SHA256:${digest.replace(/=+$/, "")}`;
 }
 
 function numberOf(text: string): string | number {

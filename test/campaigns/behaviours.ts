@@ -49,6 +49,7 @@ export function unusualBehaviour(random: Random): Partial<Behaviour> {
       ["upper-case"],
       ["lower-case", "trimmed"],
       ["bare-keys"],
+      ["fingerprints"],
       ["numeric-labels"],
     ),
     retryAfterForm: random.pick(["seconds", "http-date", "asctime"]),

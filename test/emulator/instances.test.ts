@@ -56,6 +56,8 @@ describe("creating", () => {
     const { body } = await call("GET", path);
     expect(body.public_ip).toBe(address);
     expect(body).not.toHaveProperty("ip_address");
+    Object.assign(emulator.behaviour, { ipField: "ip_address", publicIpShows: "null" });
+    expect((await call("GET", path)).body).toMatchObject({ public_ip: null, ip_address: address });
   });
 
   test("a project comes back at once with 200 or 201, or as an operation that links to it", async () => {

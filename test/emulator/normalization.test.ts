@@ -25,6 +25,10 @@ test.for<[Normalization, object]>([
   ["lower-case", { name: " web ", labels: { tier: " front ", size: "3" } }],
   ["trimmed", { name: "Web", labels: { tier: "Front", size: "3" } }],
   ["bare-keys", { ssh_keys: ["ssh-ed25519 AAAA", "ssh-ed25519 BBBB"] }],
+  [
+    "fingerprints",
+    { ssh_keys: [expect.stringMatching(/^SHA256:.{43}$/), expect.stringMatching(/^SHA256:.{43}$/)] },
+  ],
   ["numeric-labels", { labels: { tier: " Front ", size: 3 } }],
 ])(
   "values are normalized by %s in every reply, and a request may use either form",

@@ -75,6 +75,7 @@ const behaviour: fc.Arbitrary<Partial<Behaviour>> = fc.record({
   instanceLimit: fc.constantFrom("accepted", "refused"),
   pageSize: fc.constantFrom(undefined, 1, 2),
   ipField: fc.constantFrom("ip_address", "public_address", "public_ip"),
+  publicIpShows: fc.constantFrom("mode", "mode", "null"),
   instanceVisible: fc.constantFrom("at-once", "when-done"),
   uniqueNames: fc.boolean(),
 });
@@ -110,6 +111,7 @@ const unusual: fc.Arbitrary<Partial<Behaviour>> = fc.record({
     ["upper-case"],
     ["lower-case", "trimmed"],
     ["bare-keys"],
+    ["fingerprints"],
   ),
   absentValues: rarely<Behaviour["absentValues"]>("omitted", "null"),
   numbersAsText: rarely(false, true),
