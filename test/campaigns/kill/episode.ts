@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ownStates } from "../../harness/state";
-import { type Finding, mismatch, type Others, objectsIn, othersOf } from "../compare";
+import { type Finding, mismatch } from "../compare";
 import type { Program } from "../programs";
 import { Random } from "../random";
 import { Changes, taint, taintOne } from "./between";
@@ -74,19 +74,24 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
     await scene.stack.clearPending(scene.machine);
     scene.keepsPending = false;
   }
-  if (recovered !== "") scene.others = withLeftAlone(scene, output);
+  if (recovered !== "") removeLeftAlone(scene, output);
   const asked = wanted && changes.in(wanted);
   findings.push(...(await settled(scene, asked ? "up" : "destroy", asked)));
   const missed = plan.kills.length - made.length;
   return { task, wanted: asked, made, changes: changes.words, missed, ups, findings };
 }
 
-/** No command deletes the object of a creation that `recover` has found; a warning names it if it doesn't fit (docs/recovery.md). */
-function withLeftAlone({ emulator, others }: Scene, output: string): Others {
-  const named = output.matchAll(/created (project|instance) (\S+), which the program does not need now/g);
-  const left = [...named].flatMap(([, kind, id]) => (id === undefined ? [] : `${kind}s/${id}`));
-  const known = objectsIn(emulator);
-  return othersOf(emulator, [...others.keys, ...left.filter((key) => known.has(key))]);
+/**
+ * No command deletes the object of a creation that `recover` has found. If it doesn't fit, a warning names it, and people delete it if nobody
+ * uses it (docs/recovery.md).
+ */
+function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
+  const used = ownStates(stack.state()).map(({ id }) => id);
+  const named = output.matchAll(/created \w+ (\S+), which the program does not need now/g);
+  for (const [, id = ""] of named) {
+    const isThere = emulator.instances.has(id) || emulator.projects.has(id);
+    if (isThere && !used.includes(id)) emulator.remove(id);
+  }
 }
 
 /** What people change between a kill and the next command, also with the other stack. */
