@@ -41,6 +41,8 @@ export interface Case {
   readonly token: string;
   readonly secret: string;
   readonly secrets: readonly string[];
+  /** What the option `ignoreChanges` lists. */
+  readonly ignores: readonly string[];
   readonly behaviour: Partial<Behaviour>;
   readonly operationTimeout: string;
   readonly failure: "none" | "nothing left" | "object left";
@@ -204,6 +206,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       value: oddText,
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("edit"),
+      field: fc.constant("public_ip"),
+      value: fc.constantFrom("auto", "203.0.113.50"),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("remove") }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("hide"), hides: fc.boolean() }) },
 );
@@ -215,6 +225,10 @@ export const cases: fc.Arbitrary<Case> = fc.record({
   token: fc.noShrink(token),
   secret: fc.noShrink(secret),
   secrets: fc.subarray(["name", "network", "sshKeys", "labels", "region"]),
+  ignores: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.subarray(["flavor", "image", "publicIp", "sshKeys"], { maxLength: 2 }) },
+  ),
   behaviour: fc.tuple(behaviour, unusual).map(([usual, more]) => ({ ...usual, ...more })),
   operationTimeout: duration,
   failure: fc.constantFrom("none", "none", "none", "none", "none", "none", "nothing left", "object left"),

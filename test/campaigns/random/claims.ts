@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { isPlaceholder, pendingOf } from "../../../src/provider/creation/pending";
 import { InitialisationError, type Properties, type ReadAnswer } from "../../../src/provider/host";
+import type { Case } from "./case";
 import type { Scene } from "./scene";
 import type { Exchange } from "./served";
 
@@ -9,7 +11,8 @@ export interface Claims {
   /** @param before what the service had when the call began  @param from number of its first exchange */
   notCreated(error: unknown, before: ReadonlySet<string>, from: number): void;
   read(id: string, answer: ReadAnswer, from: number): void;
-  updated(id: string, olds: Properties, news: Properties, outs: Properties): void;
+  /** @param update the state, the program's inputs, the new state, and the fields that the service had before */
+  updated(id: string, update: Readonly<Record<"olds" | "news" | "outs" | "before", Properties>>): void;
   /** At the end of `destroy`. */
   destroyed(id: string, from: number): void;
 }
@@ -81,7 +84,7 @@ export function claimsOf(scene: Scene): Claims {
       if (!isPlaceholder(id) && !wasSeenAbsent(id, from))
         scene.broke(`read ${id} as gone, which nothing showed`);
     },
-    updated(id, olds, news, outs) {
+    updated(id, { olds, news, outs, before }) {
       const object = scene.service.state.instances.byId.get(id);
       if (!scene.isTruthful || one.kind === "project") return;
       if (object === undefined) return scene.broke(`updated ${id}, which is not there`);
@@ -92,6 +95,13 @@ export function claimsOf(scene: Scene): Claims {
         if (isChanged && object.fields[name] !== news[name])
           scene.broke(`updated ${id}, but its ${name} is another at the service`);
       }
+      if (pendingOf(olds) !== undefined) return;
+      for (const [name, wire] of KEPT) {
+        const isChanged = !isDeepStrictEqual(olds[name], news[name]);
+        const isKnown = olds[name] !== undefined || mayBeKept(one, wire);
+        if (!isChanged && isKnown && !isDeepStrictEqual(object.fields[wire], before[wire]))
+          scene.broke(`updated ${id}, which changed its ${wire}, too`);
+      }
     },
     destroyed(id, from) {
       if (isPlaceholder(id)) return;
@@ -99,6 +109,19 @@ export function claimsOf(scene: Scene): Claims {
       if (!wasSeenAbsent(id, from)) scene.broke(`deleted ${id}, and saw it gone nowhere`);
     },
   };
+}
+
+const KEPT = [
+  ["publicIp", "public_ip"],
+  ["sshKeys", "ssh_keys"],
+  ["image", "image"],
+] as const;
+
+/** Whether a reply shows what the program doesn't manage (README). */
+function mayBeKept({ behaviour }: Case, wire: string): boolean {
+  const { unshown = [], itemsWithout = [], getObject = 200, publicIpShows } = behaviour;
+  if (wire === "public_ip" && publicIpShows === "null") return false;
+  return !unshown.includes(wire) && (getObject === 200 || !itemsWithout.includes(wire));
 }
 
 /** The same failure came twice for a key (§4.7): another key is tried then, and what the first may have made is only reported. */

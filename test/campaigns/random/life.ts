@@ -128,7 +128,7 @@ class Row extends EngineRow {
 
   /** The inputs as the program registers them. */
   private news({ args, key, timeouts, imports }: Up): Properties {
-    const { kind, resource, secret } = this.scene.one;
+    const { kind, resource, secret, ignores } = this.scene.one;
     const secrets = secretsOf(this.scene.one);
     const type = kind === "project" ? "Project" : "Instance";
     const usual: Properties =
@@ -142,9 +142,14 @@ class Row extends EngineRow {
     const given = Object.entries({ ...args, ...secretArguments(secrets, secret) }).filter(([name]) =>
       known.includes(name),
     );
+    const declared: Properties = { ...usual, ...Object.fromEntries(given) };
+    // The engine gives what is ignored the value that the state's inputs have.
+    const { inputs = declared } = this.saved ?? {};
+    const kept = ignores.filter((name) => known.includes(name)).map((name) => [name, inputs[name]]);
+    const all = Object.entries({ ...declared, ...Object.fromEntries(kept) });
     return {
-      ...usual,
-      ...Object.fromEntries(given),
+      ...Object.fromEntries(all.filter(([, value]) => value !== undefined)),
+      ...(kept.length > 0 && { __ignoreChanges: ignores }),
       __provider: `exports.handler=()=>require("pulumi-cloudinfra/provider").${kind}`,
       __urn: `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${resource}`,
       // Of its own at every run, also where shrinking has made all keys the same.

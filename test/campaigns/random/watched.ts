@@ -92,13 +92,15 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
         (answer) => claims.read(id, answer, from),
       );
     },
-    update: (id, olds, news) =>
-      call(
+    update: (id, olds, news) => {
+      const before = structuredClone(scene.service.state.instances.byId.get(id)?.fields ?? {});
+      return call(
         "update",
         news,
         () => provider.update(id, olds, news),
-        ({ outs }) => claims.updated(id, olds, news, unmarked(outs)),
-      ),
+        ({ outs }) => claims.updated(id, { olds, news, outs: unmarked(outs), before }),
+      );
+    },
     delete: (id, props) =>
       call(
         "delete",
