@@ -12,7 +12,7 @@ import { NotApplied, update } from "../update";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
-import { isAddress, meansNoAddress, type WireFields } from "../values/words";
+import { addressesIn, meansNoAddress, type WireFields } from "../values/words";
 import { discard, type Unfinished } from "./left-over";
 import { note } from "./note";
 import { PartialState } from "./partial";
@@ -120,7 +120,7 @@ function madeOf({ kind: { fields } }: Call, object: ApiObject, asked: Properties
 function honored(field: Field, asked: unknown, object: WireFields, isSparse: boolean): unknown {
   const shown = object[field.wire];
   if (field.wire === "public_ip" && !isSparse && (shown === undefined || shown === null))
-    return Object.values(object).some(isAddress) !== meansNoAddress(asked) ? asked : undefined;
+    return addressesIn(field, object).length > 0 !== meansNoAddress(asked) ? asked : undefined;
   if (asked === undefined || shown === undefined) return asked;
   if (field.type === "keys") return Array.isArray(shown) && shown.length === 0 ? undefined : asked;
   if (field.type !== "labels") return asked;

@@ -5,6 +5,7 @@ import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import {
   type Applied,
+  addressesIn,
   appliedIn,
   isAddress,
   isLateAddress,
@@ -103,7 +104,7 @@ const isPinned = ({ field, now, desired, object }: Side): boolean =>
   field.wire === "public_ip" &&
   isAddress(desired) &&
   !isAddress(now) &&
-  Object.values(object).includes(desired);
+  addressesIn(field, object).includes(desired);
 
 /** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
 const isWithoutAddress = ({ field, now }: Side, value: unknown): boolean =>

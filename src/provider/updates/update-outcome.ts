@@ -10,6 +10,7 @@ import { isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import {
   type Applied,
+  addressesIn,
   appliedIn,
   asksForAddress,
   compareWords,
@@ -155,8 +156,8 @@ export function isUnclear(change: Change, { object, unmade }: Outcome): boolean 
 /** Whether the service has assigned an address, although it doesn't show the mode that was set. */
 function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: ApiObject): boolean {
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
-  const known = Object.values(before.fields);
-  return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
+  const known = addressesIn(field, before.fields);
+  return addressesIn(field, after.fields).some((address) => !known.includes(address));
 }
 
 /**

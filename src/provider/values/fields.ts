@@ -15,6 +15,8 @@ export interface Field {
   readonly keepsCase?: boolean;
   /** Whether an object may be without it. */
   readonly isOptional?: boolean;
+  /** Of the public address, the fields that may show it. */
+  readonly addressFields?: readonly string[];
 }
 
 const text = (name: string, change: Field["change"], wire = name): Field => ({
@@ -37,7 +39,11 @@ export const instanceFields: readonly Field[] = [
   text("image", "replace"),
   text("flavor", "in place"),
   text("network", "in place"),
-  { ...text("publicIp", "in place", "public_ip"), isOptional: true },
+  {
+    ...text("publicIp", "in place", "public_ip"),
+    isOptional: true,
+    addressFields: ["ip_address", "public_address", "public_ip"],
+  },
   { name: "sshKeys", wire: "ssh_keys", change: "in place", type: "keys", isOptional: true },
   { name: "labels", wire: "labels", change: "in place", type: "labels", isOptional: true },
 ];

@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
@@ -9,7 +8,7 @@ import { isCaseKept } from "./label-keys";
 import { plain } from "./plain";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
-import { wordsAfter } from "./words";
+import { isAddress, wordsAfter } from "./words";
 
 /** What a resource's outputs are made of. */
 export interface Known {
@@ -101,12 +100,15 @@ function projectOutputs({ fields }: ApiObject, { before }: Known): Properties {
 }
 
 const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
-const ADDRESS_FIELDS = ["ip_address", "public_address", "public_ip"];
 
-function instanceOutputs({ session }: Call, { id, fields, revision }: ApiObject, known: Known): Properties {
-  const { ipAddressField, revisionField } = session.settings;
+function instanceOutputs(
+  { session, kind }: Call,
+  { id, fields, revision }: ApiObject,
+  known: Known,
+): Properties {
+  const { revisionField } = session.settings;
   const { before } = known;
-  const addressFields = ipAddressField === undefined ? ADDRESS_FIELDS : [ipAddressField];
+  const addressFields = kind.fields.flatMap((field) => field.addressFields ?? []);
   const own = {
     status: carried(fields, "status", before.status),
     createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
@@ -177,9 +179,7 @@ function ipAddress(
   { values, before }: Known,
 ): unknown {
   const carriedNames = names.filter((name) => Object.hasOwn(fields, name));
-  const address = carriedNames
-    .map((name) => fields[name])
-    .find((value) => typeof value === "string" && isIP(value));
+  const address = carriedNames.map((name) => fields[name]).find(isAddress);
   if (address !== undefined || carriedNames.some((name) => name !== "public_ip")) return address;
   // The address went with the mode that asked for it.
   return before.publicIp === values.publicIp ? before.ipAddress : undefined;

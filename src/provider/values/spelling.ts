@@ -1,6 +1,6 @@
 import type { Side } from "../updates/conflict";
-import { sameValue } from "./fields";
-import { asksForAddress, isAddress } from "./words";
+import { type Field, sameValue } from "./fields";
+import { addressesIn, asksForAddress, isAddress } from "./words";
 
 /**
  * Whether the remote value is the desired one as normalized by the service: only the case differs, or an address stands for
@@ -13,7 +13,7 @@ export function isSpelling({ field, now, desired, object }: Side): boolean {
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    !hasAddressBeside(field.wire, object)
+    !hasAddressBeside(field, object)
   );
 }
 
@@ -37,6 +37,6 @@ function hasOtherWords({ field, inState, known, applied, now, desired }: Side): 
 }
 
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */
-function hasAddressBeside(wire: string, object: Side["object"]): boolean {
-  return Object.entries(object).some(([name, value]) => name !== wire && isAddress(value));
+function hasAddressBeside(field: Field, object: Side["object"]): boolean {
+  return addressesIn(field, { ...object, [field.wire]: undefined }).length > 0;
 }

@@ -185,15 +185,15 @@ function compareLabels(field: Field, known: KnownOne, now: unknown, object: Wire
  * address in the state or in the reply makes it somebody's choice.
  */
 export function isLateAddress(
-  { wire }: Field,
+  field: Field,
   known: { value: unknown; word?: unknown; applied?: unknown; ipAddress?: unknown },
   now: unknown,
   object: WireFields,
 ): boolean {
   const { value, word = value, applied, ipAddress } = known;
-  if (wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
+  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
   const wasMode = asksForAddress(value) && (word === null || word === value);
-  const others = [ipAddress, ...Object.values(object)].filter(isAddress);
+  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
   return wasMode && others.every((other) => other === now);
 }
 
@@ -207,6 +207,11 @@ export function asksForAddress(value: unknown): value is string {
 /** Whether a `publicIp` is one of the usual words for no address. */
 export function meansNoAddress(value: unknown): boolean {
   return NO_ADDRESS.test(String(value).trim());
+}
+
+/** Returns the public addresses that an object shows. Its other fields may have private ones. */
+export function addressesIn({ addressFields = [] }: Field, object: WireFields): string[] {
+  return addressFields.map((name) => object[name]).filter(isAddress);
 }
 
 /** Whether a value is an IP address. */

@@ -97,6 +97,8 @@ describe('the address that "auto" became', () => {
   test("is the only one that can be pinned: another one is an error if the service doesn't assign it", async () => {
     const { service, web } = await withAddress();
     service.emulator.ignoreUpdatesOf("public_ip");
-    expect(await web.up({ publicIp: "198.51.100.9" })).toContain("did not change publicIp");
+    const said = await web.up({ publicIp: "198.51.100.9" });
+    expect(said).toContain("did not change publicIp");
+    expect(said).toContain("set cloudinfra:ipAddressField to the field that shows it");
   });
 });

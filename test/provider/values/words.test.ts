@@ -102,6 +102,11 @@ describe("drift is measured against the service's own words", () => {
     },
   );
 
+  test("an address that comes after the mode is the word for it although the instance has a private one, too", () => {
+    const object = { ...echo, public_ip: "203.0.113.9", private_ip: "10.0.0.5" };
+    expect(compare(object)).toMatchObject({ drifted: [], words: { publicIp: "203.0.113.9" } });
+  });
+
   test("an address is drift if the state or the reply has another one", () => {
     const object = { ...echo, public_ip: "203.0.113.9" };
     const known = { values, words: {}, ipAddress: "203.0.113.1" };
