@@ -101,7 +101,7 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     const { name } = field;
     const value = known.values[name];
     if (value === undefined) continue;
-    const shown = wordOf(field, object, value);
+    const shown = addressBeside(field, value, object) ?? wordOf(field, object, value);
     // What only a replacement changes always has a value: null tells nothing.
     const now = shown === null && field.change === "replace" ? undefined : shown;
     if (now === undefined) untold.push(name);
@@ -212,6 +212,17 @@ export function meansNoAddress(value: unknown): boolean {
 /** Returns the public addresses that an object shows. Its other fields may have private ones. */
 export function addressesIn({ addressFields = [] }: Field, object: WireFields): string[] {
   return addressFields.map((name) => object[name]).filter(isAddress);
+}
+
+/**
+ * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
+ * "auto".
+ */
+export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
+  const shown = object[field.wire];
+  if (!isAddress(value) || shown === undefined || isAddress(shown)) return undefined;
+  const addresses = addressesIn(field, object);
+  return addresses.includes(value) ? value : addresses[0];
 }
 
 /** Whether a value is an IP address. */

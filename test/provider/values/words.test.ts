@@ -115,6 +115,15 @@ describe("drift is measured against the service's own words", () => {
     expect(compare(object, { publicIp: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
   });
 
+  test("another address in place of the one that the program names is drift, also if the mode is still shown", () => {
+    const known = { ...values, publicIp: "203.0.113.1" };
+    const words = { publicIp: "auto" };
+    const same = compare({ ...echo, ip_address: "203.0.113.1" }, words, known);
+    expect(same).toMatchObject({ drifted: [], words, values: known });
+    const seen = compare({ ...echo, ip_address: "203.0.113.2" }, words, known);
+    expect(seen).toMatchObject({ drifted: ["publicIp"], values: { publicIp: "203.0.113.2" } });
+  });
+
   test("only the labels that somebody has changed are taken over, with the words of the others", () => {
     const known = {
       values: { labels: { team: "Web", size: "3", tier: "A" } },
