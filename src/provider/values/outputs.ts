@@ -24,12 +24,19 @@ export interface Known {
   readonly before: Properties;
 }
 
+/** The same, and what the object has in fields that the program does not manage. */
+interface Shown extends Known {
+  readonly unmanaged: Properties | undefined;
+}
+
 /** A resource's outputs. One that is also an input keeps the input's value, for previews echo inputs. */
 export function outputsOf(call: Call, object: ApiObject, known: Known): Properties {
-  const own =
-    call.kind === projectKind ? projectOutputs(object, known) : instanceOutputs(call, object, known);
   const { __unmanaged: before } = hiddenOf(known.before);
   const unmanaged = unmanagedIn(call.kind.fields, known.values, object.fields, before);
+  const own =
+    call.kind === projectKind
+      ? projectOutputs(object, known)
+      : instanceOutputs(call, object, { ...known, unmanaged });
   return plain({
     ...own,
     ...known.values,
@@ -65,7 +72,7 @@ function wireOf(fields: readonly Field[], values: Properties): Properties {
 function shownIn(
   call: Call,
   { fields, revision, isAlone }: ApiObject,
-  { values, before, unmanaged = {} }: Known & { unmanaged: Properties | undefined },
+  { values, before, unmanaged = {} }: Shown,
 ): unknown {
   const { __shown: known = [] } = hiddenOf(before);
   const isShown = ({ name, wire }: Field): boolean =>
@@ -104,7 +111,7 @@ const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "rev
 function instanceOutputs(
   { session, kind }: Call,
   { id, fields, revision }: ApiObject,
-  known: Known,
+  known: Shown,
 ): Properties {
   const { revisionField } = session.settings;
   const { before } = known;
@@ -176,11 +183,14 @@ function wholeSecond(text: unknown): number | undefined {
 function ipAddress(
   fields: ApiObject["fields"],
   names: readonly string[],
-  { values, before }: Known,
+  { values, before, unmanaged = {} }: Shown,
 ): unknown {
   const carriedNames = names.filter((name) => Object.hasOwn(fields, name));
   const address = carriedNames.map((name) => fields[name]).find(isAddress);
   if (address !== undefined || carriedNames.some((name) => name !== "public_ip")) return address;
+  const { __unmanaged: { publicIp: others } = {} } = hiddenOf(before);
+  const isSameMode =
+    before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);
   // The address went with the mode that asked for it.
-  return before.publicIp === values.publicIp ? before.ipAddress : undefined;
+  return isSameMode ? before.ipAddress : undefined;
 }
