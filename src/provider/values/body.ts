@@ -1,7 +1,7 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import { isIgnored, type Paths } from "../inputs/ignored";
-import { type Field, isKey, labelsOf, sameValue } from "./fields";
+import { type Field, keysIn, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 import { hiddenOf } from "./state";
 import { idOf, type WireFields } from "./words";
@@ -83,7 +83,7 @@ function asItIs(field: Field, { olds, current }: Sources): unknown {
 }
 
 const isSendable = ({ type }: Field, value: unknown): boolean =>
-  type !== "keys" || (Array.isArray(value) && value.every(isKey));
+  type !== "keys" || keysIn(value) !== undefined;
 
 function knownWord({ name }: Field, olds: Properties): unknown {
   const { __words: words = {} } = hiddenOf(olds);

@@ -1,5 +1,6 @@
+import { isIPv6 } from "node:net";
 import type { Side } from "../updates/conflict";
-import { type Field, sameValue } from "./fields";
+import { type Field, keysIn, sameValue } from "./fields";
 import { addressesIn, asksForAddress, isAddress } from "./words";
 
 /**
@@ -35,6 +36,25 @@ function hasOtherWords({ field, inState, known, applied, now, desired }: Side): 
   if (applied !== undefined) return sameValue(field, desired, applied.value) === (applied.word === undefined);
   return isRemembered;
 }
+
+/**
+ * Whether the remote value can't stand for the desired one: it is another address, or it lacks SSH keys, or it has all those that are to be
+ * removed. Further keys may be the service's own.
+ */
+export function contradicts({ field, inState, now, desired }: Compared): boolean {
+  if (isAddress(now) && isAddress(desired)) return canonical(now) !== canonical(desired);
+  const [shown, wanted] = [keysIn(now), keysIn(desired)];
+  if (field.type !== "keys" || shown === undefined || wanted === undefined) return false;
+  const removed = [...(keysIn(inState) ?? [])].filter((key) => !wanted.has(key));
+  const isShown = (key: string): boolean => shown.has(key);
+  return ![...wanted].every(isShown) || (removed.length > 0 && removed.every(isShown));
+}
+
+type Compared = Pick<Side, "field" | "now" | "desired"> & Partial<Pick<Side, "inState">>;
+
+/** An IP address in the one form that URLs have. */
+const canonical = (address: string): string | undefined =>
+  URL.parse(`http://${isIPv6(address) ? `[${address}]` : address}`)?.hostname;
 
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */
 function hasAddressBeside(field: Field, object: Side["object"]): boolean {

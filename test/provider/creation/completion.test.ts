@@ -3,6 +3,7 @@ import { instanceNews, SSH_KEY } from "../samples";
 import { failureOf, startService } from "../service";
 
 const ARGS = { labels: { team: "web" }, sshKeys: [SSH_KEY] };
+const OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOther grace@example.org";
 
 async function created(postIgnores: readonly string[], more: object = {}, args: object = {}, config = {}) {
   const service = await startService({ behaviour: { postIgnores, ...more }, config });
@@ -77,6 +78,21 @@ describe("arguments that the service ignores when it creates an instance", () =>
       expect(methods()).toEqual(["POST"]);
     },
   );
+
+  test.each<[string, object, object]>([
+    ["sshKeys", { ssh_keys: [SSH_KEY] }, { sshKeys: [SSH_KEY, OTHER_KEY] }],
+    ["publicIp", { public_ip: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
+    ["publicIp", { public_ip: null, ip_address: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
+    ["publicIp", { public_ip: "auto", ip_address: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
+  ])("are an error if the service makes only a part of %s: %j", async (name, shown, args) => {
+    const { creating, methods } = await created(
+      [],
+      { spelling: (now: object) => ({ ...now, ...shown }) },
+      args,
+    );
+    expect((await failureOf(creating)).message).toContain(`did not change ${name}`);
+    expect(methods()).toEqual(["POST", "PUT"]);
+  });
 
   test("cost no request if the service ignores none", async () => {
     const { creating, methods } = await created([]);
