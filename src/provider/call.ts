@@ -5,7 +5,7 @@ import { type WaitOptions, waitForOperation, waitForSuccess } from "../operation
 import { isPlaceholder } from "./creation/pending";
 import type { Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
-import type { Kind } from "./kind";
+import { type Kind, withAddressField } from "./kind";
 import type { Sought } from "./looks/look";
 import type { Session } from "./session";
 import { Progress } from "./shown/progress";
@@ -26,7 +26,7 @@ export interface Call {
 /** A look at the service that is about no resource, and so has no row. */
 export function lookup(kind: Kind, session: Session): Call {
   return {
-    kind,
+    kind: withAddressField(kind, session.settings.ipAddressField),
     session,
     deadline: deadlineIn(session.settings.operationTimeoutMs, session.clock),
     signal: new AbortController().signal,

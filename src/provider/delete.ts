@@ -1,6 +1,7 @@
-import { CloudInfraError } from "../diagnostics/error";
-import { type Call, requireRecordedEndpoint } from "./call";
-import { idOfCreation } from "./creation/being-made";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { isTerminal } from "../operations/operation";
+import { type Call, requireRecordedEndpoint, waitForEnd } from "./call";
+import { idOfCreation, lookAt } from "./creation/being-made";
 import { settle, settled, settleEntry, settleLeftOver } from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
 import { warnOfLeftAlone } from "./creation/unclear";
@@ -42,12 +43,25 @@ export async function remove(call: Call, id: string, state: Properties): Promise
       );
     made = await idAfterRename(call, await idOfCreation(call, id, state), state);
   }
-  await removeObject(call, made, state.project);
+  await removeObject(call, made, state.project).catch(async (error: unknown) => {
+    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
+    await removeObject(call, await idAfterRename(call, made, state), state.project);
+  });
   if (hiddenOf(state).__import === id) await journal.run.add({ gone: textOf(identityOf(call, id)) });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
   await journal.remove(entry.key);
   await settled(call, entry);
+}
+
+/** Waits for what an earlier run began, which the service may finish before it deletes the object. @returns whether it has ended */
+async function isOver(call: Call, state: Properties): Promise<boolean> {
+  const { operation } = pendingOf(state) ?? {};
+  const seen = operation && (await lookAt(call, operation));
+  if (seen === undefined) return false;
+  if (!isTerminal(seen))
+    await call.progress.during("waiting for what an earlier run began", () => waitForEnd(call, seen));
+  return true;
 }
 
 /** A creation that another create of this run has already settled is not waited for again (L3). */

@@ -23,6 +23,13 @@ export function isUrnOf({ name }: Kind, urn: string): boolean {
   return urn.toLowerCase().includes(`cloudinfra:${name}::`);
 }
 
+/** Returns the kind with the field that shows the public address, if the settings name one. */
+export function withAddressField(kind: Kind, name: string | undefined): Kind {
+  if (name === undefined) return kind;
+  const named = (field: Field): Field => (field.addressFields ? { ...field, addressFields: [name] } : field);
+  return { ...kind, fields: kind.fields.map(named) };
+}
+
 export const projectKind: Kind = {
   name: "project",
   article: "a",

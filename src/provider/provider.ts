@@ -11,7 +11,7 @@ import { identityOf } from "./identity";
 import { secretsOf, withKeptSecrets } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Interruption } from "./interruption";
-import type { Kind } from "./kind";
+import { type Kind, withAddressField } from "./kind";
 import { noticeCheck, noticeDiff } from "./notice";
 import { read } from "./read";
 import type { Sessions } from "./session";
@@ -60,8 +60,9 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       const session = sessions.open(hidden.profile);
       tokens = session.client.tokens;
       const deadline = deadlineOf(session, action, hidden);
+      const shownKind = withAddressField(kind, session.settings.ipAddressField);
       return await interruption.during((signal) =>
-        work({ kind, session, deadline, signal, progress, known }, seal),
+        work({ kind: shownKind, session, deadline, signal, progress, known }, seal),
       );
     } catch (error) {
       const words = wordsFor(error, verbs[action], properties, {

@@ -216,10 +216,13 @@ export class NotApplied extends CloudInfraError {
     const options =
       `add replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}] to the resource's options, ` +
       "or ignoreChanges to leave it as it is";
+    const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
+    const place =
+      ". If the instance has the address, set cloudinfra:ipAddressField to the field that shows it";
     super("not_applied", `the service accepted the update, but did not change ${names}`, {
       hint: isUnclear
         ? `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`
-        : `if it can't be changed in place, ${options}`,
+        : `if it can't be changed in place, ${options}${isAddress ? place : ""}`,
     });
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { oneInstance } from "./one-instance";
 import { failureOf, madeInstance, madeProject, type Service, startService } from "./service";
 
 const methods = ({ emulator }: Service) => emulator.requests.map(({ method, path }) => `${method} ${path}`);
@@ -91,6 +92,17 @@ describe("a deletion", () => {
     expect(message).toContain("capacity_exhausted");
     expect(service.emulator.instances.has(saved.id)).toBe(true);
   });
+});
+
+test("an instance that the service doesn't delete during an update is deleted once a timed-out update has ended", async () => {
+  const { service, web } = await oneInstance({ behaviour: { busyInstance: "refused" } });
+  await web.up();
+  Object.assign(service.emulator.behaviour, { putReply: 202, operationMs: 60_000 });
+  expect(await web.up({ flavor: "m1.large", __timeouts: { update: "5s" } })).toContain(
+    "is not over after 5 s",
+  );
+  expect(await web.destroy()).toBeUndefined();
+  expect(service.emulator.instances.size).toBe(0);
 });
 
 describe("a service that offers no deletion", () => {

@@ -1,6 +1,6 @@
 import { deadlineIn } from "../../src/operations/deadline";
 import type { Call } from "../../src/provider/call";
-import type { Kind } from "../../src/provider/kind";
+import { type Kind, withAddressField } from "../../src/provider/kind";
 import { Sightings } from "../../src/provider/looks/sightings";
 import { Memory } from "../../src/provider/memory";
 import { readSettings } from "../../src/provider/settings/settings";
@@ -18,10 +18,11 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
     "cloudinfra:token": "t-1",
     ...settings,
   };
+  const read = readSettings((key) => texts[key], {});
   return {
-    kind,
+    kind: withAddressField(kind, read.ipAddressField),
     session: {
-      settings: readSettings((key) => texts[key], {}),
+      settings: read,
       client,
       clock,
       sightings: new Sightings(client, clock, 60_000),

@@ -11,8 +11,9 @@ import { requireNotShared } from "../live";
 import { NotApplied, update } from "../update";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
+import { contradicts } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { isAddress, meansNoAddress, type WireFields } from "../values/words";
+import { addressBeside, addressesIn, meansNoAddress, type WireFields } from "../values/words";
 import { discard, type Unfinished } from "./left-over";
 import { note } from "./note";
 import { PartialState } from "./partial";
@@ -81,7 +82,8 @@ export async function completed(
   hidden: Properties = {},
 ): Promise<Properties> {
   const { fields } = call.kind;
-  const made = madeOf(call, object, asked);
+  const isFresh = hidden.__resumed !== true;
+  const made = madeOf(call, object, asked, isFresh);
   const state = { ...outputsOfNew(call, object, inputs, made), ...hidden };
   const isAsAsked =
     changedFields(fields, made, inputs).length === 0 &&
@@ -103,13 +105,21 @@ export function outputsOfMade(call: Call, object: ApiObject, state: Properties):
 }
 
 /** What the service has made of the arguments of a creation request. */
-function madeOf({ kind: { fields } }: Call, object: ApiObject, asked: Properties): Properties {
+function madeOf(
+  { kind: { fields } }: Call,
+  object: ApiObject,
+  asked: Properties,
+  isFresh = false,
+): Properties {
   const isSparse = fields.some(
     ({ name, wire }) =>
       wire !== "public_ip" && asked[name] !== undefined && object.fields[wire] === undefined,
   );
   return Object.fromEntries(
-    fields.map((field) => [field.name, honored(field, asked[field.name], object.fields, isSparse)]),
+    fields.map((field) => [
+      field.name,
+      honored(field, asked[field.name], object.fields, { isSparse, isFresh }),
+    ]),
   );
 }
 
@@ -117,10 +127,18 @@ function madeOf({ kind: { fields } }: Call, object: ApiObject, asked: Properties
  * What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. An
  * address mode may be omitted in a sparse reply, and may show in an address only.
  */
-function honored(field: Field, asked: unknown, object: WireFields, isSparse: boolean): unknown {
+function honored(
+  field: Field,
+  asked: unknown,
+  object: WireFields,
+  { isSparse, isFresh }: { isSparse: boolean; isFresh: boolean },
+): unknown {
   const shown = object[field.wire];
+  const now = addressBeside(field, asked, object) ?? shown;
+  // Since an earlier creation, somebody else may have set another address, or other keys.
+  if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown === undefined || shown === null))
-    return Object.values(object).some(isAddress) !== meansNoAddress(asked) ? asked : undefined;
+    return addressesIn(field, object).length > 0 !== meansNoAddress(asked) ? asked : undefined;
   if (asked === undefined || shown === undefined) return asked;
   if (field.type === "keys") return Array.isArray(shown) && shown.length === 0 ? undefined : asked;
   if (field.type !== "labels") return asked;

@@ -15,7 +15,8 @@ import type { Look, Sought } from "./look";
  * @throws CloudInfraError what the checks failed with; `forbidden` if the absence proves nothing
  */
 export async function findOrAbsent(call: Call, sought: Sought, first: Look): Promise<ApiObject | undefined> {
-  const look = await secondLook(call, sought, first);
+  // Somebody may have moved it to another project.
+  const look = await secondLook(call, sought, first, { ...sought, project: undefined });
   if ("found" in look) {
     if (sought.kind === projectKind) await stillExists(call, sought.id);
     return look.found;
@@ -35,8 +36,9 @@ export async function findNow(call: Call, sought: Sought): Promise<ApiObject | u
 }
 
 /** Reads an object again if the first check didn't find it, in a way that doesn't share the weakness of that check. */
-export async function secondLook(call: Call, sought: Sought, first: Look): Promise<Look> {
-  return "found" in first || first.isDeleted ? first : call.session.sightings.second(sought, first, call);
+export async function secondLook(call: Call, sought: Sought, first: Look, last = sought): Promise<Look> {
+  if ("found" in first || first.isDeleted) return first;
+  return call.session.sightings.second(sought, first, call, last);
 }
 
 /**

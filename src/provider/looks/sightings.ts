@@ -81,20 +81,22 @@ export class Sightings {
   /**
    * A look that does not share the weakness of the one before. After a sweep that is a GET; where GET is not offered, or has
    * not been seen to work, another sweep. After a GET it is a sweep.
+   *
+   * @param last what to look for if another sweep is all that can confirm the first look
    */
-  async second(sought: Sought, first: Look, options: LookOptions): Promise<Look> {
+  async second(sought: Sought, first: Look, options: LookOptions, last = sought): Promise<Look> {
     const bySweep = "missing" in first && first.missing === "sweep";
     if (bySweep) {
       const look = await this.gets.look(sought, options);
       if (look !== undefined && ("found" in look || this.gets.works(sought.kind))) return look;
     }
+    if (bySweep) return this.swept(last, options);
     const objects = await this.all(sought, "fresh", options);
     const look = seenIn(objects, sought);
-    if (bySweep) return look;
     if ("found" in look) return (await this.gets.lookAtShown(sought, options)) ?? look;
     // A 404 from an address that was never seen to work is no look.
     await this.learn(sought.kind, objects, options);
-    return this.gets.works(sought.kind) ? look : this.swept(sought, options);
+    return this.gets.works(sought.kind) ? look : this.swept(last, options);
   }
 
   /** An item of a list, completed and corrected by GET; as it is if GET is not offered or doesn't find the object. */

@@ -5,6 +5,8 @@ import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import {
   type Applied,
+  addressBeside,
+  addressesIn,
   appliedIn,
   isAddress,
   isLateAddress,
@@ -46,8 +48,10 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
     if (inState === undefined && desired === undefined) return [];
-    const known = Object.hasOwn(words, field.name) ? words[field.name] : inState;
-    const now = wordOf(field, object, inState, desired);
+    const address = addressBeside(field, inState, object);
+    const hasWord = address === undefined && Object.hasOwn(words, field.name);
+    const known = hasWord ? words[field.name] : inState;
+    const now = address ?? wordOf(field, object, inState, desired);
     const isShown = now !== undefined;
     const path = [field.name];
     const { ipAddress } = wanted.olds;
@@ -96,14 +100,13 @@ export const isThere = (side: Side): boolean =>
     isInSameCase(side) ||
     isAsApplied(side) ||
     isWithoutAddress(side, side.desired) ||
-    isPinned(side));
+    isBeside(side));
 
-/** Whether the instance has the desired address, although the service shows the mode that led to it, such as "auto". */
-const isPinned = ({ field, now, desired, object }: Side): boolean =>
+/** Whether the service shows the desired address beside the mode that led to it, such as "auto", or the desired mode beside an address. */
+const isBeside = ({ field, desired, object }: Side): boolean =>
   field.wire === "public_ip" &&
-  isAddress(desired) &&
-  !isAddress(now) &&
-  Object.values(object).includes(desired);
+  !isAddress(object.public_ip) &&
+  [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
 /** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
 const isWithoutAddress = ({ field, now }: Side, value: unknown): boolean =>

@@ -6,10 +6,11 @@ import { type Patience, readUntil } from "../looks/read-until";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
 import { withRemoved } from "../values/removed";
-import { isSpelling, mayBeSpelling } from "../values/spelling";
+import { contradicts, isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import {
   type Applied,
+  addressesIn,
   appliedIn,
   asksForAddress,
   compareWords,
@@ -125,11 +126,11 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
  * The changed fields whose word at the service is neither the desired value, at least as normalized, nor another than before. If a refresh
  * accepted that word, it may be the service's own for the desired value: that of an update whose reply was lost, for example. A value that
  * isn't shown counts as set: the update that sets what is there already leaves the revision as it is, and so do all that the service doesn't
- * show, if the revision is made of what it shows.
+ * show, if the revision is made of what it shows. What both a read and the update's reply contradict isn't made, either.
  */
-function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObject): Field[] {
+function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
-  const sidesIn = (object: ApiObject): Side[] => sidesOf(fields, { olds, news }, object.fields);
+  const sidesIn = (object?: ApiObject): Side[] => sidesOf(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
   const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
@@ -139,8 +140,12 @@ function unmadeFields({ fields, olds, news }: Change, sent: Sent, after: ApiObje
     !isSpelling(side) &&
     !(isAccepted && mayBeAccepted(side)) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
-  const unmade = sidesIn(after).filter((side) => isToChange(side) && isAsBefore(side));
-  return fields.filter((field) => unmade.some((side) => side.field === field));
+  const otherwise = sidesIn(ownReply(change, sent)).filter(contradicts);
+  // The reply may show what was there before, and the read what somebody else has changed since.
+  const isOtherwise = (side: Side): boolean =>
+    contradicts(side) && otherwise.some(({ property }) => property === side.property);
+  const unmade = sidesIn(after).filter((side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)));
+  return change.fields.filter((field) => unmade.some((side) => side.field === field));
 }
 
 /** Whether a refresh accepted the service's word for what may be the desired value. */
@@ -155,8 +160,8 @@ export function isUnclear(change: Change, { object, unmade }: Outcome): boolean 
 /** Whether the service has assigned an address, although it doesn't show the mode that was set. */
 function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: ApiObject): boolean {
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
-  const known = Object.values(before.fields);
-  return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
+  const known = addressesIn(field, before.fields);
+  return addressesIn(field, after.fields).some((address) => !known.includes(address));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import { isIgnored, type Paths } from "../inputs/ignored";
-import { type Field, isKey, labelsOf, sameValue } from "./fields";
+import { type Field, keysIn, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 import { hiddenOf } from "./state";
 import { idOf, type WireFields } from "./words";
@@ -63,14 +63,16 @@ function sentValue(field: Field, sources: Sources): unknown {
 
 const isShown = ({ wire }: Field, { current }: Sources): boolean => current[wire] !== undefined;
 
-/** The value at the service, in the form in which a request can carry it. */
+/** The value at the service, in the form in which a request can carry it: as it was applied if it is shown as the state knows it. */
 function asItIs(field: Field, { olds, current }: Sources): unknown {
   const shown = current[field.wire];
-  if (field.type === "text") return idOf(shown);
-  if (field.type === "labels" || shown === undefined || shown === null) return shown;
-  if (Array.isArray(shown) && shown.every(isKey)) return shown;
-  const isAsKnown = sameValue(field, shown, knownWord(field, olds) ?? olds[field.name]);
-  if (olds[field.name] !== undefined && isAsKnown) return olds[field.name];
+  if (field.type === "labels" || shown === undefined) return shown;
+  const word = field.type === "text" ? idOf(shown) : shown;
+  const own = olds[field.name];
+  const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
+  const isAsKnown = isUntold || sameValue(field, word, knownWord(field, olds));
+  if (own !== undefined && isAsKnown && isSendable(field, own)) return own;
+  if (word === null || isSendable(field, word)) return word;
   throw new CloudInfraError(
     "revision_conflict",
     `the service shows ${field.name} in a form that a request can't carry, so the update would remove them`,
@@ -80,9 +82,12 @@ function asItIs(field: Field, { olds, current }: Sources): unknown {
   );
 }
 
+const isSendable = ({ type }: Field, value: unknown): boolean =>
+  type !== "keys" || keysIn(value) !== undefined;
+
 function knownWord({ name }: Field, olds: Properties): unknown {
   const { __words: words = {} } = hiddenOf(olds);
-  return Object.hasOwn(words, name) ? words[name] : undefined;
+  return Object.hasOwn(words, name) ? words[name] : olds[name];
 }
 
 function mergedLabels(field: Field, sources: Sources): Properties {

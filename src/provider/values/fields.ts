@@ -15,6 +15,8 @@ export interface Field {
   readonly keepsCase?: boolean;
   /** Whether an object may be without it. */
   readonly isOptional?: boolean;
+  /** Of the public address, the fields that may show it. */
+  readonly addressFields?: readonly string[];
 }
 
 const text = (name: string, change: Field["change"], wire = name): Field => ({
@@ -37,7 +39,11 @@ export const instanceFields: readonly Field[] = [
   text("image", "replace"),
   text("flavor", "in place"),
   text("network", "in place"),
-  { ...text("publicIp", "in place", "public_ip"), isOptional: true },
+  {
+    ...text("publicIp", "in place", "public_ip"),
+    isOptional: true,
+    addressFields: ["ip_address", "public_address", "public_ip"],
+  },
   { name: "sshKeys", wire: "ssh_keys", change: "in place", type: "keys", isOptional: true },
   { name: "labels", wire: "labels", change: "in place", type: "labels", isOptional: true },
 ];
@@ -88,9 +94,13 @@ function keySet(value: unknown): string[] {
 
 const KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
 
-/** Whether a value is an SSH public key in its single-line form (§2.2), not a fingerprint or a reference. */
-export function isKey(value: unknown): boolean {
-  return typeof value === "string" && KEY.test(value);
+/**
+ * Returns the types and keys of a list of SSH public keys in their single-line form (§2.2); `undefined` if it has anything else, such as a
+ * fingerprint.
+ */
+export function keysIn(value: unknown): ReadonlySet<string> | undefined {
+  const isKey = (item: unknown): boolean => typeof item === "string" && KEY.test(item);
+  return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;
 }
 
 /** `options type key comment` without options and comment; a line of another form as it is. */

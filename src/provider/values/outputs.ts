@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
@@ -9,7 +8,7 @@ import { isCaseKept } from "./label-keys";
 import { plain } from "./plain";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
-import { wordsAfter } from "./words";
+import { isAddress, wordsAfter } from "./words";
 
 /** What a resource's outputs are made of. */
 export interface Known {
@@ -25,12 +24,19 @@ export interface Known {
   readonly before: Properties;
 }
 
+/** The same, and what the object has in fields that the program does not manage. */
+interface Shown extends Known {
+  readonly unmanaged: Properties | undefined;
+}
+
 /** A resource's outputs. One that is also an input keeps the input's value, for previews echo inputs. */
 export function outputsOf(call: Call, object: ApiObject, known: Known): Properties {
-  const own =
-    call.kind === projectKind ? projectOutputs(object, known) : instanceOutputs(call, object, known);
   const { __unmanaged: before } = hiddenOf(known.before);
   const unmanaged = unmanagedIn(call.kind.fields, known.values, object.fields, before);
+  const own =
+    call.kind === projectKind
+      ? projectOutputs(object, known)
+      : instanceOutputs(call, object, { ...known, unmanaged });
   return plain({
     ...own,
     ...known.values,
@@ -66,7 +72,7 @@ function wireOf(fields: readonly Field[], values: Properties): Properties {
 function shownIn(
   call: Call,
   { fields, revision, isAlone }: ApiObject,
-  { values, before, unmanaged = {} }: Known & { unmanaged: Properties | undefined },
+  { values, before, unmanaged = {} }: Shown,
 ): unknown {
   const { __shown: known = [] } = hiddenOf(before);
   const isShown = ({ name, wire }: Field): boolean =>
@@ -101,12 +107,15 @@ function projectOutputs({ fields }: ApiObject, { before }: Known): Properties {
 }
 
 const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
-const ADDRESS_FIELDS = ["ip_address", "public_address", "public_ip"];
 
-function instanceOutputs({ session }: Call, { id, fields, revision }: ApiObject, known: Known): Properties {
-  const { ipAddressField, revisionField } = session.settings;
+function instanceOutputs(
+  { session, kind }: Call,
+  { id, fields, revision }: ApiObject,
+  known: Shown,
+): Properties {
+  const { revisionField } = session.settings;
   const { before } = known;
-  const addressFields = ipAddressField === undefined ? ADDRESS_FIELDS : [ipAddressField];
+  const addressFields = kind.fields.flatMap((field) => field.addressFields ?? []);
   const own = {
     status: carried(fields, "status", before.status),
     createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
@@ -174,13 +183,14 @@ function wholeSecond(text: unknown): number | undefined {
 function ipAddress(
   fields: ApiObject["fields"],
   names: readonly string[],
-  { values, before }: Known,
+  { values, before, unmanaged = {} }: Shown,
 ): unknown {
   const carriedNames = names.filter((name) => Object.hasOwn(fields, name));
-  const address = carriedNames
-    .map((name) => fields[name])
-    .find((value) => typeof value === "string" && isIP(value));
+  const address = carriedNames.map((name) => fields[name]).find(isAddress);
   if (address !== undefined || carriedNames.some((name) => name !== "public_ip")) return address;
+  const { __unmanaged: { publicIp: others } = {} } = hiddenOf(before);
+  const isSameMode =
+    before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);
   // The address went with the mode that asked for it.
-  return before.publicIp === values.publicIp ? before.ipAddress : undefined;
+  return isSameMode ? before.ipAddress : undefined;
 }

@@ -1,6 +1,7 @@
+import { isIPv6 } from "node:net";
 import type { Side } from "../updates/conflict";
-import { sameValue } from "./fields";
-import { asksForAddress, isAddress } from "./words";
+import { type Field, keysIn, sameValue } from "./fields";
+import { addressesIn, asksForAddress, isAddress } from "./words";
 
 /**
  * Whether the remote value is the desired one as normalized by the service: only the case differs, or an address stands for
@@ -13,7 +14,7 @@ export function isSpelling({ field, now, desired, object }: Side): boolean {
     field.wire === "public_ip" &&
     isAddress(now) &&
     asksForAddress(desired) &&
-    !hasAddressBeside(field.wire, object)
+    !hasAddressBeside(field, object)
   );
 }
 
@@ -36,7 +37,26 @@ function hasOtherWords({ field, inState, known, applied, now, desired }: Side): 
   return isRemembered;
 }
 
+/**
+ * Whether the remote value can't stand for the desired one: it is another address, or it lacks SSH keys, or it has all those that are to be
+ * removed. Further keys may be the service's own.
+ */
+export function contradicts({ field, inState, now, desired }: Compared): boolean {
+  if (isAddress(now) && isAddress(desired)) return canonical(now) !== canonical(desired);
+  const [shown, wanted] = [keysIn(now), keysIn(desired)];
+  if (field.type !== "keys" || shown === undefined || wanted === undefined) return false;
+  const removed = [...(keysIn(inState) ?? [])].filter((key) => !wanted.has(key));
+  const isShown = (key: string): boolean => shown.has(key);
+  return ![...wanted].every(isShown) || (removed.length > 0 && removed.every(isShown));
+}
+
+type Compared = Pick<Side, "field" | "now" | "desired"> & Partial<Pick<Side, "inState">>;
+
+/** An IP address in the one form that URLs have. */
+const canonical = (address: string): string | undefined =>
+  URL.parse(`http://${isIPv6(address) ? `[${address}]` : address}`)?.hostname;
+
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */
-function hasAddressBeside(wire: string, object: Side["object"]): boolean {
-  return Object.entries(object).some(([name, value]) => name !== wire && isAddress(value));
+function hasAddressBeside(field: Field, object: Side["object"]): boolean {
+  return addressesIn(field, { ...object, [field.wire]: undefined }).length > 0;
 }

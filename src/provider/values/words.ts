@@ -101,7 +101,7 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     const { name } = field;
     const value = known.values[name];
     if (value === undefined) continue;
-    const shown = wordOf(field, object, value);
+    const shown = addressBeside(field, value, object) ?? wordOf(field, object, value);
     // What only a replacement changes always has a value: null tells nothing.
     const now = shown === null && field.change === "replace" ? undefined : shown;
     if (now === undefined) untold.push(name);
@@ -185,15 +185,15 @@ function compareLabels(field: Field, known: KnownOne, now: unknown, object: Wire
  * address in the state or in the reply makes it somebody's choice.
  */
 export function isLateAddress(
-  { wire }: Field,
+  field: Field,
   known: { value: unknown; word?: unknown; applied?: unknown; ipAddress?: unknown },
   now: unknown,
   object: WireFields,
 ): boolean {
   const { value, word = value, applied, ipAddress } = known;
-  if (wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
+  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
   const wasMode = asksForAddress(value) && (word === null || word === value);
-  const others = [ipAddress, ...Object.values(object)].filter(isAddress);
+  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
   return wasMode && others.every((other) => other === now);
 }
 
@@ -207,6 +207,22 @@ export function asksForAddress(value: unknown): value is string {
 /** Whether a `publicIp` is one of the usual words for no address. */
 export function meansNoAddress(value: unknown): boolean {
   return NO_ADDRESS.test(String(value).trim());
+}
+
+/** Returns the public addresses that an object shows. Its other fields may have private ones. */
+export function addressesIn({ addressFields = [] }: Field, object: WireFields): string[] {
+  return addressFields.map((name) => object[name]).filter(isAddress);
+}
+
+/**
+ * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
+ * "auto".
+ */
+export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
+  const shown = object[field.wire];
+  if (!isAddress(value) || shown === undefined || isAddress(shown)) return undefined;
+  const addresses = addressesIn(field, object);
+  return addresses.includes(value) ? value : addresses[0];
 }
 
 /** Whether a value is an IP address. */

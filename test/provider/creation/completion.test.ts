@@ -3,9 +3,10 @@ import { instanceNews, SSH_KEY } from "../samples";
 import { failureOf, startService } from "../service";
 
 const ARGS = { labels: { team: "web" }, sshKeys: [SSH_KEY] };
+const OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOther grace@example.org";
 
-async function created(postIgnores: readonly string[], more: object = {}, args: object = {}) {
-  const service = await startService({ behaviour: { postIgnores, ...more } });
+async function created(postIgnores: readonly string[], more: object = {}, args: object = {}, config = {}) {
+  const service = await startService({ behaviour: { postIgnores, ...more }, config });
   const project = service.emulator.addProject().id;
   const { inputs } = await service.instances.check({}, instanceNews({ project, ...ARGS, ...args }));
   const methods = () =>
@@ -56,11 +57,41 @@ describe("arguments that the service ignores when it creates an instance", () =>
     },
   );
 
-  test("cost no request if the service shows an address in place of the mode", async () => {
-    const spelling = (now: object) => ({ ...now, public_ip: null });
-    const { creating, methods } = await created([], { spelling }, { publicIp: "auto" });
-    await creating;
-    expect(methods()).toEqual(["POST"]);
+  test("are set by an update if one is the address mode, and only a private address is shown", async () => {
+    const extraFields = { private_ip: "10.0.0.5" };
+    const { service, creating } = await created(["public_ip"], { extraFields }, { publicIp: "auto" });
+    const { id, outs } = await creating;
+    expect(outs.ipAddress).toBeDefined();
+    expect(service.emulator.instances.get(id)?.address).toBe(outs.ipAddress);
+  });
+
+  test.each([["ip_address"], ["floating"]])(
+    "cost no request if the service shows an address in place of the mode, in the field %s that the settings name",
+    async (ipAddressField) => {
+      const spelling = ({ ip_address, ...now }: { ip_address?: unknown }) => ({
+        ...now,
+        public_ip: null,
+        [ipAddressField]: ip_address,
+      });
+      const { creating, methods } = await created([], { spelling }, { publicIp: "auto" }, { ipAddressField });
+      await creating;
+      expect(methods()).toEqual(["POST"]);
+    },
+  );
+
+  test.each<[string, object, object]>([
+    ["sshKeys", { ssh_keys: [SSH_KEY] }, { sshKeys: [SSH_KEY, OTHER_KEY] }],
+    ["publicIp", { public_ip: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
+    ["publicIp", { public_ip: null, ip_address: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
+    ["publicIp", { public_ip: "auto", ip_address: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
+  ])("are an error if the service makes only a part of %s: %j", async (name, shown, args) => {
+    const { creating, methods } = await created(
+      [],
+      { spelling: (now: object) => ({ ...now, ...shown }) },
+      args,
+    );
+    expect((await failureOf(creating)).message).toContain(`did not change ${name}`);
+    expect(methods()).toEqual(["POST", "PUT"]);
   });
 
   test("cost no request if the service ignores none", async () => {

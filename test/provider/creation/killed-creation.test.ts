@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
+import { SSH_KEY } from "../samples";
 
 describe("a creation that was killed", () => {
   test("is on disk before its request is made, and what the service answers as soon as it does", async () => {
@@ -50,6 +51,16 @@ describe("a creation that was killed", () => {
     expect(await web.up({ name: undefined })).toBeUndefined();
     expect(web.there().inputs).toMatchObject({ name: `web-${key.slice(0, 7)}`, __key: key });
     await web.expectOne();
+  });
+
+  test("is resumed without overwriting the SSH keys that somebody has set since", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp({ sshKeys: [SSH_KEY] });
+    await service.clock.sleep(60_000);
+    const [id = ""] = service.emulator.instances.keys();
+    service.emulator.edit(id, { ssh_keys: ["ssh-rsa AAAAB3 theirs"] });
+    expect(await web.up({ sshKeys: [SSH_KEY] })).toBeUndefined();
+    expect(service.emulator.instances.get(id)?.fields.ssh_keys).toEqual(["ssh-rsa AAAAB3 theirs"]);
   });
 
   test("and gone on with, and killed again, is still gone on with", async () => {

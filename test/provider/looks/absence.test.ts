@@ -41,7 +41,7 @@ describe("an instance", () => {
         "GET instances ins-1",
         "LIST instances prj-1",
         // Nothing shows whether this GET works, where the list is empty.
-        "LIST instances prj-1",
+        "LIST instances",
       ]);
       expect(fake.asked).toContain("LIST projects");
     },
@@ -56,6 +56,16 @@ describe("an instance", () => {
     fake.unlisted.add("ins-1");
     expect(await readOf(fake, instance)).toBe("ins-1");
   });
+
+  test.each(["404 to all", "405"] as const)(
+    "is there if somebody has moved it to another project (GET: %s)",
+    async (getAnswer) => {
+      const fake = serviceWith("prj-1", "prj-2");
+      fake.getAnswer = getAnswer;
+      fake.addInstance("ins-1", "prj-2");
+      expect(await readOf(fake, instance)).toBe("ins-1");
+    },
+  );
 
   test("is not deleted because its project is hidden, though another one is visible", async () => {
     await expect(readOf(serviceWith("prj-2"), instance)).rejects.toMatchObject({ code: "forbidden" });

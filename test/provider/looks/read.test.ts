@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HostProvider, Properties } from "../../../src/provider/host";
+import { oneInstance } from "../one-instance";
 import { instanceNews, OTHER_KEY, projectNews, SSH_KEY } from "../samples";
 import { failureOf, madeInstance, madeProject, type Saved, startService } from "../service";
 
@@ -127,6 +128,16 @@ describe("an object that is not there", () => {
     );
     expect(message).toContain("pulumi state delete <urn>");
   });
+});
+
+test("an instance that somebody has moved to another project stays in the state if the service doesn't offer GET", async () => {
+  const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+  await web.up();
+  const { id } = web.there();
+  const other = service.emulator.addProject({ name: "other" });
+  service.emulator.edit(id, { project: other.id });
+  await web.refresh();
+  expect(web.there()).toMatchObject({ id, inputs: { project: other.id } });
 });
 
 describe("what is no absence", () => {

@@ -94,9 +94,38 @@ describe('the address that "auto" became', () => {
     expect(service.emulator.requests.map(({ method }) => method)).toContain("PUT");
   });
 
+  describe("is pinned, and", () => {
+    async function pinned() {
+      const { service, web, publicIp } = await withAddress();
+      expect(await web.up({ publicIp })).toBeUndefined();
+      return { service, web, publicIp };
+    }
+
+    test("if somebody has another one assigned in its place, that is a conflict, and drift for a refresh", async () => {
+      const { service, web, publicIp } = await pinned();
+      const { id } = web.there();
+      for (const public_ip of [undefined, "auto"]) service.emulator.edit(id, { public_ip });
+      expect(await web.up({ publicIp, flavor: "large" })).toContain("somebody else changed publicIp");
+      await web.refresh();
+      expect(web.there().inputs.publicIp).toBe(service.emulator.instances.get(id)?.address);
+    });
+
+    test('can be "auto" again with one update, although somebody else has changed the instance', async () => {
+      const { service, web } = await pinned();
+      service.emulator.edit(web.there().id, { labels: { theirs: "x" } });
+      service.emulator.clearRequests();
+      expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+      expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toHaveLength(1);
+      await web.refresh();
+      expect(web.there().inputs.publicIp).toBe("auto");
+    });
+  });
+
   test("is the only one that can be pinned: another one is an error if the service doesn't assign it", async () => {
     const { service, web } = await withAddress();
     service.emulator.ignoreUpdatesOf("public_ip");
-    expect(await web.up({ publicIp: "198.51.100.9" })).toContain("did not change publicIp");
+    const said = await web.up({ publicIp: "198.51.100.9" });
+    expect(said).toContain("did not change publicIp");
+    expect(said).toContain("set cloudinfra:ipAddressField to the field that shows it");
   });
 });

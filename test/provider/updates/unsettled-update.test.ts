@@ -146,6 +146,15 @@ describe("an update whose outcome is unknown", () => {
     await web.expectOne();
   });
 
+  test("is recognized by the address that it asked for, although the instance has a private one, too", async () => {
+    const auto = { ...SMALL, publicIp: "auto" };
+    const behaviour = { ipField: "public_ip" as const, extraFields: { private_ip: "10.0.0.5" } };
+    const { service, web } = await unanswered(behaviour, auto);
+    expect(await web.up(auto)).toBeUndefined();
+    await web.expectOne();
+    expect(web.there().state.ipAddress).toBe(service.emulator.instances.get(web.there().id)?.address);
+  });
+
   describe("and that a refresh has seen", () => {
     const more = { ...SMALL, publicIp: "auto", labels: { team: "a" } };
 

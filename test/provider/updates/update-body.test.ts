@@ -133,6 +133,22 @@ describe("what the option ignoreChanges lists", () => {
     const moved = { ...current, ssh_keys: ["SHA256:other"] };
     expect(() => ignoring(["sshKeys"], moved, olds)).toThrow("sshKeys");
   });
+
+  test.each<[string, Properties, Properties, Properties]>([
+    ["null for an address mode", { public_ip: null }, { publicIp: null }, { public_ip: "auto" }],
+    ["an address", { public_ip: "203.0.113.7" }, { publicIp: "203.0.113.7" }, { public_ip: "auto" }],
+    ["keys without comments", { ssh_keys: ["ssh-rsa AAAAB3"] }, {}, { ssh_keys: ["ssh-rsa AAAAB3 own"] }],
+    ["null for the image", { image: null }, {}, { image: "debian-13" }],
+  ])("is sent as the state has it if it is shown as the state knows it: %s", (_what, seen, __words, sent) => {
+    const all = ["image", "publicIp", "sshKeys"];
+    expect(ignoring(all, { ...current, ...seen }, { ...own, __words })).toMatchObject(sent);
+  });
+
+  test("is an error if the state has only the fingerprints of SSH keys that are shown: a request can't carry them", () => {
+    const ssh_keys = ["SHA256:others"];
+    const olds = { ...own, sshKeys: ssh_keys };
+    expect(() => ignoring(["sshKeys"], { ...current, ssh_keys }, olds)).toThrow("sshKeys");
+  });
 });
 
 test.each([[["SHA256:others"]], [[{ id: "key-1", fingerprint: "SHA256:others" }]]])(

@@ -129,6 +129,18 @@ describe('ipAddress: what `publicIp: "auto"` became', () => {
     expect(outputs(bare, { before, values: { publicIp: "auto" } }).ipAddress).toBe(ip_address);
     expect("ipAddress" in outputs(bare, { before, values: {} })).toBe(false);
   });
+
+  test("goes with the mode that somebody else had set", () => {
+    const before = outputs({ ...bare, ip_address, public_ip: "auto" });
+    expect(before.ipAddress).toBe(ip_address);
+    expect(outputs(bare, { before }).ipAddress).toBe(ip_address);
+    expect("ipAddress" in outputs({ ...bare, public_ip: null }, { before })).toBe(false);
+  });
+
+  test("stays if the service shows null for each mode and the reply doesn't carry the address", () => {
+    const before = outputs({ ...bare, ip_address, public_ip: null });
+    expect(outputs({ ...bare, public_ip: null }, { before }).ipAddress).toBe(ip_address);
+  });
 });
 
 describe("additionalProperties", () => {

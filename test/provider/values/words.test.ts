@@ -102,12 +102,26 @@ describe("drift is measured against the service's own words", () => {
     },
   );
 
+  test("an address that comes after the mode is the word for it although the instance has a private one, too", () => {
+    const object = { ...echo, public_ip: "203.0.113.9", private_ip: "10.0.0.5" };
+    expect(compare(object)).toMatchObject({ drifted: [], words: { publicIp: "203.0.113.9" } });
+  });
+
   test("an address is drift if the state or the reply has another one", () => {
     const object = { ...echo, public_ip: "203.0.113.9" };
     const known = { values, words: {}, ipAddress: "203.0.113.1" };
     expect(compareWords(instanceFields, known, object).drifted).toEqual(["publicIp"]);
     expect(compare({ ...object, ip_address: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
     expect(compare(object, { publicIp: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
+  });
+
+  test("another address in place of the one that the program names is drift, also if the mode is still shown", () => {
+    const known = { ...values, publicIp: "203.0.113.1" };
+    const words = { publicIp: "auto" };
+    const same = compare({ ...echo, ip_address: "203.0.113.1" }, words, known);
+    expect(same).toMatchObject({ drifted: [], words, values: known });
+    const seen = compare({ ...echo, ip_address: "203.0.113.2" }, words, known);
+    expect(seen).toMatchObject({ drifted: ["publicIp"], values: { publicIp: "203.0.113.2" } });
   });
 
   test("only the labels that somebody has changed are taken over, with the words of the others", () => {
