@@ -9,11 +9,12 @@ import { isUnknown } from "../inputs/unknowns";
 import type { Kind } from "../kind";
 import { requireNotShared } from "../live";
 import { NotApplied, update } from "../update";
+import { addressBeside, hasPublicAddress, meansNoAddress } from "../values/addresses";
 import { type Field, labelsOf } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { contradicts } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { addressBeside, addressesIn, meansNoAddress, type WireFields } from "../values/words";
+import type { WireFields } from "../values/words";
 import { discard, type Unfinished } from "./left-over";
 import { note } from "./note";
 import { PartialState } from "./partial";
@@ -138,7 +139,7 @@ function honored(
   // Since an earlier creation, somebody else may have set another address, or other keys.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown === undefined || shown === null))
-    return addressesIn(field, object).length > 0 !== meansNoAddress(asked) ? asked : undefined;
+    return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;
   if (asked === undefined || shown === undefined) return asked;
   if (field.type === "keys") return Array.isArray(shown) && shown.length === 0 ? undefined : asked;
   if (field.type !== "labels") return asked;

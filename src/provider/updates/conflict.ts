@@ -1,19 +1,10 @@
 import { propertyPath } from "../../diagnostics/property";
 import type { Properties } from "../host";
+import { addressBeside, addressesIn, isAddress, isLateAddress, meansNoAddress } from "../values/addresses";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import {
-  type Applied,
-  addressBeside,
-  addressesIn,
-  appliedIn,
-  isAddress,
-  isLateAddress,
-  meansNoAddress,
-  type WireFields,
-  wordOf,
-} from "../values/words";
+import { type Applied, appliedIn, type WireFields, wordOf } from "../values/words";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface Side {

@@ -3,22 +3,13 @@ import { type Call, valuesOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Patience, readUntil } from "../looks/read-until";
+import { asksForAddress, isAddress } from "../values/addresses";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
 import { withRemoved } from "../values/removed";
 import { contradicts, isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import {
-  type Applied,
-  addressesIn,
-  appliedIn,
-  asksForAddress,
-  compareWords,
-  isAddress,
-  type WireFields,
-  wordOf,
-  wordsAfter,
-} from "../values/words";
+import { type Applied, appliedIn, compareWords, type WireFields, wordOf, wordsAfter } from "../values/words";
 import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
 import { type Change, presentChanged, type Written } from "./update-write";
 
@@ -160,8 +151,8 @@ export function isUnclear(change: Change, { object, unmade }: Outcome): boolean 
 /** Whether the service has assigned an address, although it doesn't show the mode that was set. */
 function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: ApiObject): boolean {
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
-  const known = addressesIn(field, before.fields);
-  return addressesIn(field, after.fields).some((address) => !known.includes(address));
+  const known = Object.values(before.fields);
+  return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
 }
 
 /**

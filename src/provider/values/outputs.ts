@@ -3,12 +3,13 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
+import { isAddress } from "./addresses";
 import { type Field, instanceFields, isSame, labelsOf } from "./fields";
 import { isCaseKept } from "./label-keys";
 import { plain } from "./plain";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
-import { isAddress, wordsAfter } from "./words";
+import { wordsAfter } from "./words";
 
 /** What a resource's outputs are made of. */
 export interface Known {

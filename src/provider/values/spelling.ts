@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { Side } from "../updates/conflict";
+import { addressesIn, asksForAddress, isAddress } from "./addresses";
 import { type Field, keysIn, sameValue } from "./fields";
-import { addressesIn, asksForAddress, isAddress } from "./words";
 
 /**
  * Whether the remote value is the desired one as normalized by the service: only the case differs, or an address stands for

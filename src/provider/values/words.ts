@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import type { Properties } from "../host";
+import { addressBeside, isLateAddress } from "./addresses";
 import { type Field, isSame, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 
@@ -178,56 +178,6 @@ function compareLabels(field: Field, known: KnownOne, now: unknown, object: Wire
     applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
     isDrifted,
   };
-}
-
-/**
- * Whether a remote value is the address that the service has assigned since it showed the mode, such as "auto", or nothing. Any other
- * address in the state or in the reply makes it somebody's choice.
- */
-export function isLateAddress(
-  field: Field,
-  known: { value: unknown; word?: unknown; applied?: unknown; ipAddress?: unknown },
-  now: unknown,
-  object: WireFields,
-): boolean {
-  const { value, word = value, applied, ipAddress } = known;
-  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
-  const wasMode = asksForAddress(value) && (word === null || word === value);
-  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
-  return wasMode && others.every((other) => other === now);
-}
-
-const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
-
-/** Whether a `publicIp` lets the service choose an address (§2.2): a string that is neither an address nor one of the usual words for no address. */
-export function asksForAddress(value: unknown): value is string {
-  return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
-}
-
-/** Whether a `publicIp` is one of the usual words for no address. */
-export function meansNoAddress(value: unknown): boolean {
-  return NO_ADDRESS.test(String(value).trim());
-}
-
-/** Returns the public addresses that an object shows. Its other fields may have private ones. */
-export function addressesIn({ addressFields = [] }: Field, object: WireFields): string[] {
-  return addressFields.map((name) => object[name]).filter(isAddress);
-}
-
-/**
- * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
- * "auto".
- */
-export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
-  const shown = object[field.wire];
-  if (!isAddress(value) || shown === undefined || isAddress(shown)) return undefined;
-  const addresses = addressesIn(field, object);
-  return addresses.includes(value) ? value : addresses[0];
-}
-
-/** Whether a value is an IP address. */
-export function isAddress(value: unknown): value is string {
-  return typeof value === "string" && isIP(value) > 0;
 }
 
 /**

@@ -65,15 +65,20 @@ describe("arguments that the service ignores when it creates an instance", () =>
     expect(service.emulator.instances.get(id)?.address).toBe(outs.ipAddress);
   });
 
-  test.each([["ip_address"], ["floating"]])(
-    "cost no request if the service shows an address in place of the mode, in the field %s that the settings name",
-    async (ipAddressField) => {
+  test.each([
+    ["ip_address", {}],
+    ["floating", {}],
+    ["floating", { ipAddressField: "floating" }],
+  ])(
+    "cost no request if the service shows an address in place of the mode, in the field %s; settings: %j",
+    async (field, settings) => {
       const spelling = ({ ip_address, ...now }: { ip_address?: unknown }) => ({
         ...now,
         public_ip: null,
-        [ipAddressField]: ip_address,
+        private_ip: "10.0.0.5",
+        [field]: ip_address,
       });
-      const { creating, methods } = await created([], { spelling }, { publicIp: "auto" }, { ipAddressField });
+      const { creating, methods } = await created([], { spelling }, { publicIp: "auto" }, settings);
       await creating;
       expect(methods()).toEqual(["POST"]);
     },

@@ -1,0 +1,76 @@
+import { BlockList, isIP } from "node:net";
+import type { Field } from "./fields";
+import type { WireFields } from "./words";
+
+/**
+ * Whether a remote value is the address that the service has assigned since it showed the mode, such as "auto", or nothing. Any other
+ * address in the state or in the reply makes it somebody's choice.
+ */
+export function isLateAddress(
+  field: Field,
+  known: { value: unknown; word?: unknown; applied?: unknown; ipAddress?: unknown },
+  now: unknown,
+  object: WireFields,
+): boolean {
+  const { value, word = value, applied, ipAddress } = known;
+  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
+  const wasMode = asksForAddress(value) && (word === null || word === value);
+  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
+  return wasMode && others.every((other) => other === now);
+}
+
+const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
+
+/** Whether a `publicIp` lets the service choose an address (§2.2): a string that is neither an address nor one of the usual words for no address. */
+export function asksForAddress(value: unknown): value is string {
+  return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
+}
+
+/** Whether a `publicIp` is one of the usual words for no address. */
+export function meansNoAddress(value: unknown): boolean {
+  return NO_ADDRESS.test(String(value).trim());
+}
+
+/** Returns the public addresses that an object shows in the fields for them. Its other fields may have private ones. */
+export function addressesIn({ addressFields = [] }: Field, object: WireFields): string[] {
+  return addressFields.map((name) => object[name]).filter(isAddress);
+}
+
+/** Whether an object shows a public address, in the fields for it or elsewhere. */
+export function hasPublicAddress(field: Field, object: WireFields): boolean {
+  const others = Object.values(object)
+    .filter(isAddress)
+    .filter((address) => !isPrivate(address));
+  return [...addressesIn(field, object), ...others].length > 0;
+}
+
+function isPrivate(address: string): boolean {
+  return PRIVATE.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+/** Networks that nothing outside can reach (RFC 1918, 6598, 3927 and 4193). */
+const PRIVATE = new BlockList();
+for (const network of ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"])
+  PRIVATE.addSubnet(...subnet(network), "ipv4");
+for (const network of ["fc00::/7", "fe80::/10"]) PRIVATE.addSubnet(...subnet(network), "ipv6");
+
+function subnet(text: string): [string, number] {
+  const [address = "", prefix] = text.split("/");
+  return [address, Number(prefix)];
+}
+
+/**
+ * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
+ * "auto".
+ */
+export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
+  const shown = object[field.wire];
+  if (!isAddress(value) || shown === undefined || isAddress(shown)) return undefined;
+  const addresses = addressesIn(field, object);
+  return addresses.includes(value) ? value : addresses[0];
+}
+
+/** Whether a value is an IP address. */
+export function isAddress(value: unknown): value is string {
+  return typeof value === "string" && isIP(value) > 0;
+}
