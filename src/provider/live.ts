@@ -65,6 +65,21 @@ export function holderOf(memory: Memory, object: ObjectIdentity, urn: string): s
   return live === undefined ? memory.claim(textOf(object), urn) : live.urn;
 }
 
+/**
+ * Claims an object for the resource with which the state has it, so that no `import` option adopts it from now on.
+ *
+ * @returns the URN of another resource that has the object in this run, or was promised it before
+ */
+export function otherHolder(
+  memory: Memory,
+  object: ObjectIdentity,
+  { urn, key }: { readonly urn: string; readonly key: string | undefined },
+): string | undefined {
+  const live = memory.liveAs(object);
+  const holder = live === undefined ? memory.reclaim(textOf(object), urn) : live.urn;
+  return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
+}
+
 /** The error about an object that two resources would share. */
 export function alreadyManaged({ name }: Kind, id: string, owner: string | undefined): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {

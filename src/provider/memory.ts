@@ -115,6 +115,13 @@ export class Memory {
     return first;
   }
 
+  /** Promises an object to the resource with which the state has it, whoever was promised it. @returns the URN that had the promise */
+  reclaim(what: string, urn: string): string {
+    const before = this.claims.get(what) ?? urn;
+    this.claims.set(what, urn);
+    return before;
+  }
+
   /** Records that a refresh has read an object: the diff that follows may have a URN from before a rename. */
   read(object: ObjectIdentity): void {
     this.refreshed.add(textOf(object));

@@ -11,7 +11,7 @@ import { keepingIgnored, replacing } from "./inputs/ignored";
 import { madeUpName } from "./inputs/names";
 import { withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { alreadyManaged, holderOf } from "./live";
+import { alreadyManaged, holderOf, otherHolder } from "./live";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -116,9 +116,8 @@ export async function noticeDiff(
   if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
     throw otherImport(kind, id, imported);
   const object = objectOf(kind, sessions, profile, id);
-  const owner = memory.liveAs(object);
-  if (checkedWithOlds && owner !== undefined && owner.urn !== urn && owner.key !== key)
-    throw alreadyManaged(kind, id, owner.urn);
+  const other = checkedWithOlds && urn !== undefined ? otherHolder(memory, object, { urn, key }) : undefined;
+  if (other !== undefined) throw alreadyManaged(kind, id, other);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();

@@ -247,17 +247,35 @@ describe("the `import` option of a resource that exists", () => {
     expect(failures?.[0]?.reason).toContain(`import: instance ${id} is already managed by ${news.__urn}`);
   });
 
-  test("can't name an instance that another resource manages, also if that one is compared later", async () => {
+  test.each([
+    ["keeps its instance", {}],
+    ["is replaced", { image: "debian-14" }],
+  ])("can't name an instance of a resource that is compared later and %s", async (_, change) => {
     const service = await startService();
     const { id, news } = foreign(service);
     const managed = await taken(service, news);
     const { instances } = await service.anew();
-    const other = await instances.check({}, { ...news, __urn: `${news.__urn}-2`, __key: randomUUID() });
-    expect(other.failures).toEqual([]);
-    const { inputs } = await instances.check(managed.inputs, news);
-    await instances.diff(id, managed.outs, inputs);
-    const { message } = await failureOf(instances.create(other.inputs));
-    expect(message).toContain(`instance ${id} is already managed by ${news.__urn}`);
+    const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID(), flavor: "m1.large" };
+    const { inputs: others, failures } = await instances.check({}, other);
+    expect(failures).toEqual([]);
+    const { inputs } = await instances.check(managed.inputs, { ...news, ...change });
+    const creating = failureOf(instances.create(others)); // the engine registers resources at the same time
+    const { message } = await failureOf(instances.diff(id, managed.outs, inputs));
+    expect(message).toContain(`instance ${id} is already managed by ${other.__urn}`);
+    expect((await creating).message).toContain(`instance ${id} is already managed by ${news.__urn}`);
+    expect(written(service.emulator)).toEqual([]);
+  });
+
+  test("can't name an instance that another resource replaces in this run", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const managed = await taken(service, news);
+    const { instances } = await service.anew();
+    const { inputs } = await instances.check(managed.inputs, { ...news, image: "debian-14" });
+    expect(await instances.diff(id, managed.outs, inputs)).toMatchObject({ replaces: ["image"] });
+    const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID() };
+    const { failures } = await instances.check({}, other);
+    expect(failures?.[0]?.reason).toContain(`import: instance ${id} is already managed by ${news.__urn}`);
   });
 });
 
