@@ -68,6 +68,8 @@ export class Memory {
   private readonly said = new Map<string, Now>();
   /** By key, what the option `ignoreChanges` lists. */
   private readonly options = new Map<string, Options>();
+  /** Keys and URNs of the resources that have the option `retainOnDelete`, former URNs included. */
+  private readonly retained = new Set<string>();
   private readonly gone = new Set<string>();
   /** The URN that each object or entry was promised to, before anything could be awaited. */
   private readonly claims = new Map<string, string>();
@@ -190,6 +192,16 @@ export class Memory {
   /** The program's options for the resource with this key. */
   optionsOf(key: string | undefined): Options {
     return (key === undefined ? undefined : this.options.get(key)) ?? {};
+  }
+
+  /** Records that a resource with one of these keys and URNs has the option `retainOnDelete`. */
+  retains(keysAndUrns: readonly (string | undefined)[]): void {
+    for (const one of keysAndUrns) if (one !== undefined) this.retained.add(one);
+  }
+
+  /** Whether the program's resource with this key or URN has the option `retainOnDelete`. */
+  isRetained({ __key: key = "", __urn: urn = "" }: Pick<Hidden, "__key" | "__urn">): boolean {
+    return this.retained.has(key) || this.retained.has(urn);
   }
 
   /** Returns properties with what the program says now, if it was said in this run. */

@@ -37,6 +37,7 @@ export async function noticeCheck(
   sessions.memory.organization = hidden.__organization;
   const { journal, memory } = at(sessions, profile);
   const exists = Object.keys(olds).length > 0;
+  if (hidden.__retainOnDelete) memory.retains([urn, hiddenOf(olds).__key, ...(hidden.__aliasUrns ?? [])]);
   if (exists) {
     const { __key: key, __keyAt: keyAt } = hiddenOf(olds);
     const other = memory.checked(urn, { key, keyAt, imported: hidden.__import });
@@ -63,9 +64,10 @@ export async function noticeCheck(
   if (first === undefined || unfinished === undefined) return {};
   if (key !== undefined) await journal?.run.add({ replacing: key });
   const named = { __key: first, __autonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // The object may be another resource's, which then has this key. It isn't adopted.
+  // The object may be another resource's, which then has this key, or it is retained, and keeps this name. It isn't adopted.
   const wanted = { ...news, ...madeUpName(kind, named, news) };
-  if (isLater && entry?.id !== undefined && isMisfit(kind, entry, wanted, optionsOf(news))) return {};
+  const isKept = (isLater && entry?.id !== undefined) || hidden.__retainOnDelete;
+  if (isKept && isMisfit(kind, unfinished, wanted, optionsOf(news))) return {};
   return { left: { named, at: unfinished.at } };
 }
 

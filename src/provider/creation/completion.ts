@@ -36,10 +36,10 @@ export async function fitted(
   const asked = argumentsSent(fields, unfinished);
   if (asked === undefined) throw wishUnknown(call, object);
   const options = call.session.memory.optionsOf(hiddenOf(inputs).__key);
-  const { ignoreChanges = [], replaceOnChanges, retainOnDelete: isRetained } = options;
+  const { ignoreChanges = [], replaceOnChanges } = options;
   const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
   if (needsAnother(replacing(fields, replaceOnChanges), asked, wanted)) {
-    await discard(call, object, { ...unfinished, isRetained });
+    await discard(call, inputs, object, unfinished);
     return undefined;
   }
   await requireNotShared(call, wanted, object.id);

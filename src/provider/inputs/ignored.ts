@@ -9,7 +9,6 @@ export type Paths = readonly string[];
 export interface Options {
   readonly ignoreChanges?: Paths | undefined;
   readonly replaceOnChanges?: Paths | undefined;
-  readonly retainOnDelete?: boolean | undefined;
 }
 
 /**

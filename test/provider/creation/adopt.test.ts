@@ -150,7 +150,10 @@ test("a creation of the resource that was cut off before is settled: only the ob
   expect([...service.emulator.instances.keys()]).toEqual([id]);
 });
 
-test("what the creation that was cut off has made can be taken over by its id", async () => {
+test.each([
+  ["", {}],
+  [", also with the option `retainOnDelete`", { __retainOnDelete: true }],
+])("what the creation that was cut off has made can be taken over by its id%s", async (_, options) => {
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const project = service.emulator.addProject().id;
   const news = instanceNews({ project });
@@ -160,9 +163,10 @@ test("what the creation that was cut off has made can be taken over by its id", 
   service.emulator.finishOperations();
   const [made = ""] = service.emulator.instances.keys();
   const { instances } = await service.anew();
-  const { inputs: next } = await instances.check({}, { ...news, __import: made });
+  const { inputs: next } = await instances.check({}, { ...news, ...options, __import: made });
   expect((await instances.create(next)).id).toBe(made);
   expect([...service.emulator.instances.keys()]).toEqual([made]);
+  expect(service.warnings).toEqual([]);
 });
 
 describe("a project that the `import` option names", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { EngineLog } from "../../../src/provider/shown/engine-log";
-import { oneInstance } from "../one-instance";
+import { oneInstance, URN } from "../one-instance";
 import { UNKNOWN_MAP, UNKNOWN_TEXT } from "../samples";
 
 const SHORT = { __timeouts: { create: "5s" } };
@@ -122,6 +122,39 @@ describe("a resumed creation whose object doesn't fit any longer", () => {
     expect(await web.up({ image: "v2", __retainOnDelete: true })).toBeUndefined();
     expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
     expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+  });
+
+  test.each<[string, string | undefined]>([
+    ["given", "web"],
+    ["generated", undefined],
+  ])("still leaves it alone if the next creation fails at first, with a %s name", async (_, name) => {
+    const { service, web, emulator, id } = await cutOff({ image: "v1", name });
+    const retained = { image: "v2", name, __retainOnDelete: true };
+    emulator.fail({ method: "POST", kind: "status", status: 422 });
+    expect(await web.up(retained)).toContain("422");
+    expect(await web.up(retained)).toBeUndefined();
+    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(web.isSettled).toBe(true);
+  });
+
+  test("creates the other object under another generated name, because the first one keeps its own", async () => {
+    const { web, emulator, id } = await cutOff({ image: "v1", name: undefined });
+    emulator.behaviour.uniqueNames = true;
+    expect(await web.up({ image: "v2", name: undefined, __retainOnDelete: true })).toBeUndefined();
+    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+  });
+
+  test("still leaves it alone if the resource is renamed, and stops saying so once its record is removed", async () => {
+    const { service, web, emulator, id } = await cutOff({ image: "v1" });
+    const renamed = { image: "v2", __retainOnDelete: true, __urn: `${URN}-2`, __aliasUrns: [URN] };
+    emulator.fail({ method: "POST", kind: "status", status: 422 });
+    expect(await web.up(renamed)).toContain("422");
+    expect(await web.up(renamed)).toBeUndefined();
+    expect([...emulator.instances.keys()]).toContain(id);
+    const said = service.warnings.length;
+    expect(await web.up(renamed)).toBeUndefined();
+    expect(service.warnings).toHaveLength(said);
   });
 
   test("is a row of the preview that says so", async () => {
