@@ -14,6 +14,8 @@ export interface Seen {
   readonly checkedWithOlds?: boolean;
   /** The last check had no prior inputs, and no create has answered since. */
   readonly isToBeCreated?: boolean;
+  /** Whether the program's arguments differ from the prior inputs of the last check: the engine then compares them, too. */
+  readonly isChanged?: boolean;
   /** Key, object id and operation of what the state holds as the current resource of this URN. */
   readonly key?: string | undefined;
   /** When that key was made, in milliseconds since 1970. */
@@ -87,7 +89,7 @@ export class Memory {
    */
   checked(
     urn: string | undefined,
-    olds: Pick<Seen, "key" | "keyAt" | "imported"> | undefined,
+    olds: Pick<Seen, "key" | "keyAt" | "imported" | "isChanged"> | undefined,
   ): string | undefined {
     if (urn === undefined) return undefined;
     this.urn = urn;

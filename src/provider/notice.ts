@@ -40,7 +40,9 @@ export async function noticeCheck(
   if (hidden.__retainOnDelete) memory.retains([urn, hiddenOf(olds).__key, ...(hidden.__aliasUrns ?? [])]);
   if (exists) {
     const { __key: key, __keyAt: keyAt } = hiddenOf(olds);
-    const other = memory.checked(urn, { key, keyAt, imported: hidden.__import });
+    const named = { ...news, ...madeUpName(kind, olds, news) };
+    const isChanged = diff(kind.fields, olds, named).changes !== false;
+    const other = memory.checked(urn, { key, keyAt, imported: hidden.__import, isChanged });
     if (key === undefined) return {};
     const entry = await journal?.find(key);
     if (entry?.key === key) await journal?.remove(key);
@@ -114,7 +116,7 @@ export async function noticeDiff(
   const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
   const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
-  const { checkedWithOlds = false, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
+  const { checkedWithOlds = false, isChanged, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
   if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
     throw otherImport(kind, id, imported);
   const object = objectOf(kind, sessions, profile, id);
@@ -148,10 +150,10 @@ export async function noticeDiff(
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
-    const isUnseen =
-      (isResumed || pending?.key !== undefined) && plainly.changes !== false && checkedWithOlds;
+    const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
     // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies; after a
     // resumed creation, that `ignoreChanges` no longer does; and after one that timed out again, that its request had other arguments.
+    const isUnseen = mayBeUnseen && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that a creation or an update is unfinished.

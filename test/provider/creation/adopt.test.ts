@@ -110,6 +110,15 @@ describe("the `import` option that is left in", () => {
     ]);
   });
 
+  test("leaves a later change to the engine, whose option `replaceOnChanges` may list it", async () => {
+    const service = await startService();
+    const { news } = foreign(service, { labels: { env: "dev" } });
+    const { id, inputs, outs } = await taken(service, { ...news, labels: { env: "dev" } });
+    const { instances } = await service.anew();
+    const next = (await instances.check(inputs, { ...news, labels: { env: "prod" } })).inputs;
+    expect(await instances.diff(id, outs, next)).toMatchObject({ changes: undefined, replaces: [] });
+  });
+
   test("does not keep a replacement from making another, and the old one is deleted", async () => {
     const service = await startService();
     const { id, news } = foreign(service);
