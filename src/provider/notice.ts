@@ -137,7 +137,11 @@ export async function noticeDiff(
     // inputs may differ from the object because of `ignoreChanges`, which no check has reported.
     const given = checkedWithOlds || memory.isRefreshed(object) ? news : withUnknown(olds, news);
     const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
-    const plainly = diff(replacing(kind.fields, options.replaceOnChanges), olds, wanted);
+    const plainly = diff(
+      replacing(kind.fields, options.replaceOnChanges, { olds, news: wanted }),
+      olds,
+      wanted,
+    );
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && isMisfit(kind, pending, news, options);

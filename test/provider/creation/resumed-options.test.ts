@@ -100,6 +100,18 @@ describe("a resumed creation whose option `replaceOnChanges` lists the changed a
     expect(fieldsNow()).toMatchObject({ flavor: "v2" });
   });
 
+  test.each([
+    ["prod", "another"],
+    ["dev", "the same"],
+  ])("of a label, which is %s now, has %s object", async (env, which) => {
+    const { web, emulator, id, fieldsNow } = await cutOff({ labels: { env: "dev" } });
+    const labels = { env, team: "a" };
+    expect(await web.up({ labels, __replaceOnChanges: ["labels.env"] })).toBeUndefined();
+    expect(web.there().id === id).toBe(which === "the same");
+    expect(emulator.instances.size).toBe(1);
+    expect(fieldsNow()).toMatchObject({ labels });
+  });
+
   test("is replaced if the option is added after the service has refused the change", async () => {
     const { web, emulator, id } = await cutOff({ flavor: "v1" });
     emulator.refuseUpdatesOf("flavor");
