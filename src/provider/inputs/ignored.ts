@@ -1,5 +1,5 @@
 import type { Properties } from "../host";
-import { type Field, isSame, labelsOf } from "../values/fields";
+import { type Field, isSame, labelsOf, sameValue } from "../values/fields";
 import { isUnknown } from "./unknowns";
 
 /** The property paths that the resource options `ignoreChanges` and `replaceOnChanges` list: `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or `*`. */
@@ -19,7 +19,7 @@ export interface Options {
  *
  * @param property its steps: `["labels", "env"]`
  */
-export function isIgnored(ignored: Paths, property: readonly string[]): boolean {
+export function isIgnored(ignored: Paths, property: Path): boolean {
   const covers = (path: Path): boolean =>
     path.length > 0 && path.every((step, at) => step === "*" || step === property[at]);
   return ignored.map(stepsOf).some(covers);
@@ -31,7 +31,7 @@ export function isPartlyIgnored(ignored: Paths, name: string): boolean {
 }
 
 /**
- * The inputs with the ignored arguments, and the ignored labels, as they were before. The engine does the same, except for a replacement, but
+ * The inputs with the ignored arguments, labels and SSH keys as they were before. The engine does the same, except for a replacement, but
  * with its inputs: after a failure, these may have another value than the object.
  */
 export function keepingIgnored(
@@ -39,9 +39,13 @@ export function keepingIgnored(
   ignored: Paths,
   { olds, news }: { olds: Properties; news: Properties },
 ): Properties {
-  const kept = fields.flatMap(({ name, type }): [string, unknown][] => {
+  const kept = fields.flatMap((field): [string, unknown][] => {
+    const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
-    if (type !== "labels" || isUnknown(news[name]) || !isPartlyIgnored(ignored, name)) return [];
+    if (isUnknown(news[name]) || !isPartlyIgnored(ignored, name)) return [];
+    if (type === "keys" && !sameValue(field, olds[name], news[name]))
+      return [[name, keepingItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
+    if (type !== "labels") return [];
     const isLeft = ([key]: [string, unknown]): boolean => isIgnored(ignored, [name, key]);
     const labels = [
       ...Object.entries(labelsOf(olds[name])).filter(isLeft),
@@ -50,6 +54,12 @@ export function keepingIgnored(
     return [[name, labels.length === 0 ? news[name] && {} : Object.fromEntries(labels)]];
   });
   return kept.length === 0 ? news : { ...news, ...Object.fromEntries(kept) };
+}
+
+/** A list with those of its ignored items that were in it before. */
+function keepingItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
+  if (!Array.isArray(old) || !Array.isArray(now)) return now;
+  return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
 /** The fields; a change that the option `replaceOnChanges` lists, or that is within a listed property, makes a field one that replaces. */

@@ -73,6 +73,14 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     expect(await process.diff(id, state, inputs)).toMatchObject({ changes: true, replaces });
   });
 
+  test("keeps an SSH key that is listed by its index, and makes the changes of other keys", async () => {
+    const { web, id } = await cutOff({ sshKeys: ["ssh-rsa AAAA", "ssh-rsa BBBB"] });
+    const sshKeys = ["ssh-rsa CCCC", "ssh-rsa DDDD", "ssh-rsa EEEE"];
+    expect(await web.up({ ...SHORT, sshKeys, __ignoreChanges: ["sshKeys[0]"] })).toBeUndefined();
+    const kept = ["ssh-rsa AAAA", "ssh-rsa DDDD", "ssh-rsa EEEE"];
+    expect(web.there()).toMatchObject({ id, state: { sshKeys: kept } });
+  });
+
   test("makes the other changes", async () => {
     const { web, id, fieldsNow } = await cutOff({ flavor: "v1", labels: { env: "dev", team: "a" } });
     const changed = { flavor: "v2", labels: { env: "prod", team: "b" } };
