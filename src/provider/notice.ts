@@ -190,8 +190,9 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
   );
 }
 
+/** Identifies an object. Without settings, the profile is all that is known of the endpoint. */
 function objectOf(kind: Kind, sessions: Sessions, profile: string | undefined, id: string): ObjectIdentity {
-  return { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
+  return { endpoint: sessions.ifSet(profile)?.client.endpoint ?? profile ?? "", kind: kind.name, id };
 }
 
 /** What check and diff use: without settings, there is no journal. */
