@@ -131,4 +131,21 @@ describeLongOnEngines("the import option", (engine) => {
       });
     },
   );
+
+  it("renames a resource in place of an alias: the instance stays", async () => {
+    await withStack(engine, { program: programOf({}) }, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      const { id = "" } = stateOf(await stack.deployment(), "web");
+      write(
+        programOf({})
+          .replace('"web", {', '"renamed", {')
+          .replace(/\{\}\);\s*$/, `{ import: "${id}" });`),
+      );
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ create: 1, delete: 1 });
+      expectOk(await stack.run("up"));
+      expect(stateOf(await stack.deployment(), "renamed").id).toBe(id);
+      expect([...emulator.instances.keys()]).toEqual([id]);
+      await expectConverged({ stack, emulator });
+    });
+  });
 });

@@ -224,6 +224,28 @@ describe("a replacement that the engine asks for without telling create about it
   });
 });
 
+describe.each([
+  ["the same process", false],
+  ["another process", true],
+])(
+  "a resource that is renamed by `import` in place of an alias, and whose deletion comes in %s",
+  (_, isOther) => {
+    test("keeps its instance", async () => {
+      const service = await startService();
+      const anew = () => service.anew({}, undefined, { outside: { run: "127.0.0.1:1" } });
+      const { id, news } = foreign(service);
+      const former = await taken(service, { ...news, __import: undefined });
+      const { instances } = await anew();
+      const renamed = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID(), __import: former.id };
+      const { inputs } = await instances.check({}, renamed);
+      expect(await instances.create(inputs)).toMatchObject({ id: former.id });
+      const deleting = isOther ? (await anew()).instances : instances;
+      await deleting.delete(former.id, former.outs);
+      expect([...service.emulator.instances.keys()]).toEqual([id, former.id]);
+    });
+  },
+);
+
 describe("the `import` option of a resource that exists", () => {
   test("may name its own instance", async () => {
     const service = await startService();
