@@ -15,8 +15,8 @@ export const RUN_FACTS = ".facts";
 export type Fact =
   /** The object is what a resource now is: nothing may delete it. */
   | { readonly live: string }
-  /** A create adopted the object, which an earlier run may have reported: the engine must not take it for a new one. */
-  | { readonly adopted: string }
+  /** The resource with this URN or key adopted the object, which an earlier run may have reported: the engine must not take it for a new one. */
+  | { readonly adopted: string; readonly by: string }
   /** The object, which the `import` option named, has been deleted. */
   | { readonly gone: string }
   /** The creation with this key has come to its end, and its object has been dealt with. */

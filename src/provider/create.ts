@@ -71,7 +71,7 @@ async function resume(call: Call, inputs: Properties, left: Unfinished): Promise
       await settled(call, left);
       return resumed;
     }
-  } else if (end.kind === "failed" && end.object) await discard(call, end.object, left);
+  } else if (end.kind === "failed" && end.object) await discard(call, inputs, end.object, left);
   await settled(call, left);
   return undefined;
 }

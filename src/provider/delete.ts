@@ -9,7 +9,7 @@ import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
 import { askedFor } from "./inputs/secrets";
 import { instanceKind, isUrnOf, projectKind } from "./kind";
-import { isAdopted, isLive } from "./live";
+import { isAdoptedAgain, isLive } from "./live";
 import { removeObject } from "./removal";
 import { idAfterRename } from "./updates/renamed";
 import { hiddenOf } from "./values/state";
@@ -34,9 +34,10 @@ export async function remove(call: Call, id: string, state: Properties): Promise
       await removePlaceholder(call, state, pending);
     return;
   }
-  await requireNotAdoptedAgain(call, id);
+  await requireNotAdoptedAgain(call, id, state);
   let made = id;
-  if (!(await isLive(call, id))) {
+  const isKept = await isLive(call, id);
+  if (!isKept) {
     if (call.kind === projectKind)
       await call.progress.during("waiting for the deletion of the project's last instances", () =>
         settleInstancesOf(call, id, key),
@@ -47,7 +48,8 @@ export async function remove(call: Call, id: string, state: Properties): Promise
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
     await removeObject(call, await idAfterRename(call, made, state), state.project);
   });
-  if (hiddenOf(state).__import === id) await journal.run.add({ gone: textOf(identityOf(call, id)) });
+  if (!isKept && hiddenOf(state).__import === id)
+    await journal.run.add({ gone: textOf(identityOf(call, id)) });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
   await journal.remove(entry.key);
@@ -79,8 +81,8 @@ async function removePlaceholder(call: Call, state: Properties, pending: Pending
  * The engine may ask for a replacement without telling create about it. Create has then adopted the same object again: because of the
  * `import` option, or because an interrupted program had left the entry of its creation.
  */
-async function requireNotAdoptedAgain(call: Call, id: string): Promise<void> {
-  if (!(await isAdopted(call, id))) return;
+async function requireNotAdoptedAgain(call: Call, id: string, state: Properties): Promise<void> {
+  if (!(await isAdoptedAgain(call, id, state))) return;
   throw new CloudInfraError(
     "import_differs",
     `${call.kind.name} ${id} was not replaced: it was adopted again`,

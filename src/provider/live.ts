@@ -25,7 +25,8 @@ export async function becomesLive(
   const project = call.kind === projectKind ? id : inputs.project;
   if (typeof project === "string") await stillExists(call, project);
   await journal.run.add({ live: textOf(object) });
-  if (isAdopted) await journal.run.add({ adopted: textOf(object) });
+  if (!isAdopted) return;
+  for (const by of [urn, key]) if (by !== undefined) await journal.run.add({ adopted: textOf(object), by });
 }
 
 /** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
@@ -35,11 +36,18 @@ export async function isLive(call: Call, id: string): Promise<boolean> {
   return memory.liveAs(object) !== undefined || journal.run.hasOther({ live: textOf(object) });
 }
 
-/** Whether a create of this run has adopted an object that an earlier run may have reported. */
-export async function isAdopted(call: Call, id: string): Promise<boolean> {
+/** Whether a create of this run has adopted the object of a state, which an earlier run may have reported, for the same resource. */
+export async function isAdoptedAgain(call: Call, id: string, state: Properties): Promise<boolean> {
   const { memory, journal } = call.session;
+  const { __urn: urn, __key: key } = hiddenOf(state);
   const object = identityOf(call, id);
-  return memory.liveAs(object)?.isAdopted || journal.run.hasOther({ adopted: textOf(object) });
+  const live = memory.liveAs(object);
+  for (const by of [urn, key]) {
+    if (by === undefined) continue;
+    if (live?.isAdopted && [live.urn, live.key].includes(by)) return true;
+    if (await journal.run.hasOther({ adopted: textOf(object), by })) return true;
+  }
+  return false;
 }
 
 /** Another process of this run, or another resource, may have the object already: two resources never share one. */
@@ -63,6 +71,21 @@ export async function requireNotShared(call: Call, inputs: Properties, id: strin
 export function holderOf(memory: Memory, object: ObjectIdentity, urn: string): string | undefined {
   const live = memory.liveAs(object);
   return live === undefined ? memory.claim(textOf(object), urn) : live.urn;
+}
+
+/**
+ * Claims an object for the resource with which the state has it, so that no `import` option adopts it from now on.
+ *
+ * @returns the URN of another resource that has the object in this run, or was promised it before
+ */
+export function otherHolder(
+  memory: Memory,
+  object: ObjectIdentity,
+  { urn, key }: { readonly urn: string; readonly key: string | undefined },
+): string | undefined {
+  const live = memory.liveAs(object);
+  const holder = live === undefined ? memory.reclaim(textOf(object), urn) : live.urn;
+  return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
 }
 
 /** The error about an object that two resources would share. */

@@ -14,6 +14,8 @@ export interface Seen {
   readonly checkedWithOlds?: boolean;
   /** The last check had no prior inputs, and no create has answered since. */
   readonly isToBeCreated?: boolean;
+  /** Whether the program's arguments differ from the prior inputs of the last check: the engine then compares them, too. */
+  readonly isChanged?: boolean;
   /** Key, object id and operation of what the state holds as the current resource of this URN. */
   readonly key?: string | undefined;
   /** When that key was made, in milliseconds since 1970. */
@@ -68,6 +70,8 @@ export class Memory {
   private readonly said = new Map<string, Now>();
   /** By key, what the option `ignoreChanges` lists. */
   private readonly options = new Map<string, Options>();
+  /** Keys and URNs of the resources that have the option `retainOnDelete`, former URNs included. */
+  private readonly retained = new Set<string>();
   private readonly gone = new Set<string>();
   /** The URN that each object or entry was promised to, before anything could be awaited. */
   private readonly claims = new Map<string, string>();
@@ -85,7 +89,7 @@ export class Memory {
    */
   checked(
     urn: string | undefined,
-    olds: Pick<Seen, "key" | "keyAt" | "imported"> | undefined,
+    olds: Pick<Seen, "key" | "keyAt" | "imported" | "isChanged"> | undefined,
   ): string | undefined {
     if (urn === undefined) return undefined;
     this.urn = urn;
@@ -113,6 +117,13 @@ export class Memory {
     const first = this.claims.get(what) ?? urn;
     this.claims.set(what, first);
     return first;
+  }
+
+  /** Promises an object to the resource with which the state has it, whoever was promised it. @returns the URN that had the promise */
+  reclaim(what: string, urn: string): string {
+    const before = this.claims.get(what) ?? urn;
+    this.claims.set(what, urn);
+    return before;
   }
 
   /** Records that a refresh has read an object: the diff that follows may have a URN from before a rename. */
@@ -183,6 +194,16 @@ export class Memory {
   /** The program's options for the resource with this key. */
   optionsOf(key: string | undefined): Options {
     return (key === undefined ? undefined : this.options.get(key)) ?? {};
+  }
+
+  /** Records that a resource with one of these keys and URNs has the option `retainOnDelete`. */
+  retains(keysAndUrns: readonly (string | undefined)[]): void {
+    for (const one of keysAndUrns) if (one !== undefined) this.retained.add(one);
+  }
+
+  /** Whether the program's resource with this key or URN has the option `retainOnDelete`. */
+  isRetained({ __key: key = "", __urn: urn = "" }: Pick<Hidden, "__key" | "__urn">): boolean {
+    return this.retained.has(key) || this.retained.has(urn);
   }
 
   /** Returns properties with what the program says now, if it was said in this run. */

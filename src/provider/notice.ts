@@ -11,7 +11,7 @@ import { keepingIgnored, replacing } from "./inputs/ignored";
 import { madeUpName } from "./inputs/names";
 import { withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { alreadyManaged, holderOf } from "./live";
+import { alreadyManaged, holderOf, otherHolder } from "./live";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -37,9 +37,12 @@ export async function noticeCheck(
   sessions.memory.organization = hidden.__organization;
   const { journal, memory } = at(sessions, profile);
   const exists = Object.keys(olds).length > 0;
+  if (hidden.__retainOnDelete) memory.retains([urn, hiddenOf(olds).__key, ...(hidden.__aliasUrns ?? [])]);
   if (exists) {
     const { __key: key, __keyAt: keyAt } = hiddenOf(olds);
-    const other = memory.checked(urn, { key, keyAt, imported: hidden.__import });
+    const named = { ...news, ...madeUpName(kind, olds, news) };
+    const isChanged = diff(kind.fields, olds, named).changes !== false;
+    const other = memory.checked(urn, { key, keyAt, imported: hidden.__import, isChanged });
     if (key === undefined) return {};
     const entry = await journal?.find(key);
     if (entry?.key === key) await journal?.remove(key);
@@ -63,9 +66,10 @@ export async function noticeCheck(
   if (first === undefined || unfinished === undefined) return {};
   if (key !== undefined) await journal?.run.add({ replacing: key });
   const named = { __key: first, __autonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // The object may be another resource's, which then has this key. It isn't adopted.
+  // The object may be another resource's, which then has this key, or it is retained, and keeps this name. It isn't adopted.
   const wanted = { ...news, ...madeUpName(kind, named, news) };
-  if (isLater && entry?.id !== undefined && isMisfit(kind, entry, wanted, optionsOf(news))) return {};
+  const isKept = (isLater && entry?.id !== undefined) || hidden.__retainOnDelete;
+  if (isKept && isMisfit(kind, unfinished, wanted, optionsOf(news))) return {};
   return { left: { named, at: unfinished.at } };
 }
 
@@ -112,13 +116,12 @@ export async function noticeDiff(
   const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
   const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
-  const { checkedWithOlds = false, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
+  const { checkedWithOlds = false, isChanged, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
   if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
     throw otherImport(kind, id, imported);
   const object = objectOf(kind, sessions, profile, id);
-  const owner = memory.liveAs(object);
-  if (checkedWithOlds && owner !== undefined && owner.urn !== urn && owner.key !== key)
-    throw alreadyManaged(kind, id, owner.urn);
+  const other = checkedWithOlds && urn !== undefined ? otherHolder(memory, object, { urn, key }) : undefined;
+  if (other !== undefined) throw alreadyManaged(kind, id, other);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
@@ -134,7 +137,11 @@ export async function noticeDiff(
     // inputs may differ from the object because of `ignoreChanges`, which no check has reported.
     const given = checkedWithOlds || memory.isRefreshed(object) ? news : withUnknown(olds, news);
     const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
-    const plainly = diff(replacing(kind.fields, options.replaceOnChanges), olds, wanted);
+    const plainly = diff(
+      replacing(kind.fields, options.replaceOnChanges, { olds, news: wanted }),
+      olds,
+      wanted,
+    );
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && isMisfit(kind, pending, news, options);
@@ -147,10 +154,10 @@ export async function noticeDiff(
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
       await log.row(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
-    const isUnseen =
-      (isResumed || pending?.key !== undefined) && plainly.changes !== false && checkedWithOlds;
+    const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
     // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies; after a
     // resumed creation, that `ignoreChanges` no longer does; and after one that timed out again, that its request had other arguments.
+    const isUnseen = mayBeUnseen && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that a creation or an update is unfinished.
@@ -183,8 +190,9 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
   );
 }
 
+/** Identifies an object. Without settings, the profile is all that is known of the endpoint. */
 function objectOf(kind: Kind, sessions: Sessions, profile: string | undefined, id: string): ObjectIdentity {
-  return { endpoint: sessions.ifSet(profile)?.client.endpoint ?? "", kind: kind.name, id };
+  return { endpoint: sessions.ifSet(profile)?.client.endpoint ?? profile ?? "", kind: kind.name, id };
 }
 
 /** What check and diff use: without settings, there is no journal. */

@@ -182,6 +182,27 @@ describeOnEngines("a resource", (engine) => {
     });
   });
 
+  it("that was imported is replaced if `replaceOnChanges` lists the changed label, as one that was created", async () => {
+    const declared = (name: string, env: string, options: string): string =>
+      `new Instance("${name}", { ...args, name: "${name}", labels: { env: "${env}" } }, { replaceOnChanges: ["labels.env"], ${options} });`;
+    await withStack(engine, { program: program("") }, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      const [project = ""] = emulator.projects.keys();
+      const fields = { image: "ubuntu", flavor: "small", network: "n", labels: { env: "dev" } };
+      const { id } = emulator.addInstance({ project, name: "imported", ...fields });
+      const both = (env: string) =>
+        program(declared("created", env, "") + declared("imported", env, `import: "${id}"`));
+      write(both("dev"));
+      expectOk(await stack.run("up"));
+      const before = [...emulator.instances.keys()];
+      write(both("prod"));
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ replace: 2 });
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({ replace: 2 });
+      expect([...emulator.instances.keys()].filter((one) => before.includes(one))).toEqual([]);
+      await expectConverged({ stack, emulator });
+    });
+  });
+
   it("that is retained outlives its removal from the program", async () => {
     const kept = 'new Instance("kept", args, { retainOnDelete: true });';
     await withStack(engine, { program: program(kept) }, async ({ stack, emulator, write }) => {

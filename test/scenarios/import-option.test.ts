@@ -107,4 +107,45 @@ describeLongOnEngines("the import option", (engine) => {
       await expectConverged({ stack, emulator });
     });
   });
+
+  it.each(["before", "after"])(
+    "can't adopt what another resource manages, declared %s that one: the preview fails, too",
+    async (where) => {
+      const own = 'new Project("own", { name: "shop", region: "eu-1" }';
+      await withStack(engine, { program: `${own});` }, async ({ stack, emulator, write }) => {
+        expectOk(await stack.run("up"));
+        const { id } = stateOf(await stack.deployment(), "own");
+        const other = `const other = new Project("other", { name: "shop", region: "eu-1" }, { import: "${id}" });`;
+        write(
+          where === "before" ? `${other} ${own}, { dependsOn: [other] });` : `const own = ${own}); ${other}`,
+        );
+        for (const command of ["preview", "up"] as const) {
+          const refused = await stack.run(command);
+          expect(refused.ok, refused.output).toBe(false);
+          expect(refused.output.replaceAll(/\s+/g, " ")).toContain(`project ${id} is already managed by`);
+        }
+        write(`${own});`);
+        expectOk(await stack.run("up"));
+        await expectConverged({ stack, emulator });
+        expect([...emulator.projects.keys()]).toEqual([id]);
+      });
+    },
+  );
+
+  it("renames a resource in place of an alias: the instance stays", async () => {
+    await withStack(engine, { program: programOf({}) }, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      const { id = "" } = stateOf(await stack.deployment(), "web");
+      write(
+        programOf({})
+          .replace('"web", {', '"renamed", {')
+          .replace(/\{\}\);\s*$/, `{ import: "${id}" });`),
+      );
+      expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ create: 1, delete: 1 });
+      expectOk(await stack.run("up"));
+      expect(stateOf(await stack.deployment(), "renamed").id).toBe(id);
+      expect([...emulator.instances.keys()]).toEqual([id]);
+      await expectConverged({ stack, emulator });
+    });
+  });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { expectOk } from "../harness/assertions";
+import { expectConverged, expectOk } from "../harness/assertions";
 import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { Deployment, Stack } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
@@ -76,6 +76,41 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       await run(stack, "up");
       expect(await imagesOf(scenario, Object.keys(last))).toEqual(last);
       await expectOneEach(scenario, Object.keys(last));
+    });
+  });
+
+  it("keeps the instance of a replacement that is reverted, if the resource has the option retainOnDelete", async () => {
+    const retained = (image: string) => programOf({ web: [`image: "${image}"`, "retainOnDelete: true"] });
+    await withStack(engine, { program: retained("old") }, async (scenario) => {
+      const { stack, emulator } = scenario;
+      await run(stack, "up");
+      const before = await stack.deployment();
+      const { id, inputs } = stateOf(before, "web");
+      const project = stateOf(before, "p").id ?? "";
+      await killedCreation(scenario, "web", { project, fields: { image: "new" }, replaces: inputs?.__key });
+      emulator.finishOperations();
+      const ids = [...emulator.instances.keys()];
+      expect((await run(stack, "up")).output).toContain("was left alone");
+      expect([...emulator.instances.keys()]).toEqual(ids);
+      expect(stateOf(await stack.deployment(), "web").id).toBe(id);
+      await expectConverged({ stack, emulator });
+    });
+  });
+
+  it("keeps the instance of a creation that no longer fits, if retainOnDelete is added and the next creation fails at first", async () => {
+    await withStack(engine, { program: programOf({ web: [] }) }, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      emulator.behaviour.uniqueNames = true;
+      await cutOff(scenario);
+      emulator.finishOperations();
+      const [first = ""] = emulator.instances.keys();
+      write(programOf({ web: ['image: "debian"', "retainOnDelete: true"] }));
+      const rejected = emulator.fail({ method: "POST", path: "/v1/instances", kind: "status", status: 422 });
+      expect((await stack.run("up")).output).toContain("was left alone");
+      rejected.off();
+      await run(stack, "up");
+      expect([...emulator.instances.keys()]).toEqual([first, stateOf(await stack.deployment(), "web").id]);
+      await expectConverged({ stack, emulator });
     });
   });
 

@@ -57,6 +57,7 @@ export async function adopt(
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
+  requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
   await becomesLive(call, inputs, id, { isAdopted: true });
   await noteForCreations(call, object);
   if (left !== undefined) await putAside(call, inputs, left);

@@ -4,7 +4,7 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import { type Call, valuesOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
-import { keepingIgnored, type Options, replacing } from "../inputs/ignored";
+import { keepingIgnored, type Options, type Paths, replacing } from "../inputs/ignored";
 import { isUnknown } from "../inputs/unknowns";
 import type { Kind } from "../kind";
 import { requireNotShared } from "../live";
@@ -38,10 +38,10 @@ export async function fitted(
   const asked = argumentsSent(fields, unfinished);
   if (asked === undefined) throw wishUnknown(call, object);
   const options = call.session.memory.optionsOf(hiddenOf(inputs).__key);
-  const { ignoreChanges = [], replaceOnChanges, retainOnDelete: isRetained } = options;
+  const { ignoreChanges = [], replaceOnChanges } = options;
   const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
-  if (needsAnother(replacing(fields, replaceOnChanges), asked, wanted)) {
-    await discard(call, object, { ...unfinished, isRetained });
+  if (needsAnother(fields, asked, wanted, replaceOnChanges)) {
+    await discard(call, inputs, object, unfinished);
     return undefined;
   }
   await requireNotShared(call, wanted, object.id);
@@ -58,12 +58,18 @@ export function isMisfit(
   const asked = argumentsSent(fields, pending);
   if (asked === undefined) return false;
   const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
-  const known = replacing(fields, replaceOnChanges).filter(({ name }) => !isUnknown(wanted[name]));
-  return needsAnother(known, asked, wanted);
+  const known = fields.filter(({ name }) => !isUnknown(wanted[name]));
+  return needsAnother(known, asked, wanted, replaceOnChanges);
 }
 
-function needsAnother(fields: readonly Field[], asked: Properties, inputs: Properties): boolean {
-  return changedFields(fields, asked, inputs).some(({ change }) => change === "replace");
+function needsAnother(
+  fields: readonly Field[],
+  asked: Properties,
+  inputs: Properties,
+  replaceOnChanges: Paths | undefined,
+): boolean {
+  const judged = replacing(fields, replaceOnChanges, { olds: asked, news: inputs });
+  return changedFields(judged, asked, inputs).some(({ change }) => change === "replace");
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Entry } from "../../journal/entry";
 import type { For } from "../../journal/journal";
 import { type Call, requireRecordedEndpoint } from "../call";
 import type { Properties } from "../host";
+import { isLive } from "../live";
 import type { Seen } from "../memory";
 import { removeObject } from "../removal";
 import { hiddenOf } from "../values/state";
@@ -23,8 +24,6 @@ export interface Unfinished extends Pending {
   readonly replaces?: string | undefined;
   /** Whether the user may have kept the object on purpose, with `retainOnDelete` for example. */
   readonly isLate?: boolean;
-  /** Whether the program has the option `retainOnDelete`. */
-  readonly isRetained?: boolean | undefined;
 }
 
 /**
@@ -57,11 +56,7 @@ export function isHeld({ key, id, operation }: Entry, seen: Seen): boolean {
  * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or the object was never
  * reported to the engine; or the state still holds what the creation replaces, so the engine never saved the object.
  */
-function mayDelete(
-  { session }: Call,
-  { isInState, id, replaces, isLate = false, isRetained = false }: Unfinished,
-): boolean {
-  if (isRetained) return false;
+function mayDelete({ session }: Call, { isInState, id, replaces, isLate = false }: Unfinished): boolean {
   return (
     isInState ||
     (id === undefined && !isLate) ||
@@ -180,14 +175,26 @@ async function brought(call: Call, inputs: Properties, unfinished: Unfinished): 
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;
-  if (object !== undefined) await discard(call, object, unfinished);
+  if (object !== undefined) await discard(call, inputs, object, unfinished);
   await settled(call, unfinished);
 }
 
-/** Deletes the object of a creation that nobody wants any longer, or leaves it alone with a warning (I3). */
-export async function discard(call: Call, object: ApiObject, unfinished: Unfinished): Promise<void> {
-  if (mayDelete(call, unfinished)) await removeObject(call, object.id, sentFields(unfinished).project);
-  else await warnOfLeftAlone(call, object);
+/**
+ * Deletes the object of a creation that nobody wants any longer, or leaves it alone with a warning: because of I3, or because the program's
+ * resource has the option `retainOnDelete`, which the state's record of the creation may lack.
+ *
+ * @param inputs of the resource whose creation it is
+ */
+export async function discard(
+  call: Call,
+  inputs: Properties,
+  object: ApiObject,
+  unfinished: Unfinished,
+): Promise<void> {
+  const isRetained = call.session.memory.isRetained(hiddenOf(inputs));
+  if (!isRetained && mayDelete(call, unfinished))
+    await removeObject(call, object.id, sentFields(unfinished).project);
+  else if (!(await isLive(call, object.id))) await warnOfLeftAlone(call, object, { isRetained });
 }
 
 /** Tells all processes of this run that a creation has come to its end. */

@@ -48,11 +48,16 @@ export async function warnOfLost(call: Call, pending: Pending): Promise<void> {
   await warnWithoutSecrets(call, words);
 }
 
-/** The engine may have saved the object, so only a person can decide what becomes of it (I3). */
-export async function warnOfLeftAlone(call: Call, { id }: ApiObject): Promise<void> {
+/** The engine may have saved the object, or the user wants to keep it, so only a person can decide what becomes of it (I3). */
+export async function warnOfLeftAlone(
+  call: Call,
+  { id }: ApiObject,
+  { isRetained = false } = {},
+): Promise<void> {
+  const why = isRetained ? "of the option `retainOnDelete`" : "another resource may use it";
   await warnWithoutSecrets(
     call,
     `cloudinfra: an interrupted run created ${call.kind.name} ${id}, which the program does not need now. It was left alone, because ` +
-      "another resource may use it. If none does, delete it at the service.",
+      `${why}. If nobody uses it, delete it at the service.`,
   );
 }

@@ -1,15 +1,17 @@
 import type { Properties } from "../host";
-import { type Field, labelsOf } from "../values/fields";
+import { type Field, isSame, labelsOf, sameValue } from "../values/fields";
 import { isUnknown } from "./unknowns";
 
 /** The property paths that the resource options `ignoreChanges` and `replaceOnChanges` list: `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or `*`. */
 export type Paths = readonly string[];
 
+/** The steps of a path. An index is a number, so it is no label key. */
+type Path = readonly (string | number)[];
+
 /** The options that decide what a change of an argument, or a replacement, leads to. */
 export interface Options {
   readonly ignoreChanges?: Paths | undefined;
   readonly replaceOnChanges?: Paths | undefined;
-  readonly retainOnDelete?: boolean | undefined;
 }
 
 /**
@@ -17,8 +19,8 @@ export interface Options {
  *
  * @param property its steps: `["labels", "env"]`
  */
-export function isIgnored(ignored: Paths, property: readonly string[]): boolean {
-  const covers = (path: ReturnType<typeof stepsOf>): boolean =>
+export function isIgnored(ignored: Paths, property: Path): boolean {
+  const covers = (path: Path): boolean =>
     path.length > 0 && path.every((step, at) => step === "*" || step === property[at]);
   return ignored.map(stepsOf).some(covers);
 }
@@ -29,7 +31,7 @@ export function isPartlyIgnored(ignored: Paths, name: string): boolean {
 }
 
 /**
- * The inputs with the ignored arguments, and the ignored labels, as they were before. The engine does the same, except for a replacement, but
+ * The inputs with the ignored arguments, labels and SSH keys as they were before. The engine does the same, except for a replacement, but
  * with its inputs: after a failure, these may have another value than the object.
  */
 export function keepingIgnored(
@@ -37,9 +39,13 @@ export function keepingIgnored(
   ignored: Paths,
   { olds, news }: { olds: Properties; news: Properties },
 ): Properties {
-  const kept = fields.flatMap(({ name, type }): [string, unknown][] => {
+  const kept = fields.flatMap((field): [string, unknown][] => {
+    const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
-    if (type !== "labels" || isUnknown(news[name]) || !isPartlyIgnored(ignored, name)) return [];
+    if (isUnknown(news[name]) || !isPartlyIgnored(ignored, name)) return [];
+    if (type === "keys" && !sameValue(field, olds[name], news[name]))
+      return [[name, keepingItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
+    if (type !== "labels") return [];
     const isLeft = ([key]: [string, unknown]): boolean => isIgnored(ignored, [name, key]);
     const labels = [
       ...Object.entries(labelsOf(olds[name])).filter(isLeft),
@@ -50,16 +56,45 @@ export function keepingIgnored(
   return kept.length === 0 ? news : { ...news, ...Object.fromEntries(kept) };
 }
 
-/** The fields, of which a change of those that the option `replaceOnChanges` lists replaces the resource. */
-export function replacing(fields: readonly Field[], paths: Paths = []): readonly Field[] {
-  return fields.map((field) => (isIgnored(paths, [field.name]) ? { ...field, change: "replace" } : field));
+/** A list with those of its ignored items that were in it before. */
+function keepingItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
+  if (!Array.isArray(old) || !Array.isArray(now)) return now;
+  return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
+}
+
+/** The fields; a change that the option `replaceOnChanges` lists, or that is within a listed property, makes a field one that replaces. */
+export function replacing(
+  fields: readonly Field[],
+  paths: Paths = [],
+  { olds, news }: { olds: Properties; news: Properties },
+): readonly Field[] {
+  const listed = paths.map(stepsOf);
+  const isListed = (change: Path): boolean =>
+    listed.some(
+      (path) => path.length <= change.length && path.every((step, at) => ["*", change[at]].includes(step)),
+    );
+  return fields.map((field) => {
+    const changes = changesOf([field.name], olds[field.name], news[field.name]);
+    return changes.some(isListed) ? { ...field, change: "replace" } : field;
+  });
+}
+
+/** The paths of the differences between two values, as Pulumi's engine has them: an added or removed map or list is one difference. */
+function changesOf(path: Path, old: unknown, now: unknown): Path[] {
+  if (isSame(old, now)) return [];
+  const isList = Array.isArray(old);
+  if (typeof old !== "object" || typeof now !== "object" || isList !== Array.isArray(now)) return [path];
+  const [before, after] = [new Map(Object.entries(old ?? {})), new Map(Object.entries(now ?? {}))];
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((key) =>
+    changesOf([...path, isList ? Number(key) : key], before.get(key), after.get(key)),
+  );
 }
 
 /** A string in brackets, an index or `*` in brackets, or a name. */
 const STEP = /\["((?:\\"|[^"])*)"\]|\[([^\]]*)\]|([^.[]+)/g;
 
-/** The steps of a path, as Pulumi parses it. An index is a number, so it is no label key. */
-function stepsOf(path: string): (string | number)[] {
+/** Parses a path as Pulumi does. */
+function stepsOf(path: string): Path {
   return [...path.matchAll(STEP)].map(([, quoted, index, name = ""]) => {
     if (quoted !== undefined) return quoted.replaceAll('\\"', '"');
     if (index !== undefined) return index === "*" ? index : Number(index);

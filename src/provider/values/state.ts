@@ -95,14 +95,10 @@ function pickNow({ __urn, __timeouts, __secrets, __autonamed, __organization }: 
   return { __urn, __timeouts, __secrets, __autonamed, __organization };
 }
 
-/** The options of a program's resource. */
+/** The options of a program's resource that decide how it is compared. */
 export function optionsOf(inputs: Properties): Options {
-  const { __ignoreChanges, __replaceOnChanges, __retainOnDelete } = hiddenOf(inputs);
-  return {
-    ignoreChanges: __ignoreChanges,
-    replaceOnChanges: __replaceOnChanges,
-    retainOnDelete: __retainOnDelete,
-  };
+  const { __ignoreChanges, __replaceOnChanges } = hiddenOf(inputs);
+  return { ignoreChanges: __ignoreChanges, replaceOnChanges: __replaceOnChanges };
 }
 
 /** The hidden outputs that go with the hidden inputs. */

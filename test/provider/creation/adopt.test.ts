@@ -110,6 +110,15 @@ describe("the `import` option that is left in", () => {
     ]);
   });
 
+  test("leaves a later change to the engine, whose option `replaceOnChanges` may list it", async () => {
+    const service = await startService();
+    const { news } = foreign(service, { labels: { env: "dev" } });
+    const { id, inputs, outs } = await taken(service, { ...news, labels: { env: "dev" } });
+    const { instances } = await service.anew();
+    const next = (await instances.check(inputs, { ...news, labels: { env: "prod" } })).inputs;
+    expect(await instances.diff(id, outs, next)).toMatchObject({ changes: undefined, replaces: [] });
+  });
+
   test("does not keep a replacement from making another, and the old one is deleted", async () => {
     const service = await startService();
     const { id, news } = foreign(service);
@@ -150,7 +159,10 @@ test("a creation of the resource that was cut off before is settled: only the ob
   expect([...service.emulator.instances.keys()]).toEqual([id]);
 });
 
-test("what the creation that was cut off has made can be taken over by its id", async () => {
+test.each([
+  ["", {}],
+  [", also with the option `retainOnDelete`", { __retainOnDelete: true }],
+])("what the creation that was cut off has made can be taken over by its id%s", async (_, options) => {
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const project = service.emulator.addProject().id;
   const news = instanceNews({ project });
@@ -160,9 +172,10 @@ test("what the creation that was cut off has made can be taken over by its id", 
   service.emulator.finishOperations();
   const [made = ""] = service.emulator.instances.keys();
   const { instances } = await service.anew();
-  const { inputs: next } = await instances.check({}, { ...news, __import: made });
+  const { inputs: next } = await instances.check({}, { ...news, ...options, __import: made });
   expect((await instances.create(next)).id).toBe(made);
   expect([...service.emulator.instances.keys()]).toEqual([made]);
+  expect(service.warnings).toEqual([]);
 });
 
 describe("a project that the `import` option names", () => {
@@ -211,6 +224,28 @@ describe("a replacement that the engine asks for without telling create about it
   });
 });
 
+describe.each([
+  ["the same process", false],
+  ["another process", true],
+])(
+  "a resource that is renamed by `import` in place of an alias, and whose deletion comes in %s",
+  (_, isOther) => {
+    test("keeps its instance", async () => {
+      const service = await startService();
+      const anew = () => service.anew({}, undefined, { outside: { run: "127.0.0.1:1" } });
+      const { id, news } = foreign(service);
+      const former = await taken(service, { ...news, __import: undefined });
+      const { instances } = await anew();
+      const renamed = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID(), __import: former.id };
+      const { inputs } = await instances.check({}, renamed);
+      expect(await instances.create(inputs)).toMatchObject({ id: former.id });
+      const deleting = isOther ? (await anew()).instances : instances;
+      await deleting.delete(former.id, former.outs);
+      expect([...service.emulator.instances.keys()]).toEqual([id, former.id]);
+    });
+  },
+);
+
 describe("the `import` option of a resource that exists", () => {
   test("may name its own instance", async () => {
     const service = await startService();
@@ -247,17 +282,35 @@ describe("the `import` option of a resource that exists", () => {
     expect(failures?.[0]?.reason).toContain(`import: instance ${id} is already managed by ${news.__urn}`);
   });
 
-  test("can't name an instance that another resource manages, also if that one is compared later", async () => {
+  test.each([
+    ["keeps its instance", {}],
+    ["is replaced", { image: "debian-14" }],
+  ])("can't name an instance of a resource that is compared later and %s", async (_, change) => {
     const service = await startService();
     const { id, news } = foreign(service);
     const managed = await taken(service, news);
     const { instances } = await service.anew();
-    const other = await instances.check({}, { ...news, __urn: `${news.__urn}-2`, __key: randomUUID() });
-    expect(other.failures).toEqual([]);
-    const { inputs } = await instances.check(managed.inputs, news);
-    await instances.diff(id, managed.outs, inputs);
-    const { message } = await failureOf(instances.create(other.inputs));
-    expect(message).toContain(`instance ${id} is already managed by ${news.__urn}`);
+    const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID(), flavor: "m1.large" };
+    const { inputs: others, failures } = await instances.check({}, other);
+    expect(failures).toEqual([]);
+    const { inputs } = await instances.check(managed.inputs, { ...news, ...change });
+    const creating = failureOf(instances.create(others)); // the engine registers resources at the same time
+    const { message } = await failureOf(instances.diff(id, managed.outs, inputs));
+    expect(message).toContain(`instance ${id} is already managed by ${other.__urn}`);
+    expect((await creating).message).toContain(`instance ${id} is already managed by ${news.__urn}`);
+    expect(written(service.emulator)).toEqual([]);
+  });
+
+  test("can't name an instance that another resource replaces in this run", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const managed = await taken(service, news);
+    const { instances } = await service.anew();
+    const { inputs } = await instances.check(managed.inputs, { ...news, image: "debian-14" });
+    expect(await instances.diff(id, managed.outs, inputs)).toMatchObject({ replaces: ["image"] });
+    const other = { ...news, __urn: `${news.__urn}-2`, __key: randomUUID() };
+    const { failures } = await instances.check({}, other);
+    expect(failures?.[0]?.reason).toContain(`import: instance ${id} is already managed by ${news.__urn}`);
   });
 });
 

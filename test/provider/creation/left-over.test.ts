@@ -33,6 +33,18 @@ describe("what a killed replacement was making", () => {
     expect(puts(service)).toBe(0);
   });
 
+  test("is left alone with a warning if the resource has the option `retainOnDelete`", async () => {
+    const { service, web, id, other } = await cutOffReplacement();
+    expect(await web.up({ __retainOnDelete: true })).toBeUndefined();
+    expect(web.there().id).toBe(id);
+    expect([...service.emulator.instances.keys()]).toEqual([id, other]);
+    expect(service.warnings).toEqual([
+      expect.stringMatching(new RegExp(`instance ${other}.* was left alone`)),
+    ]);
+    expect(await web.up({ __retainOnDelete: true })).toBeUndefined();
+    expect(service.warnings).toHaveLength(1);
+  });
+
   test("is deleted by the next `up` beside another change", async () => {
     const { service, web, id } = await cutOffReplacement();
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();

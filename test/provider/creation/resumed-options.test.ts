@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { EngineLog } from "../../../src/provider/shown/engine-log";
-import { oneInstance } from "../one-instance";
+import { oneInstance, URN } from "../one-instance";
 import { UNKNOWN_MAP, UNKNOWN_TEXT } from "../samples";
 
 const SHORT = { __timeouts: { create: "5s" } };
@@ -73,6 +73,14 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     expect(await process.diff(id, state, inputs)).toMatchObject({ changes: true, replaces });
   });
 
+  test("keeps an SSH key that is listed by its index, and makes the changes of other keys", async () => {
+    const { web, id } = await cutOff({ sshKeys: ["ssh-rsa AAAA", "ssh-rsa BBBB"] });
+    const sshKeys = ["ssh-rsa CCCC", "ssh-rsa DDDD", "ssh-rsa EEEE"];
+    expect(await web.up({ ...SHORT, sshKeys, __ignoreChanges: ["sshKeys[0]"] })).toBeUndefined();
+    const kept = ["ssh-rsa AAAA", "ssh-rsa DDDD", "ssh-rsa EEEE"];
+    expect(web.there()).toMatchObject({ id, state: { sshKeys: kept } });
+  });
+
   test("makes the other changes", async () => {
     const { web, id, fieldsNow } = await cutOff({ flavor: "v1", labels: { env: "dev", team: "a" } });
     const changed = { flavor: "v2", labels: { env: "prod", team: "b" } };
@@ -100,6 +108,18 @@ describe("a resumed creation whose option `replaceOnChanges` lists the changed a
     expect(fieldsNow()).toMatchObject({ flavor: "v2" });
   });
 
+  test.each([
+    ["prod", "another"],
+    ["dev", "the same"],
+  ])("of a label, which is %s now, has %s object", async (env, which) => {
+    const { web, emulator, id, fieldsNow } = await cutOff({ labels: { env: "dev" } });
+    const labels = { env, team: "a" };
+    expect(await web.up({ labels, __replaceOnChanges: ["labels.env"] })).toBeUndefined();
+    expect(web.there().id === id).toBe(which === "the same");
+    expect(emulator.instances.size).toBe(1);
+    expect(fieldsNow()).toMatchObject({ labels });
+  });
+
   test("is replaced if the option is added after the service has refused the change", async () => {
     const { web, emulator, id } = await cutOff({ flavor: "v1" });
     emulator.refuseUpdatesOf("flavor");
@@ -122,6 +142,39 @@ describe("a resumed creation whose object doesn't fit any longer", () => {
     expect(await web.up({ image: "v2", __retainOnDelete: true })).toBeUndefined();
     expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
     expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+  });
+
+  test.each<[string, string | undefined]>([
+    ["given", "web"],
+    ["generated", undefined],
+  ])("still leaves it alone if the next creation fails at first, with a %s name", async (_, name) => {
+    const { service, web, emulator, id } = await cutOff({ image: "v1", name });
+    const retained = { image: "v2", name, __retainOnDelete: true };
+    emulator.fail({ method: "POST", kind: "status", status: 422 });
+    expect(await web.up(retained)).toContain("422");
+    expect(await web.up(retained)).toBeUndefined();
+    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(web.isSettled).toBe(true);
+  });
+
+  test("creates the other object under another generated name, because the first one keeps its own", async () => {
+    const { web, emulator, id } = await cutOff({ image: "v1", name: undefined });
+    emulator.behaviour.uniqueNames = true;
+    expect(await web.up({ image: "v2", name: undefined, __retainOnDelete: true })).toBeUndefined();
+    expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
+  });
+
+  test("still leaves it alone if the resource is renamed, and stops saying so once its record is removed", async () => {
+    const { service, web, emulator, id } = await cutOff({ image: "v1" });
+    const renamed = { image: "v2", __retainOnDelete: true, __urn: `${URN}-2`, __aliasUrns: [URN] };
+    emulator.fail({ method: "POST", kind: "status", status: 422 });
+    expect(await web.up(renamed)).toContain("422");
+    expect(await web.up(renamed)).toBeUndefined();
+    expect([...emulator.instances.keys()]).toContain(id);
+    const said = service.warnings.length;
+    expect(await web.up(renamed)).toBeUndefined();
+    expect(service.warnings).toHaveLength(said);
   });
 
   test("is a row of the preview that says so", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isIgnored } from "../../../src/provider/inputs/ignored";
+import { isIgnored, replacing } from "../../../src/provider/inputs/ignored";
+import { instanceFields } from "../../../src/provider/values/fields";
 
 const env = ["labels", "env"];
 
@@ -40,5 +41,43 @@ describe("`ignoreChanges` does not cover", () => {
     ["", ["flavor"]],
   ])("with %j the property %j", (path, property) => {
     expect(isIgnored([path], property)).toBe(false);
+  });
+});
+
+describe("`replaceOnChanges`", () => {
+  const olds = { flavor: "small", labels: { env: "dev", team: "a" }, sshKeys: ["one", "two"] };
+  const news = { flavor: "small", labels: { env: "prod", team: "a" }, sshKeys: ["one", "three", "four"] };
+  const replaced = (path: string, more: object = {}): string[] =>
+    replacing(instanceFields, [path], { olds, news: { ...news, ...more } })
+      .filter(({ name, change }) => ["labels", "sshKeys", "flavor"].includes(name) && change === "replace")
+      .map(({ name }) => name);
+
+  test.each([
+    ["labels", "labels"],
+    ["labels.env", "labels"],
+    ['labels["env"]', "labels"],
+    ["labels.*", "labels"],
+    ["*.env", "labels"],
+    ["sshKeys", "sshKeys"],
+    ["sshKeys[1]", "sshKeys"],
+    ["sshKeys[2]", "sshKeys"],
+  ])("with %s lists the changed part of %s", (path, name) => {
+    expect(replaced(path)).toEqual([name]);
+  });
+
+  test("with * lists all that changes", () => {
+    expect(replaced("*")).toEqual(["sshKeys", "labels"]);
+  });
+
+  test.each(["labels.team", "labels.env.x", "labels[0]", "sshKeys[0]", "flavor"])(
+    "with %s lists none of the changes",
+    (path) => {
+      expect(replaced(path)).toEqual([]);
+    },
+  );
+
+  test.each(["labels.env", "labels.*"])("with %s doesn't list the removal of all labels", (path) => {
+    expect(replaced(path, { labels: undefined })).toEqual([]);
+    expect(replaced("labels", { labels: undefined })).toEqual(["labels"]);
   });
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator";
 import { deadlineIn } from "../../../src/operations/deadline";
@@ -95,6 +96,27 @@ describe("a resource with a profile", () => {
     ];
     for (const { failures } of await Promise.all(checks))
       expect(failures).toEqual([{ property: "", reason }]);
+  });
+});
+
+describe("two resources with profiles whose settings a preview doesn't have", () => {
+  const newsOf = (profile: string, __import?: string): Properties =>
+    projectNews({ __urn: `${projectNews().__urn}-${profile}`, __key: randomUUID(), profile, __import });
+
+  test("may import objects with the same id", async () => {
+    const { projects } = await startService();
+    for (const profile of ["eu", "us"])
+      expect((await projects.check({}, newsOf(profile, "1"))).failures).toEqual([]);
+    expect((await projects.check({}, { ...newsOf("us", "1"), __urn: "urn:other" })).failures).toHaveLength(1);
+  });
+
+  test("may have objects with the same id", async () => {
+    const { projects } = await startService();
+    for (const profile of ["eu", "us"]) {
+      const news = newsOf(profile);
+      const { inputs } = await projects.check(news, news);
+      expect(await projects.diff("1", news, inputs)).toMatchObject({ changes: false });
+    }
   });
 });
 
