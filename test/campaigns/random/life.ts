@@ -1,4 +1,5 @@
 import { connectionsOf } from "../../../src/api/connections";
+import { assignAddress } from "../../../src/emulator/instances";
 import type { StoredInstance } from "../../../src/emulator/state";
 import { HostError, type HostProvider, type Properties } from "../../../src/provider/host";
 import { EngineLog, type RowLog } from "../../../src/provider/shown/engine-log";
@@ -87,6 +88,7 @@ class Row extends EngineRow {
       case "edit":
         for (const instance of state.instances.byId.values()) {
           instance.fields[step.field] = step.value;
+          if (step.field === "public_ip") assignAddress(state, instance);
           state.changed(instance, state.now());
         }
         return;

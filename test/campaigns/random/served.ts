@@ -72,7 +72,10 @@ export class Served extends Dispatcher {
       path,
       key: typeof key === "string" ? key : undefined,
       status: out.kind === "reply" && out.cut === undefined ? out.status : 0,
-      text: out.kind === "reply" ? `${body.slice(0, LONGEST_KEPT)} ${String(out.headers.location)}` : "",
+      text:
+        out.kind === "reply"
+          ? `${body.slice(0, LONGEST_KEPT)} ${body.slice(LONGEST_KEPT).slice(-LONGEST_KEPT)} ${String(out.headers.location)}`
+          : "",
       spoiling: spoiling?.kind,
       isLie: spoiling !== undefined && isLie(spoiling),
       worked: worked && plain.status < 400,
