@@ -122,6 +122,10 @@ class FileJournal implements Journal {
   }
 
   async read(wanted: For): Promise<Entry | undefined> {
+    return (await this.found(wanted))?.entry;
+  }
+
+  private async found(wanted: For): Promise<{ file: string; entry: Entry } | undefined> {
     const own = this.purposeOf(wanted);
     // `recover` can't always know the organization, nor the backend that an exported state comes from.
     const others = [own.organization, undefined].flatMap((organization) =>
@@ -131,20 +135,22 @@ class FileJournal implements Journal {
     for (const [file, purpose] of byFile) {
       const entry = await this.readFor(purpose);
       if (entry === undefined) continue;
-      if (file === fileName(own)) return entry;
+      if (file === fileName(own)) return { file, entry };
       const isRecovered = entry.recovered && [undefined, entry.key].includes(wanted.key);
       // Another backend's stack may have the same name, and its object may be in use.
-      if (isRecovered) return entry.backend === own.backend ? entry : { ...entry, isLate: true };
+      const isLate = entry.isLate || entry.backend !== own.backend;
+      if (isRecovered) return { file, entry: isLate ? { ...entry, isLate } : entry };
     }
     return undefined;
   }
 
   async move(from: For, urn: string): Promise<void> {
-    const [old, now] = [this.purposeOf(from), this.purposeOf({ urn })];
+    const found = await this.found(from);
+    if (found === undefined) return;
+    const { file, entry } = found;
+    const now = this.purposeOf({ urn });
     await this.safely(async (folder) => {
-      const [source, target] = [path.join(folder, fileName(old)), path.join(folder, fileName(now))];
-      const entry = entryFor(old, await readText(this.disk, source));
-      if (entry === undefined) return;
+      const [source, target] = [path.join(folder, file), path.join(folder, fileName(now))];
       const text = firstLine({ ...entry, ...now }) + laterLine(entry);
       if ((await putFile(this.disk, target, text, () => false)) !== undefined) return;
       await removeFile(this.disk, source, hasKey(entry.key));

@@ -181,6 +181,10 @@ describe("the list", () => {
     // It may be about the stack with the same name at another backend: its object is never deleted.
     expect(await journal.read({ urn: otherUrn })).toMatchObject({ key: "key-2", isLate: true });
     expect(await recover.read({ urn: otherUrn })).not.toHaveProperty("isLate");
+    // The program may have renamed the resource.
+    await journal.move({ urn: otherUrn }, URN);
+    expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-2", isLate: true });
+    expect(await journal.read({ urn: otherUrn })).toBeUndefined();
   });
 
   test("passes over damaged entries, which may be another program's", async () => {

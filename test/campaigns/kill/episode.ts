@@ -65,7 +65,7 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   const wanted = (made.length > 0 && task.instead) || task.program;
   if (wanted) scene.machine.write(changes.in(wanted));
   if (made.length > 0 && task.needsRefresh) findings.push(...(await refreshed(scene)));
-  const { ups, ok, output } = await untilSuccess(scene, task, made.length > 0 && plan.skipsCheckpoints);
+  const { ups, ok } = await untilSuccess(scene, task, made.length > 0 && plan.skipsCheckpoints);
   if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
   await scene.machine.killAll();
   scene.keepsPending ||= recovered.includes("--clear-pending-creates");
@@ -74,17 +74,13 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
     await scene.stack.clearPending(scene.machine);
     scene.keepsPending = false;
   }
-  if (recovered !== "") removeLeftAlone(scene, output);
   const asked = wanted && changes.in(wanted);
   findings.push(...(await settled(scene, asked ? "up" : "destroy", asked)));
   const missed = plan.kills.length - made.length;
   return { task, wanted: asked, made, changes: changes.words, missed, ups, findings };
 }
 
-/**
- * No command deletes the object of a creation that `recover` has found. If it doesn't fit, a warning names it, and people delete it if nobody
- * uses it (docs/recovery.md).
- */
+/** If the object of an interrupted creation doesn't fit and may have been saved, a warning names it, and people delete it if nobody uses it. */
 function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
   const used = ownStates(stack.state()).map(({ id }) => id);
   const named = output.matchAll(/created \w+ (\S+), which the program does not need now/g);
@@ -153,16 +149,15 @@ async function untilSuccess(
   scene: Scene,
   task: Task,
   skipsCheckpoints: boolean,
-): Promise<{ ups: number; ok: boolean; output: string }> {
+): Promise<{ ups: number; ok: boolean }> {
   const { stack, machine, emulator } = scene;
-  let said = "";
   for (let ups = 1; ; ups += 1) {
     const how = targeted(scene, task);
-    if (how.targets?.length === 0) return { ups, ok: true, output: said };
+    if (how.targets?.length === 0) return { ups, ok: true };
     const { code, hung, output } = await stack.start(machine, task.command, { ...how, skipsCheckpoints })
       .ended;
-    said += output;
-    if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0, output: said };
+    removeLeftAlone(scene, output);
+    if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0 };
     // If a killed update was carried out, nobody can tell its value in the service's own words from somebody else's.
     const isUnclear = emulator.behaviour.normalize.length > 0 && output.includes("code revision_conflict");
     if (isUnclear) await refreshed(scene);
