@@ -31,8 +31,6 @@ const MOST_UPS = 8;
 
 export interface Plan {
   readonly kills: readonly Kill[];
-  /** Whether the list of pending creations is cleared in the end. */
-  readonly clearsPending: boolean;
   /** Whether the engine writes the state only at the end of a command that is killed. */
   readonly skipsCheckpoints: boolean;
 }
@@ -51,12 +49,13 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
     const one = await killed(scene, task, { kill, how: { ...targeted(scene, task), skipsCheckpoints } });
     if (one === undefined) continue;
     made.push(one);
+    removeLeftAlone(scene, one.output);
     scene.search.look(scene.machine);
     const said = await after(scene, made);
     recovered += said?.output ?? "";
     if (said && said.code !== 0) findings.push(mismatch(`recover ended with ${said.code}:\n${said.output}`));
     // An export doesn't say which of the two stacks it is from (docs/recovery.md, "Known limits").
-    const isFromFile = scene.stack.recoversFromFile && (recovered !== "" || scene.keepsPending);
+    const isFromFile = scene.stack.recoversFromFile && recovered !== "";
     const random = new Random(kill.between);
     findings.push(
       ...(await changed(isFromFile ? { ...scene, twin: undefined } : scene, task, { changes, random })),
@@ -68,12 +67,9 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   const { ups, ok } = await untilSuccess(scene, task, made.length > 0 && plan.skipsCheckpoints);
   if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
   await scene.machine.killAll();
-  scene.keepsPending ||= recovered.includes("--clear-pending-creates");
-  // After a `destroy`, nobody leaves a list of creations whose objects are gone.
-  if (ok && scene.keepsPending && (task.command === "destroy" || plan.clearsPending)) {
-    await scene.stack.clearPending(scene.machine);
-    scene.keepsPending = false;
-  }
+  // Creations whose objects are replaced or deleted later must not be found again.
+  const isOpen = (scene.stack.state().pending_operations ?? []).length > 0;
+  if (ok && isOpen) await scene.stack.clearPending(scene.machine);
   const asked = wanted && changes.in(wanted);
   findings.push(...(await settled(scene, asked ? "up" : "destroy", asked)));
   const missed = plan.kills.length - made.length;

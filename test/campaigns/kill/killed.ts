@@ -16,6 +16,8 @@ export interface Made {
   readonly atWork: boolean;
   /** The service had an object, or was making one, that the state did not know. */
   readonly unsaved: boolean;
+  /** What the command had said by then. */
+  readonly output: string;
 }
 
 /** Starts a command and kills it; `undefined` where it was over before. */
@@ -42,8 +44,8 @@ export async function killed(
     await Promise.race([delay(kill.secondMs), ended]);
     child.kill("SIGINT");
   }
-  await ended; // the CLI ends by itself after Ctrl-C, and if only the provider was killed
-  return made;
+  const { output } = await ended; // the CLI ends by itself after Ctrl-C, and if only the provider was killed
+  return { ...made, output };
 }
 
 function isAtWork({ operations, requests }: Emulator): boolean {

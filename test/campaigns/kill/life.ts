@@ -83,7 +83,6 @@ async function lead(
     ...(another && { twin: new Twin(another) }),
     rules: { uniqueNames: behaviour.uniqueNames ?? false, explicit: engine === "pulumi" },
     machine: new Machine(root),
-    keepsPending: false,
   };
   const episodes: Episode[] = [];
   try {
@@ -99,7 +98,6 @@ async function lead(
       const planned = Array.from({ length: random.chance(0.2) ? 2 : 1 }, () =>
         randomKill(random, dealt, task, behaviour.operationMs),
       );
-      const clearsPending = random.chance(0.5);
       const skipsCheckpoints = random.chance(0.15);
       // Only the same machine can resume what the state doesn't hold.
       const killsThere = planned.map((kill) =>
@@ -107,7 +105,6 @@ async function lead(
       );
       const one = await episode(scene, task, {
         kills: killsThere.slice(0, left),
-        clearsPending,
         skipsCheckpoints,
       });
       const leaked = [

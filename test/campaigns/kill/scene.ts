@@ -18,7 +18,5 @@ export interface Scene {
   readonly twin?: Twin | undefined;
   /** What is not the stack's, and stays as it is. */
   others: Others;
-  /** Whether a list of pending creations was not cleared after a `recover`, which then finds the same creations again. */
-  keepsPending: boolean;
   machine: Machine;
 }

@@ -9,7 +9,7 @@ import type { Scene } from "./scene";
 
 /** What is wrong when all is over; the same command once more has nothing to do. */
 export async function settled(
-  { stack, emulator, others, machine, keepsPending }: Scene,
+  { stack, emulator, others, machine }: Scene,
   command: Task["command"],
   program: Program | undefined,
 ): Promise<Finding[]> {
@@ -29,15 +29,15 @@ export async function settled(
       ({ words }) => !findings.some((f) => f.words === words),
     ),
   );
-  findings.push(...leftNotes(machine, program, keepsPending));
+  findings.push(...leftNotes(machine, program));
   return findings;
 }
 
 /**
- * Journal entries that are still there. If nobody has cleared the list of pending creations, `recover` writes entries for creations
- * whose resources have been replaced or removed meanwhile (docs/recovery.md).
+ * Journal entries that are still there. `recover` may have written entries for creations whose resources have been replaced or removed
+ * meanwhile (docs/recovery.md).
  */
-function leftNotes(machine: Machine, program: Program | undefined, keepsPending: boolean): Finding[] {
+function leftNotes(machine: Machine, program: Program | undefined): Finding[] {
   const declared = program ? [program.project, ...program.instances].map(({ resource }) => resource) : [];
   return machine
     .journalFiles()
@@ -45,9 +45,7 @@ function leftNotes(machine: Machine, program: Program | undefined, keepsPending:
     .flatMap(({ name, text }) => {
       const entry = parseEntry(text);
       const isDeclared = declared.some((resource) => entry?.urn.endsWith(`::${resource}`));
-      return entry?.recovered && (keepsPending || !isDeclared)
-        ? []
-        : [mismatch(`the journal still has ${name}:\n${text}`)];
+      return entry?.recovered && !isDeclared ? [] : [mismatch(`the journal still has ${name}:\n${text}`)];
     });
 }
 
