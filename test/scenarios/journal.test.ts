@@ -83,6 +83,7 @@ describeOnEngines("the entry of a creation", (engine) => {
           resource: post?.headers["idempotency-key"],
           projectKey: stateOf(deployment, "p").inputs?.__key,
           body: post?.body,
+          isAutonamed: true,
           at: expect.any(Number),
           operation: { id: operation, url: expect.stringContaining(`/operations/${operation}`) },
         },
