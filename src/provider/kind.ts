@@ -25,7 +25,8 @@ export function isUrnOf({ name }: Kind, urn: string): boolean {
 
 /** Returns the kind with the field that shows the public address, if the settings name one. */
 export function withAddressField(kind: Kind, name: string | undefined): Kind {
-  if (name === undefined) return kind;
+  // Kinds are compared with each other, and a project has no address.
+  if (name === undefined || kind === projectKind) return kind;
   const named = (field: Field): Field => (field.addressFields ? { ...field, addressFields: [name] } : field);
   return { ...kind, fields: kind.fields.map(named) };
 }

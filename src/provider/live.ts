@@ -39,9 +39,11 @@ export async function isLive(call: Call, id: string): Promise<boolean> {
 /** Whether a create of this run has adopted the object of a state, which an earlier run may have reported, for the same resource. */
 export async function isAdoptedAgain(call: Call, id: string, state: Properties): Promise<boolean> {
   const { memory, journal } = call.session;
-  const { __urn: urn, __key: key } = hiddenOf(state);
+  const { __urn: urn, __key: key, __import: imported } = hiddenOf(state);
   const object = identityOf(call, id);
   const live = memory.liveAs(object);
+  // The state's URN may be from before a rename.
+  if (live?.isAdopted && imported === id) return true;
   for (const by of [urn, key]) {
     if (by === undefined) continue;
     if (live?.isAdopted && [live.urn, live.key].includes(by)) return true;

@@ -12,6 +12,7 @@ import { findNow } from "../looks/absence";
 import { update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
+import { isAssigned } from "../values/addresses";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -53,7 +54,9 @@ export async function adopt(
   const exact = { ...call, kind: withExactKeys(kind) };
   const there = asItStands(exact, object, inputs);
   const wanted = keepingIgnored(kind.fields, session.memory.ignoredBy(key), { olds: there, news: inputs });
-  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(differing);
+  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields)
+    .filter(differing)
+    .filter(({ field, desired }) => !isAssigned(field, desired, object.fields));
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
@@ -116,7 +119,8 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties): Properti
       const value = inputs[field.name];
       if (value === undefined) return [];
       const word = wordOf(field, object.fields, value);
-      return [[field.name, word === undefined ? value : asValue(field, word)]];
+      const isToldOtherwise = word !== undefined && !isAssigned(field, value, object.fields);
+      return [[field.name, isToldOtherwise ? asValue(field, word) : value]];
     }),
   );
   const words = wordsAfter(call.kind.fields, values, object.fields);

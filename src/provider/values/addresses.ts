@@ -36,6 +36,12 @@ export function addressesIn({ addressFields = [] }: Field, object: WireFields): 
   return addressFields.map((name) => object[name]).filter(isAddress);
 }
 
+/** Whether an object shows an address in place of the mode that asks for one. */
+export function isAssigned(field: Field, value: unknown, object: WireFields): boolean {
+  const isUntold = field.wire === "public_ip" && (object.public_ip ?? null) === null;
+  return isUntold && asksForAddress(value) && addressesIn(field, object).length > 0;
+}
+
 /** Whether an object shows a public address, in the fields for it or elsewhere. */
 export function hasPublicAddress(field: Field, object: WireFields): boolean {
   const others = Object.values(object)

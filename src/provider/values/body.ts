@@ -1,6 +1,7 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
-import { isIgnored, type Paths } from "../inputs/ignored";
+import { isIgnored, isPartlyIgnored, type Paths } from "../inputs/ignored";
+import { addressBeside } from "./addresses";
 import { type Field, keysIn, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 import { hiddenOf } from "./state";
@@ -58,6 +59,8 @@ function sentValue(field: Field, sources: Sources): unknown {
   if (before === undefined && desired === undefined) return asItIs(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
+  // Keys that stay because of their index may be as the service shows them.
+  if (isPartlyIgnored(ignored, field.name) && !isSendable(field, desired)) throw unsendable(field);
   return desired;
 }
 
@@ -67,19 +70,19 @@ const isShown = ({ wire }: Field, { current }: Sources): boolean => current[wire
 function asItIs(field: Field, { olds, current }: Sources): unknown {
   const shown = current[field.wire];
   if (field.type === "labels" || shown === undefined) return shown;
-  const word = field.type === "text" ? idOf(shown) : shown;
   const own = olds[field.name];
+  const word = addressBeside(field, own, current) ?? (field.type === "text" ? idOf(shown) : shown);
   const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
   const isAsKnown = isUntold || sameValue(field, word, knownWord(field, olds));
   if (own !== undefined && isAsKnown && isSendable(field, own)) return own;
   if (word === null || isSendable(field, word)) return word;
-  throw new CloudInfraError(
-    "revision_conflict",
-    `the service shows ${field.name} in a form that a request can't carry, so the update would remove them`,
-    {
-      hint: `nothing was overwritten. Set ${field.name} in the program, and don't list it in ignoreChanges`,
-    },
-  );
+  throw unsendable(field);
+}
+
+function unsendable({ name }: Field): CloudInfraError {
+  const message = `the service shows ${name} in a form that a request can't carry, so the update would remove them`;
+  const hint = `nothing was overwritten. Set ${name} in the program, and don't list it in ignoreChanges`;
+  return new CloudInfraError("revision_conflict", message, { hint });
 }
 
 const isSendable = ({ type }: Field, value: unknown): boolean =>

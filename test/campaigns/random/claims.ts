@@ -101,7 +101,10 @@ export function claimsOf(scene: Scene): Claims {
       for (const [name, wire] of KEPT) {
         const isChanged = !isDeepStrictEqual(olds[name], news[name]);
         const isKnown = olds[name] !== undefined || mayBeKept(one, wire);
-        if (!isChanged && isKnown && !isDeepStrictEqual(object.fields[wire], before[wire]))
+        // If only the address is shown, that is what stays.
+        const shown = wire === "public_ip" && one.behaviour.publicIpShows === "null" ? "address" : wire;
+        const after: Properties = { ...object.fields, address: object.address };
+        if (!isChanged && isKnown && !isDeepStrictEqual(after[shown], before[shown]))
           scene.broke(`updated ${id}, which changed its ${wire}, too`);
       }
     },

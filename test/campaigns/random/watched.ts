@@ -93,7 +93,8 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
       );
     },
     update: (id, olds, news) => {
-      const before = structuredClone(scene.service.state.instances.byId.get(id)?.fields ?? {});
+      const { fields, address } = scene.service.state.instances.byId.get(id) ?? {};
+      const before = structuredClone({ ...fields, address });
       return call(
         "update",
         news,

@@ -144,7 +144,37 @@ describe("the `import` option that is left in", () => {
     expect((await failureOf(instances.delete(id, outs))).message).toContain("was not replaced");
     expect([...service.emulator.instances.keys()]).toEqual([id]);
   });
+
+  test("takes the same one again under --target-replace after a rename, too, which the state doesn't show", async () => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    const { outs } = await taken(service, news);
+    const { instances } = await service.anew();
+    const renamed = { ...news, __urn: `${news.__urn}-new`, __key: randomUUID(), __aliasUrns: [news.__urn] };
+    const { inputs: fresh } = await instances.check({}, renamed);
+    await instances.create(fresh);
+    expect((await failureOf(instances.delete(id, outs))).message).toContain("was not replaced");
+  });
 });
+
+test.each([{}, { ignored: ["publicIp"] }])(
+  "an instance whose address is shown in place of the mode is taken over, and keeps its address: %j",
+  async ({ ignored: __ignoreChanges }) => {
+    const service = await startService({ behaviour: { publicIpShows: "null" } });
+    const { id, news } = foreign(service, { public_ip: "auto" });
+    const declared = { ...news, publicIp: "auto", ...(__ignoreChanges && { __ignoreChanges }) };
+    const { inputs, outs } = await taken(service, declared);
+    expect(written(service.emulator)).toEqual([]);
+    expect(outs).toMatchObject({ publicIp: "auto" });
+    const { instances } = await service.anew();
+    const next = (await instances.check(inputs, { ...declared, flavor: "m1.large" })).inputs;
+    await instances.update(id, outs, next);
+    expect(service.emulator.instances.get(id)).toMatchObject({
+      address: outs.ipAddress,
+      fields: { public_ip: "auto" },
+    });
+  },
+);
 
 test("a creation of the resource that was cut off before is settled: only the object that `import` names is left", async () => {
   const service = await startService({ behaviour: { operationMs: 10_000 } });

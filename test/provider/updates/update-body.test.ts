@@ -144,6 +144,24 @@ describe("what the option ignoreChanges lists", () => {
     expect(ignoring(all, { ...current, ...seen }, { ...own, __words })).toMatchObject(sent);
   });
 
+  test.each([null, "auto"])(
+    "is the address that the service shows beside %j, whoever has set it",
+    (public_ip) => {
+      const olds = { ...own, publicIp: "203.0.113.200" };
+      const moved = { ...current, public_ip, ip_address: "203.0.113.201" };
+      expect(ignoring(["publicIp"], moved, olds).public_ip).toBe("203.0.113.201");
+      const refreshed = { ...own, publicIp: "203.0.113.201", __words: { publicIp: public_ip } };
+      expect(ignoring(["publicIp"], moved, refreshed).public_ip).toBe("203.0.113.201");
+    },
+  );
+
+  test("is an error if it is one of the SSH keys, and the program's list has its fingerprint in its place", () => {
+    const olds = { ...own, sshKeys: ["SHA256:theirs", "ssh-rsa AAAAB3 own"] };
+    const news = { ...own, sshKeys: ["SHA256:theirs", "ssh-rsa AAAAB3 next"] };
+    const send = (): string => updateBody(instanceFields, olds, news, current, ["sshKeys[0]"]);
+    expect(send).toThrow("sshKeys");
+  });
+
   test("is an error if the state has only the fingerprints of SSH keys that are shown: a request can't carry them", () => {
     const ssh_keys = ["SHA256:others"];
     const olds = { ...own, sshKeys: ssh_keys };

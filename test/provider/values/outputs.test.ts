@@ -5,6 +5,7 @@ import { type Known, outputsOf } from "../../../src/provider/values/outputs";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews, KEY, projectNews } from "../samples";
+import { startService } from "../service";
 
 const reply = {
   id: "ins-1",
@@ -115,6 +116,15 @@ describe('ipAddress: what `publicIp: "auto"` became', () => {
     expect(
       "floating" in Object(outputs({ ...reply, floating: null }, {}, setting).additionalProperties),
     ).toBe(false);
+  });
+
+  test("is not that of a project, whatever the setting names", async () => {
+    const service = await startService();
+    const { projects } = await service.anew({ ipAddressField: "ip_address" });
+    const { inputs } = await projects.check({}, projectNews());
+    const { outs } = await projects.create(inputs);
+    expect(outs).toHaveProperty("description");
+    expect(outs).not.toHaveProperty("url");
   });
 
   test("is none where the mode alone is told, or the service takes it back", () => {
