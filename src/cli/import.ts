@@ -24,17 +24,22 @@ export const importCommand: Command = {
       console.log(help());
       return 0;
     }
+    const sessions = new Sessions(process.env);
     try {
-      await writeImport(parsed);
+      await writeImport(parsed, sessions);
       return 0;
     } catch (error) {
       const { profile, project } = parsed;
-      return reportFailure(error, { doing: `importing the instances of project ${project}`, profile });
+      return reportFailure(error, {
+        doing: `importing the instances of project ${project}`,
+        profile,
+        secrets: sessions.tokens,
+      });
     }
   },
 };
 
-async function writeImport(args: ImportArgs): Promise<void> {
+async function writeImport(args: ImportArgs, sessions: Sessions): Promise<void> {
   const folder = programFolder(args.cwd);
   const files = filesToWrite(args);
   const [settings, existing] = await Promise.all([
@@ -43,7 +48,6 @@ async function writeImport(args: ImportArgs): Promise<void> {
   ]);
   // Paths and commands in the settings start at the program's folder, which is the provider's working directory.
   process.chdir(folder);
-  const sessions = new Sessions(process.env);
   sessions.configure(settings);
   const session = sessions.open(args.profile);
   try {

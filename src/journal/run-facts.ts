@@ -1,8 +1,7 @@
-import { hash } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import os from "node:os";
 import path from "node:path";
-import { isDeepStrictEqual } from "node:util";
-import { appendOrCreate, codeOf, type Disk, readText } from "./disk";
+import { appendOrCreate, codeOf, type Disk, namesIn, readText } from "./disk";
 import { inTime } from "./in-time";
 
 /** How the names of these files end. */
@@ -10,7 +9,7 @@ export const RUN_FACTS = ".facts";
 
 /**
  * What the create and delete calls of one run of the engine must agree on. A run may have several provider processes, one for each
- * explicit provider and for each version, so the facts are in a file that all of them read.
+ * explicit provider and for each version, so the facts are in files that all of them read.
  */
 export type Fact =
   /** The object is what a resource now is: nothing may delete it. */
@@ -24,59 +23,72 @@ export type Fact =
   /** The resource with this key is being replaced: the create that follows deals with its unfinished creations. */
   | { readonly replacing: string };
 
-/** A line of the file. Facts of a process that no longer runs are about an earlier run, whose engine had the same address. */
-interface Line {
-  readonly fact: Fact;
-  /** Id of the process that added the fact. */
-  readonly by: number;
-}
-
-/** The facts of one run. If the journal's folder can't be used, they are in a temporary one; if no disk can, only this process knows them. */
+/**
+ * The facts of one run. Each process writes those that it adds into a file of its own. If the journal's folder can't be used, the files are
+ * in a temporary one; if no disk can, only this process knows them.
+ */
 export class RunFacts {
-  private readonly own: Fact[] = [];
+  private readonly own = new Set<string>();
+  private readonly name: string;
 
   /** @param run identifies the run: the engine's address. Undefined if there is only this process */
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
     private readonly run: string | undefined,
-  ) {}
+  ) {
+    this.name = `${this.prefix}${process.pid}.${randomUUID().slice(0, 8)}${RUN_FACTS}`;
+  }
 
   async add(fact: Fact): Promise<void> {
-    this.own.push(fact);
-    const line: Line = { fact, by: process.pid };
-    for (const file of this.files()) {
-      const written = () => appendOrCreate(this.disk, file, `${JSON.stringify(line)}\n`).then(() => true);
-      if (await inTime(path.dirname(file), written).catch(() => false)) return;
+    const line = JSON.stringify(fact);
+    if (this.own.has(line)) return;
+    this.own.add(line);
+    for (const folder of this.folders()) {
+      const written = () =>
+        appendOrCreate(this.disk, path.join(folder, this.name), `${line}\n`).then(() => true);
+      if (await inTime(folder, written).catch(() => false)) return;
     }
   }
 
   async has(fact: Fact): Promise<boolean> {
-    return this.isOwn(fact) || this.hasOther(fact);
+    return this.own.has(JSON.stringify(fact)) || this.hasOther(fact);
   }
 
   /** Whether another process of this run has added the fact. */
   async hasOther(fact: Fact): Promise<boolean> {
-    if (this.isOwn(fact)) return false;
-    const read = this.files().map((file) =>
-      inTime(path.dirname(file), () => readText(this.disk, file)).catch(() => undefined),
+    const line = JSON.stringify(fact);
+    if (this.own.has(line)) return false;
+    const read = this.folders().map((folder) =>
+      inTime(folder, () => this.readOthers(folder)).catch((): string[] => []),
     );
-    const lines = (await Promise.all(read)).flatMap((text) => text?.split("\n") ?? []);
-    const same = lines.filter((line) => line.includes(JSON.stringify(fact)));
-    return same.flatMap(parseLine).some((line) => isDeepStrictEqual(line.fact, fact) && isRunning(line.by));
+    return (await Promise.all(read)).flat().some((text) => text.split("\n").includes(line));
   }
 
-  private isOwn(fact: Fact): boolean {
-    return this.own.some((known) => isDeepStrictEqual(known, fact));
+  private async readOthers(folder: string): Promise<string[]> {
+    const names = await namesIn(this.disk, folder);
+    const others = names.filter((name) => name !== this.name && this.isOfRun(name));
+    return Promise.all(
+      others.map(async (name) => (await readText(this.disk, path.join(folder, name))) ?? ""),
+    );
+  }
+
+  /** Facts of a process that no longer runs are about an earlier run, whose engine had the same address. */
+  private isOfRun(name: string): boolean {
+    const [pid = ""] = name.slice(this.prefix.length).split(".");
+    return name.startsWith(this.prefix) && name.endsWith(RUN_FACTS) && isRunning(Number(pid));
+  }
+
+  private get prefix(): string {
+    return `${hash("sha256", this.run ?? "").slice(0, 24)}.`;
   }
 
   /** Where the facts of this run may be: the journal has warned if its folder can't be used. */
-  private files(): string[] {
+  private folders(): string[] {
     if (this.run === undefined) return [];
-    const name = hash("sha256", this.run).slice(0, 24) + RUN_FACTS;
     return [this.folder, temporaryFolder].flatMap((folder) => {
       try {
-        return [path.join(folder(), name)];
+        return [folder()];
       } catch {
         return []; // there is no home
       }
@@ -87,17 +99,6 @@ export class RunFacts {
 /** Only this user can use it. */
 function temporaryFolder(): string {
   return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
-}
-
-/** A line that was cut off is as if it had never been written. */
-function parseLine(text: string): { readonly fact: unknown; readonly by: number } | [] {
-  try {
-    const line: unknown = JSON.parse(text);
-    const { fact, by } = Object(line) as Partial<Line>;
-    return typeof by === "number" ? { fact, by } : [];
-  } catch {
-    return [];
-  }
 }
 
 function isRunning(pid: number): boolean {

@@ -1,4 +1,5 @@
 import { CloudInfraError } from "../diagnostics/error";
+import type { Journal } from "../journal/journal";
 import type { Call } from "./call";
 import type { Properties } from "./host";
 import { identityOf, type ObjectIdentity, textOf } from "./identity";
@@ -21,32 +22,32 @@ export async function becomesLive(
   const { memory, journal } = call.session;
   const { __urn: urn, __key: key } = hiddenOf(inputs);
   const object = identityOf(call, id);
-  memory.made(urn, object, key, isAdopted);
+  // The state may hold it under a former URN.
+  const owners = [urn, key, ...(memory.of(urn).formerUrns ?? [])].filter((one) => one !== undefined);
+  const adoptedFor = isAdopted ? owners : [];
+  memory.made(urn, object, key, adoptedFor);
   const project = call.kind === projectKind ? id : inputs.project;
   if (typeof project === "string") await stillExists(call, project);
   await journal.run.add({ live: textOf(object) });
-  if (!isAdopted) return;
-  for (const by of [urn, key]) if (by !== undefined) await journal.run.add({ adopted: textOf(object), by });
+  for (const by of adoptedFor) await journal.run.add({ adopted: textOf(object), by });
 }
 
 /** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
 export async function isLive(call: Call, id: string): Promise<boolean> {
   const { memory, journal } = call.session;
   const object = identityOf(call, id);
-  return memory.liveAs(object) !== undefined || journal.run.hasOther({ live: textOf(object) });
+  return memory.liveAs(object) !== undefined || isLiveElsewhere(journal, object);
 }
 
 /** Whether a create of this run has adopted the object of a state, which an earlier run may have reported, for the same resource. */
 export async function isAdoptedAgain(call: Call, id: string, state: Properties): Promise<boolean> {
   const { memory, journal } = call.session;
-  const { __urn: urn, __key: key, __import: imported } = hiddenOf(state);
+  const { __urn: urn, __key: key } = hiddenOf(state);
   const object = identityOf(call, id);
   const live = memory.liveAs(object);
-  // The state's URN may be from before a rename.
-  if (live?.isAdopted && imported === id) return true;
   for (const by of [urn, key]) {
     if (by === undefined) continue;
-    if (live?.isAdopted && [live.urn, live.key].includes(by)) return true;
+    if (live?.adoptedFor?.includes(by)) return true;
     if (await journal.run.hasOther({ adopted: textOf(object), by })) return true;
   }
   return false;
@@ -59,14 +60,15 @@ export async function requireNotShared(call: Call, inputs: Properties, id: strin
   const object = identityOf(call, id);
   const owner = memory.liveAs(object);
   if (owner !== undefined && owner.urn !== urn) throw alreadyManaged(call.kind, id, owner.urn);
-  if (!(await journal.run.hasOther({ live: textOf(object) }))) return;
-  throw new CloudInfraError(
-    "conflict",
-    `${call.kind.name} ${id} was adopted by another resource in this run`,
-    {
-      hint: "Nothing was changed. Run `pulumi up` again",
-    },
-  );
+  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
+}
+
+/** Whether another process of this run has reported an object as what a resource now is (L3). */
+export async function isLiveElsewhere(
+  journal: Journal | undefined,
+  object: ObjectIdentity,
+): Promise<boolean> {
+  return (await journal?.run.hasOther({ live: textOf(object) })) === true;
 }
 
 /** Returns the URN of the resource that an object belongs to in this run: of the given one, unless another one has it or was promised it. */
@@ -91,7 +93,7 @@ export function otherHolder(
 }
 
 /** The error about an object that two resources would share. */
-export function alreadyManaged({ name }: Kind, id: string, owner: string | undefined): CloudInfraError {
+export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
     hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
   });

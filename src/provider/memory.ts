@@ -32,6 +32,8 @@ export interface Seen {
   readonly placeholder?: Pending | undefined;
   /** Id that the program's `import` option names. */
   readonly imported?: string | undefined;
+  /** URNs that the resource had before, according to its aliases. */
+  readonly formerUrns?: readonly string[] | undefined;
   /** The endpoint to which its request was sent. */
   readonly placeholderAt?: string | undefined;
 }
@@ -40,8 +42,8 @@ export interface Seen {
 export interface Live {
   readonly urn: string | undefined;
   readonly key: string | undefined;
-  /** Whether create adopted an object that may have been reported to the engine before. */
-  readonly isAdopted?: boolean;
+  /** If create adopted an object that may have been reported to the engine before: the resource's URNs, former ones included, and its key. */
+  readonly adoptedFor?: readonly string[];
 }
 
 /** What a diff tells of a state. */
@@ -57,6 +59,8 @@ interface Diffed {
 export class Memory {
   /** Organization of the stack, once a check or, in a run without checks, a delete has reported it. */
   organization: string | undefined;
+  /** Whether this run is a preview, which decides nothing. */
+  isPreview = false;
   /** URN of any resource that a check of this run was about: it holds the stack's current name. */
   urn: string | undefined;
   private readonly seen = new Map<string, Seen>();
@@ -108,7 +112,7 @@ export class Memory {
   }
 
   /** Adds to what is known of a URN. */
-  knows(urn: string, more: Pick<Seen, "resumes" | "displaces" | "retried">): void {
+  knows(urn: string, more: Pick<Seen, "resumes" | "displaces" | "retried" | "formerUrns">): void {
     this.seen.set(urn, { ...this.of(urn), ...more });
   }
 
@@ -160,8 +164,13 @@ export class Memory {
   }
 
   /** Records that create has returned an object: it is what the resource now is, also if its id was used before. */
-  made(urn: string | undefined, object: ObjectIdentity, key: string | undefined, isAdopted = false): void {
-    this.live.set(textOf(object), { urn, key, isAdopted });
+  made(
+    urn: string | undefined,
+    object: ObjectIdentity,
+    key: string | undefined,
+    adoptedFor: readonly string[] = [],
+  ): void {
+    this.live.set(textOf(object), { urn, key, adoptedFor });
     this.gone.delete(textOf(object));
     if (urn === undefined) return;
     const replaced = this.of(urn).key;

@@ -9,9 +9,9 @@ import type { Difference, Properties } from "./host";
 import { type ObjectIdentity, textOf } from "./identity";
 import { keepingIgnored, replacing } from "./inputs/ignored";
 import { madeUpName } from "./inputs/names";
-import { withUnknown } from "./inputs/unknowns";
+import { isUnknown, withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { alreadyManaged, holderOf, otherHolder } from "./live";
+import { alreadyManaged, holderOf, isLiveElsewhere, otherHolder } from "./live";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -35,6 +35,7 @@ export async function noticeCheck(
   const { __urn: urn, profile, ...hidden } = hiddenOf(news);
   if (urn === undefined) return {};
   sessions.memory.organization = hidden.__organization;
+  sessions.memory.isPreview = isUnknown(news.__key);
   const { journal, memory } = at(sessions, profile);
   const exists = Object.keys(olds).length > 0;
   if (hidden.__retainOnDelete) memory.retains([urn, hiddenOf(olds).__key, ...(hidden.__aliasUrns ?? [])]);
@@ -52,6 +53,7 @@ export async function noticeCheck(
   }
   const { key, placeholder, id } = memory.of(urn);
   memory.checked(urn, undefined);
+  memory.knows(urn, { formerUrns: hidden.__aliasUrns });
   const { __import: imported } = hidden;
   if (imported !== undefined && imported !== id) {
     const holder = holderOf(memory, objectOf(kind, sessions, profile, imported), urn);
@@ -122,13 +124,14 @@ export async function noticeDiff(
   const object = objectOf(kind, sessions, profile, id);
   const other = checkedWithOlds && urn !== undefined ? otherHolder(memory, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
+  if (checkedWithOlds && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
   const replaces = answer.replaces.length > 0;
   memory.diffed(urn, object, { pending, replaces, at: endpoint, key });
-  // Another process may be about to delete another record of the object: the placeholder of its creation, for example.
-  if (isResumed && checkedWithOlds && !replaces) await journal?.run.add({ live: textOf(object) });
+  // Another process may be about to delete another record of the object, or to adopt it.
+  if (checkedWithOlds && !replaces && !memory.isPreview) await journal?.run.add({ live: textOf(object) });
   return answer;
 
   async function judged(): Promise<Difference> {

@@ -55,10 +55,8 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       clock: sessions.clock,
       inCi,
     }).begin();
-    let tokens: readonly string[] = [];
     try {
       const session = sessions.open(hidden.profile);
-      tokens = session.client.tokens;
       const deadline = deadlineOf(session, action, hidden);
       const shownKind = withAddressField(kind, session.settings.ipAddressField);
       return await interruption.during((signal) =>
@@ -66,7 +64,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       );
     } catch (error) {
       const words = wordsFor(error, verbs[action], properties, {
-        ...{ id, known, tokens },
+        ...{ id, known },
         occasion: occasionOf(action, hidden),
       });
       const left = leftInState(error, id);
@@ -85,7 +83,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     error: unknown,
     verb: string,
     properties: Properties,
-    { id, known, tokens = [], occasion }: Circumstances,
+    { id, known, occasion }: Circumstances,
   ): string {
     const hidden = hiddenOf(properties);
     const name = resourceName(hidden) ?? id ?? "";
@@ -98,7 +96,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
       profile: hidden.profile,
       occasion,
-      secrets: [...secrets.texts, ...tokens],
+      secrets: [...secrets.texts, ...sessions.tokens],
       secretProperties: secrets.names,
     };
     return layOut(inWords(error, circumstances));
@@ -178,7 +176,6 @@ interface Circumstances {
   readonly id: string | undefined;
   /** All that may hold secrets. */
   readonly known: readonly Properties[];
-  readonly tokens?: readonly string[];
   readonly occasion?: Occasion;
 }
 

@@ -79,6 +79,11 @@ export class Sessions {
     return [...new Set(this.opened.values())];
   }
 
+  /** The tokens that requests of this process have used: replies and other programs may repeat them. */
+  get tokens(): readonly string[] {
+    return this.all.flatMap(({ client }) => client.tokens);
+  }
+
   /** The session for check and diff: in a preview without settings there is none. */
   ifSet(profile: string | undefined): Session | undefined {
     try {

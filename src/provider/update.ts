@@ -208,7 +208,7 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 export class NotApplied extends CloudInfraError {
   /** @param isUnclear whether the service may have made the change, and show the value in its own way */
   constructor(
-    fields: readonly Field[],
+    readonly fields: readonly Field[],
     readonly outs: Properties,
     isUnclear: boolean,
   ) {

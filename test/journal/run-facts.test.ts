@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { systemDisk } from "../../src/journal/disk";
@@ -34,9 +34,9 @@ describe("what the provider processes of a run tell each other", () => {
   test("means nothing to a later run whose engine has the same address", async () => {
     const folder = emptyFolder();
     await new RunFacts(systemDisk, () => folder, ENGINE).add(LIVE);
-    const file = path.join(folder, readdirSync(folder)[0] ?? "");
+    const name = readdirSync(folder)[0] ?? "";
     const { pid } = spawnSync(process.execPath, ["-e", ""]); // a process that has ended
-    writeFileSync(file, readFileSync(file, "utf8").replace(String(process.pid), String(pid)));
+    renameSync(path.join(folder, name), path.join(folder, name.replace(`.${process.pid}.`, `.${pid}.`)));
     expect(await new RunFacts(systemDisk, () => folder, ENGINE).has(LIVE)).toBe(false);
   });
 });

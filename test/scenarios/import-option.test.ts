@@ -132,20 +132,75 @@ describeLongOnEngines("the import option", (engine) => {
     },
   );
 
-  it("renames a resource in place of an alias: the instance stays", async () => {
+  it.each(["created", "imported"])("renames a resource that was %s, in place of an alias", async (how) => {
     await withStack(engine, { program: programOf({}) }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       const { id = "" } = stateOf(await stack.deployment(), "web");
-      write(
+      const renamed = (name: string): string =>
         programOf({})
-          .replace('"web", {', '"renamed", {')
-          .replace(/\{\}\);\s*$/, `{ import: "${id}" });`),
-      );
+          .replace('"web", {', `"${name}", {`)
+          .replace(/\{\}\);\s*$/, `{ import: "${id}" });`);
+      if (how === "imported") {
+        write(renamed("first"));
+        expectOk(await stack.run("up"));
+      }
+      write(renamed("renamed"));
       expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ create: 1, delete: 1 });
       expectOk(await stack.run("up"));
       expect(stateOf(await stack.deployment(), "renamed").id).toBe(id);
       expect([...emulator.instances.keys()]).toEqual([id]);
       await expectConverged({ stack, emulator });
+    });
+  });
+});
+
+describeLongOnEngines("an import through another provider process", (engine) => {
+  const own = `
+    const own = new (class extends pulumi.ProviderResource {
+      constructor() {
+        const settings = new pulumi.Config("cloudinfra");
+        super("pulumi-nodejs", "own", {
+          "cloudinfra:endpoint": settings.require("endpoint"),
+          "cloudinfra:token": settings.requireSecret("token"),
+        });
+      }
+    })();
+  `;
+  const instance = (name: string, project: string, options = "", more = {}): string => {
+    const fields = { project, name: "web", image: "debian-13", flavor: "small", network: "n1", ...more };
+    return `new Instance("${name}", ${JSON.stringify(fields)}, { ${options} });`;
+  };
+
+  it("leaves the instance where it is if the rename is reverted after a failure", async () => {
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const { id: project } = emulator.addProject({ name: "shop", region: "eu-1" });
+      write(instance("web", project));
+      expectOk(await stack.run("up"));
+      const { id = "" } = stateOf(await stack.deployment(), "web");
+      const other = instance("other", project, "", { name: "other", image: "unknown-image" });
+      write(own + instance("server", project, `import: "${id}", provider: own`) + other);
+      expect((await stack.run("up")).ok).toBe(false);
+      write(instance("web", project));
+      expectOk(await stack.run("up"));
+      expect([...emulator.instances.keys()]).toEqual([id]);
+      expect(stateOf(await stack.deployment(), "web").id).toBe(id);
+    });
+  });
+
+  it("fails if another resource of the program has the instance, and removing either resource deletes nothing", async () => {
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const { id: project } = emulator.addProject({ name: "shop", region: "eu-1" });
+      const web = instance("web", project);
+      write(web);
+      expectOk(await stack.run("up"));
+      const { id = "" } = stateOf(await stack.deployment(), "web");
+      write(own + web + instance("server", project, `import: "${id}", provider: own`));
+      const up = await stack.run("up");
+      expect(up.ok).toBe(false);
+      expect(up.output).toContain("is already managed by another resource");
+      write(own + web);
+      expectOk(await stack.run("up"));
+      expect([...emulator.instances.keys()]).toEqual([id]);
     });
   });
 });

@@ -7,12 +7,11 @@ import { identityOf, textOf } from "../identity";
 import { keepingIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
-import { alreadyManaged, becomesLive, holderOf } from "../live";
+import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
 import { findNow } from "../looks/absence";
-import { update } from "../update";
+import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
-import { isAssigned } from "../values/addresses";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -46,7 +45,7 @@ export async function adopt(
   inputs: Properties,
   id: string,
 ): Promise<{ id: string; outs: Properties }> {
-  requireUnmanaged(call, inputs, id);
+  await requireUnmanaged(call, inputs, id);
   const object = await toTakeOver(call, inputs, id);
   const { kind, session } = call;
   const { __key: key } = hiddenOf(inputs);
@@ -54,29 +53,36 @@ export async function adopt(
   const exact = { ...call, kind: withExactKeys(kind) };
   const there = asItStands(exact, object, inputs);
   const wanted = keepingIgnored(kind.fields, session.memory.ignoredBy(key), { olds: there, news: inputs });
-  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields)
-    .filter(differing)
-    .filter(({ field, desired }) => !isAssigned(field, desired, object.fields));
+  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(differing);
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
-  requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
+  await requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
   await becomesLive(call, inputs, id, { isAdopted: true });
   await noteForCreations(call, object);
   if (left !== undefined) await putAside(call, inputs, left);
-  const outs =
-    differences.length === 0
-      ? outputsOfNew(call, object, inputs, valuesOf(call, wanted))
-      : (await update(call, id, there, wanted)).outs;
-  // If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted.
-  return { id, outs: { ...outs, __resumed: true } };
+  if (differences.length === 0)
+    return { id, outs: { ...outputsOfNew(call, object, inputs, valuesOf(call, wanted)), ...RESUMED } };
+  try {
+    return { id, ...(await update(call, id, { ...there, ...RESUMED }, wanted)) };
+  } catch (error) {
+    if (!(error instanceof NotApplied)) throw error;
+    const unmade = differences.filter(({ field }) => error.fields.includes(field));
+    throw differs(call, id, inputs, unmade, error);
+  }
 }
 
+/** If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted. */
+const RESUMED = { __resumed: true };
+
 /** Two resources never share an object. */
-function requireUnmanaged(call: Call, inputs: Properties, id: string): void {
+async function requireUnmanaged(call: Call, inputs: Properties, id: string): Promise<void> {
   const { __urn: urn = "" } = hiddenOf(inputs);
-  const holder = holderOf(call.session.memory, identityOf(call, id), urn);
+  const { memory, journal } = call.session;
+  const object = identityOf(call, id);
+  const holder = holderOf(memory, object, urn);
   if (holder !== urn) throw alreadyManaged(call.kind, id, holder);
+  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
 }
 
 /**
@@ -118,9 +124,8 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties): Properti
     call.kind.fields.flatMap((field) => {
       const value = inputs[field.name];
       if (value === undefined) return [];
-      const word = wordOf(field, object.fields, value);
-      const isToldOtherwise = word !== undefined && !isAssigned(field, value, object.fields);
-      return [[field.name, isToldOtherwise ? asValue(field, word) : value]];
+      const differs = sidesOf([field], { olds: {}, news: inputs }, object.fields).some(differing);
+      return [[field.name, differs ? asValue(field, wordOf(field, object.fields, value)) : value]];
     }),
   );
   const words = wordsAfter(call.kind.fields, values, object.fields);
@@ -133,15 +138,24 @@ async function putAside(call: Call, inputs: Properties, left: Unfinished): Promi
   if (left.key !== undefined) await call.session.journal.remove(left.key);
 }
 
-function differs({ kind }: Call, id: string, inputs: Properties, lasting: readonly Side[]): CloudInfraError {
+/** @param cause the error of the update that should have made them equal */
+function differs(
+  { kind }: Call,
+  id: string,
+  inputs: Properties,
+  sides: readonly Side[],
+  cause?: CloudInfraError,
+): CloudInfraError {
   const secrets = secretsOf(inputs);
+  const before = cause === undefined ? "nothing was changed. " : "";
   return new CloudInfraError(
     "import_differs",
     `${kind.name} ${id}, which \`import\` names, is not what the program asks for, and can't be made so in place`,
     {
-      lines: importTable(lasting, secrets),
+      lines: importTable(sides, secrets),
+      cause,
       hint:
-        "nothing was changed. Write into the program what the service has; " +
+        `${before}Write into the program what the service has; ` +
         "or take the `import` option out to get another one",
     },
   );

@@ -75,18 +75,17 @@ async function find(
   { setting, sessions, texts = [] }: Asked,
   prepare: () => Search,
 ): Promise<Properties[]> {
-  let secrets = texts;
   let profile: string | undefined;
   try {
     const search = prepare();
     profile = search.profile;
     sessions.configure(setting);
     const session = sessions.open(profile);
-    secrets = [...texts, ...session.client.tokens];
     const call = lookup(kind, session);
     const objects = await search.list(session.client, call);
     return objects.filter((object) => !isDeleted(object)).map((object) => shown(call, object));
   } catch (error) {
+    const secrets = [...texts, ...sessions.tokens];
     const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;
     throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf, profile, secrets }), {
       cause: error,

@@ -21,9 +21,14 @@ const SHORTEST_TOKEN = 8;
  * exited and its standard output is closed. If that takes longer than a minute, it is killed together with the processes that it has
  * started.
  *
+ * @param former tokens that it has printed before, which a complaint may repeat
  * @throws CloudInfraError `config_invalid`, without the output; if the command fails, with the last line of its standard error
  */
-export async function tokenFromCommand({ value, source }: PlainTokenSetting, clock: Clock): Promise<string> {
+export async function tokenFromCommand(
+  { value, source }: PlainTokenSetting,
+  clock: Clock,
+  former: readonly string[] = [],
+): Promise<string> {
   const name = `the token command, set by ${source},`;
   const command = start(value);
   const limit = limitOf(LIMIT_MS, clock);
@@ -31,7 +36,7 @@ export async function tokenFromCommand({ value, source }: PlainTokenSetting, clo
     const { output, complaint, failure } = await within(limit.signal, command.ended);
     if (failure === undefined) return oneToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
     throw new CloudInfraError("config_invalid", `${name} ${failure}`, {
-      hint: hintOn(complaint, value, output),
+      hint: hintOn(complaint, { command: value, output, former }),
     });
   } catch (error) {
     if (!isTimeIsUp(error)) throw error;
@@ -47,15 +52,24 @@ export async function tokenFromCommand({ value, source }: PlainTokenSetting, clo
 }
 
 /** The command may repeat the token there, as a shell does that traces what it runs. A command of one word may be the token itself. */
-function hintOn(complaint: string, command: string, output: string): string {
+function hintOn(complaint: string, { command, output, former }: Told): string {
   const words = wordsOf(command);
   const tokens = [...(words.length === 1 ? words : []), ...wordsOf(output)].filter(
     (word) => word.length >= SHORTEST_TOKEN,
   );
-  const clean = stripVTControlCharacters(redact(complaint, tokens)).slice(0, LONGEST_COMPLAINT);
+  const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former])).slice(
+    0,
+    LONGEST_COMPLAINT,
+  );
   return clean === ""
     ? "Run it in the program's folder to see why."
     : `Run it in the program's folder, and fix what it reports: ${clean}`;
+}
+
+interface Told {
+  readonly command: string;
+  readonly output: string;
+  readonly former: readonly string[];
 }
 
 function wordsOf(text: string): string[] {

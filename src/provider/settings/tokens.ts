@@ -1,7 +1,7 @@
 import type { TokenSource } from "../../api/client";
 import { type ExchangeParts, tokenExchange } from "./oidc/exchange";
 import { oneToken } from "./one-token";
-import { RenewableToken } from "./renewable-token";
+import { type Issued, RenewableToken } from "./renewable-token";
 import { tokenFromCommand } from "./token-command";
 import { readTokenFile } from "./token-file";
 import type { PlainTokenSetting, TokenSetting } from "./token-setting";
@@ -19,8 +19,14 @@ export function tokenSource(setting: TokenSetting, surroundings: Surroundings): 
   // A command's text may contain a password; a file's name shows where to look.
   const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
   if (setting.kind === "token") return { origin, get: async () => setting.value };
-  const fetchToken = setting.kind === "tokenFile" ? fromFile : tokenFromCommand;
-  return new RenewableToken(origin, async () => ({ token: await fetchToken(setting, clock) }), clock);
+  const former: string[] = [];
+  const fetchToken = async (): Promise<Issued> => {
+    const token =
+      setting.kind === "tokenFile" ? await fromFile(setting) : await tokenFromCommand(setting, clock, former);
+    former.push(token);
+    return { token };
+  };
+  return new RenewableToken(origin, fetchToken, clock);
 }
 
 async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {

@@ -1,6 +1,14 @@
 import { propertyPath } from "../../diagnostics/property";
 import type { Properties } from "../host";
-import { addressBeside, addressesIn, isAddress, isLateAddress, meansNoAddress } from "../values/addresses";
+import {
+  addressBeside,
+  addressesIn,
+  isAddress,
+  isLateAddress,
+  isPrivate,
+  isShownByAddress,
+  meansNoAddress,
+} from "../values/addresses";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
@@ -91,6 +99,7 @@ export const isThere = (side: Side): boolean =>
     isInSameCase(side) ||
     isAsApplied(side) ||
     isWithoutAddress(side, side.desired) ||
+    isShownByAddress(side.field, side.desired, side.object) ||
     isBeside(side));
 
 /** Whether the service shows the desired address beside the mode that led to it, such as "auto", or the desired mode beside an address. */
@@ -100,8 +109,10 @@ const isBeside = ({ field, desired, object }: Side): boolean =>
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
 /** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
-const isWithoutAddress = ({ field, now }: Side, value: unknown): boolean =>
-  field.wire === "public_ip" && (value === undefined || meansNoAddress(value)) && meansNoAddress(now);
+const isWithoutAddress = ({ field, now, object }: Side, value: unknown): boolean =>
+  field.wire === "public_ip" &&
+  [value ?? "none", now].every(meansNoAddress) &&
+  addressesIn(field, object).every(isPrivate);
 
 function isAsApplied({ field, applied, now, desired }: Side): boolean {
   return (

@@ -36,8 +36,19 @@ export function addressesIn({ addressFields = [] }: Field, object: WireFields): 
   return addressFields.map((name) => object[name]).filter(isAddress);
 }
 
+/** The fields beside the mode that show the public address. */
+export function addressFieldsBeside({ wire, addressFields = [] }: Field): string[] {
+  return addressFields.filter((name) => name !== wire);
+}
+
+/** What has become of the address that an object had, if the reply shows none: undefined if the reply doesn't carry the fields for it. */
+export function hasLostAddress(field: Field, known: unknown, object: WireFields): boolean | undefined {
+  if (!isAddress(known) || addressesIn(field, object).length > 0) return false;
+  return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
+}
+
 /** Whether an object shows an address in place of the mode that asks for one. */
-export function isAssigned(field: Field, value: unknown, object: WireFields): boolean {
+export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
   const isUntold = field.wire === "public_ip" && (object.public_ip ?? null) === null;
   return isUntold && asksForAddress(value) && addressesIn(field, object).length > 0;
 }
@@ -50,7 +61,8 @@ export function hasPublicAddress(field: Field, object: WireFields): boolean {
   return [...addressesIn(field, object), ...others].length > 0;
 }
 
-function isPrivate(address: string): boolean {
+/** Whether nothing outside a private network can reach an address. */
+export function isPrivate(address: string): boolean {
   return PRIVATE.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 

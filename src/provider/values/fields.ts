@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Properties } from "../host";
 
@@ -59,9 +60,15 @@ function isMap(value: unknown): value is Labels {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether two values of a field are equal. SSH keys are a set of types and keys, without comments and options. */
+/**
+ * Whether two values of a field are equal. SSH keys are a set of types and keys, without comments and options. A fingerprint is equal to its
+ * key.
+ */
 export function sameValue(field: Field, one: unknown, other: unknown): boolean {
-  if (field.type === "keys") return isDeepStrictEqual(keySet(one), keySet(other));
+  if (field.type === "keys") {
+    const hashed = HASHES.find(({ form }) => [one, other].some((keys) => isPartly(form, keys)));
+    return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
+  }
   return isSame(one ?? undefined, other ?? undefined);
 }
 
@@ -82,13 +89,43 @@ export function isSame(one: unknown, other: unknown): boolean {
 
 /** The checked inputs with the former spelling of values that are equal: the engine compares inputs by itself. */
 export function withFormerSpelling(fields: readonly Field[], olds: Properties, news: Properties): Properties {
-  const equal = fields.filter((field) => sameValue(field, olds[field.name], news[field.name]));
+  // A request can't carry a fingerprint in place of its key.
+  const isSpelt = ({ type, name }: Field): boolean =>
+    type !== "keys" || keysIn(olds[name] ?? []) !== undefined;
+  const equal = fields.filter(
+    (field) => isSpelt(field) && sameValue(field, olds[field.name], news[field.name]),
+  );
   return { ...news, ...Object.fromEntries(equal.map(({ name }) => [name, olds[name]])) };
 }
 
-function keySet(value: unknown): string[] {
+/** A way to show SSH keys by fingerprint, as OpenSSH does: the form of such a text, and the hash of a key in it. */
+interface KeyHash {
+  readonly form: RegExp;
+  of(blob: Buffer): string;
+}
+
+const HASHES: readonly KeyHash[] = [
+  { form: /\bSHA256:([\w+/]{43})(?![\w+/])/, of: (blob) => hash("sha256", blob, "base64").slice(0, 43) },
+  {
+    form: /(?:\bMD5:|(?<![\w:]))((?:[0-9a-f]{2}:){15}[0-9a-f]{2})(?![\w:])/i,
+    of: (blob) => (hash("md5", blob).match(/../g) ?? []).join(":"),
+  },
+];
+
+const isPartly = (form: RegExp, keys: unknown): boolean =>
+  Array.isArray(keys) && keys.some((key) => typeof key === "string" && form.test(key));
+
+/** The keys as a sorted list without duplicates; as fingerprints if a hash is given. */
+function keySet(value: unknown, hashed?: KeyHash): string[] {
   if (!Array.isArray(value)) return value === undefined || value === null ? [] : [JSON.stringify(value)];
-  const keys = value.map((key: unknown) => (typeof key === "string" ? typeAndKey(key) : JSON.stringify(key)));
+  const keys = value.map((key: unknown) => {
+    if (typeof key !== "string") return JSON.stringify(key);
+    const [, blob] = KEY.exec(key)?.slice(1) ?? [];
+    if (hashed === undefined) return typeAndKey(key);
+    return blob === undefined
+      ? (hashed.form.exec(key)?.[1] ?? key.trim())
+      : hashed.of(Buffer.from(blob, "base64"));
+  });
   return [...new Set(keys)].sort();
 }
 

@@ -3,10 +3,11 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
-import { isAddress } from "./addresses";
+import { addressFieldsBeside, isAddress } from "./addresses";
 import { type Field, instanceFields, isSame, labelsOf } from "./fields";
 import { isCaseKept } from "./label-keys";
 import { plain } from "./plain";
+import { ADDRESS } from "./removed";
 import { hiddenOf, hiddenOutputs } from "./state";
 import { unmanagedIn } from "./unmanaged";
 import { wordsAfter } from "./words";
@@ -81,7 +82,11 @@ function shownIn(
   const optional = call.kind.fields.filter(
     ({ isOptional, name }) => isOptional && (values[name] ?? unmanaged[name]) !== undefined,
   );
-  const names = optional.filter(isShown).map(({ name }) => name);
+  const hasAddress =
+    isAlone && revision !== undefined
+      ? call.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]))
+      : known.includes(ADDRESS);
+  const names = [...optional.filter(isShown).map(({ name }) => name), ...(hasAddress ? [ADDRESS] : [])];
   return names.length > 0 ? names : undefined;
 }
 

@@ -1,7 +1,11 @@
 import type { ApiObject } from "../../api/client";
 import type { Properties } from "../host";
+import { addressesIn, addressFieldsBeside } from "./addresses";
 import type { Field } from "./fields";
 import { hiddenOf } from "./state";
+
+/** The output that is the public address: its fields are shown beside the property that asks for it. */
+export const ADDRESS = "ipAddress";
 
 /**
  * Returns the object with null for each field that has been removed. Many services omit what has no value: what the object's own address has
@@ -14,8 +18,12 @@ export function withRemoved(fields: readonly Field[], object: ApiObject, state: 
   const removed = fields.filter(
     ({ name, wire }) => shown.includes(name) && object.fields[wire] === undefined,
   );
+  const addresses = shown.includes(ADDRESS)
+    ? fields.filter((field) => addressesIn(field, object.fields).length === 0).flatMap(addressFieldsBeside)
+    : [];
+  const names = [...removed.map(({ wire }) => wire), ...addresses];
   return {
     ...object,
-    fields: { ...object.fields, ...Object.fromEntries(removed.map(({ wire }) => [wire, null])) },
+    fields: { ...object.fields, ...Object.fromEntries(names.map((name) => [name, null])) },
   };
 }

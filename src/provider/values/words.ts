@@ -1,5 +1,5 @@
 import type { Properties } from "../host";
-import { addressBeside, isLateAddress } from "./addresses";
+import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
 import { type Field, isSame, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 
@@ -104,10 +104,15 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     const shown = addressBeside(field, value, object) ?? wordOf(field, object, value);
     // What only a replacement changes always has a value: null tells nothing.
     const now = shown === null && field.change === "replace" ? undefined : shown;
-    if (now === undefined) untold.push(name);
     const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
     const { applied: all = {}, ipAddress, isEcho } = known;
-    const seen = compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
+    const isLost = hasLostAddress(field, ipAddress, object);
+    if (now === undefined || isLost === undefined) untold.push(name);
+    // A service that shows null beside an address shows the same without one.
+    const seen: Compared =
+      isLost && now === null && isAddress(value)
+        ? { value: undefined, isDrifted: true }
+        : compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
     if (seen.isDrifted) drifted.push(name);
     if (seen.value !== undefined) values[name] = seen.value;
     if (seen.word !== undefined) words[name] = seen.word;

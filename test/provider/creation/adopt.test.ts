@@ -176,6 +176,63 @@ test.each([{}, { ignored: ["publicIp"] }])(
   },
 );
 
+test.each(["mode", "null"] as const)(
+  "an instance whose address is not wanted loses it, if the service shows the %s in public_ip",
+  async (publicIpShows) => {
+    const service = await startService({ behaviour: { publicIpShows } });
+    const { id, news } = foreign(service, { public_ip: "auto" });
+    const { outs } = await taken(service, { ...news, publicIp: "none" });
+    expect(service.emulator.instances.get(id)?.address).toBeUndefined();
+    expect(outs).not.toHaveProperty("ipAddress");
+  },
+);
+
+test("an instance whose keys are shown by fingerprint is taken over without a request, and can be changed later", async () => {
+  const service = await startService({ behaviour: { normalize: ["fingerprints"] } });
+  const { id, news } = foreign(service, { ssh_keys: [SSH_KEY] });
+  const declared = { ...news, sshKeys: [SSH_KEY] };
+  const { inputs, outs } = await taken(service, declared);
+  expect(written(service.emulator)).toEqual([]);
+  const { instances } = await service.anew();
+  const next = (await instances.check(inputs, { ...declared, flavor: "m1.large" })).inputs;
+  await instances.update(id, outs, next);
+  expect(service.emulator.instances.get(id)?.fields).toMatchObject({
+    flavor: "m1.large",
+    ssh_keys: [SSH_KEY],
+  });
+});
+
+test("a value that the service keeps in its own words is told with the advice to write those", async () => {
+  const service = await startService({
+    behaviour: { spelling: (now) => ({ ...now, flavor: `flv-${String(now.flavor).length}` }) },
+  });
+  const { id, news } = foreign(service);
+  const { inputs } = await service.instances.check({}, news);
+  const { message } = await failureOf(service.instances.create(inputs));
+  expect(message).toMatch(/property +at the service +in the program\n +flavor +flv-8 +m1.small/);
+  expect(message).toContain("Write into the program what the service has");
+  expect(message).toContain("because: the service accepted the update, but did not change flavor");
+  expect(message).not.toContain("nothing was changed");
+  const { outs } = await taken(service, { ...news, flavor: "flv-8" });
+  expect(outs).toMatchObject({ flavor: "flv-8" });
+  expect(service.emulator.instances.has(id)).toBe(true);
+});
+
+test("what an update that was cut off leaves of an adoption is known to be adopted", async () => {
+  const service = await startService();
+  const { id, news } = foreign(service);
+  const fault = { method: "PUT", kind: "status", status: 504, times: Number.POSITIVE_INFINITY } as const;
+  service.emulator.fail(fault);
+  const { inputs } = await service.instances.check(
+    {},
+    { ...news, flavor: "m1.large", __timeouts: { create: "5s" } },
+  );
+  expect(await failureOf(service.instances.create(inputs))).toMatchObject({
+    id,
+    properties: { __resumed: true },
+  });
+});
+
 test("a creation of the resource that was cut off before is settled: only the object that `import` names is left", async () => {
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const { id, news } = foreign(service);

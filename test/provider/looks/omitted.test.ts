@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
-import { SSH_KEY } from "../samples";
+import { instanceNews, SSH_KEY } from "../samples";
 import { madeInstance, startService } from "../service";
 
 const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
@@ -20,6 +20,25 @@ test("a property that somebody has removed, and that the service then omits, is 
   expect(inputs).not.toHaveProperty("publicIp");
   expect(props).not.toHaveProperty("ipAddress");
   expect(inputs).toMatchObject({ sshKeys: [SSH_KEY], labels: { team: "web" } });
+});
+
+describe("an address that somebody has removed at a service that shows null beside addresses", () => {
+  test.each(["203.0.113.200", "auto"])(
+    "goes, and the next up assigns it again if it is pinned: %s",
+    async (publicIp) => {
+      const service = await startService({ behaviour: { publicIpShows: "null" } });
+      const { id, state } = await madeInstance(service, { publicIp });
+      expect(state).toHaveProperty("ipAddress");
+      service.emulator.edit(id, { public_ip: undefined });
+      const { instances } = await service.anew();
+      const { props, inputs } = await instances.read(id, state);
+      expect(props).not.toHaveProperty("ipAddress");
+      expect(inputs?.publicIp).toBe(publicIp === "auto" ? "auto" : undefined);
+      if (publicIp === "auto") return;
+      await instances.update(id, { ...props }, instanceNews({ project: state.project, publicIp }));
+      expect(service.emulator.instances.get(id)?.fields.public_ip).toBe(publicIp);
+    },
+  );
 });
 
 test("SSH keys and labels that the service omits after somebody has changed the instance are drift", async () => {

@@ -50,3 +50,15 @@ test("a command that asks on its input is told at once that there is none", asyn
   );
   expect(await source.get()).toBe("t-1");
 }, 30_000);
+
+test("a token that the command has printed before is not repeated from a trace of what it runs", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const first = path.join(folder, "first");
+  const value = `test -e '${first}' || { touch '${first}'; echo pat_never-to-be-seen; exit 0; }; echo "+ curl -H 'Bearer pat_never-to-be-seen'" >&2; exit 22`;
+  const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
+  expect(await source.get()).toBe("pat_never-to-be-seen");
+  const words = await wordsOf(source.renew?.("pat_never-to-be-seen") ?? expect.fail());
+  expect(words).toMatch(/exited with code 22.*Bearer \[secret\]/s);
+  expect(words).not.toContain("never-to-be-seen");
+});

@@ -42,6 +42,33 @@ describe("removing publicIp at a service that shows null for the mode of each in
   });
 });
 
+describe('publicIp "auto" at a service that shows null beside the address', () => {
+  const behaviour = { publicIpShows: "null" } as const;
+
+  test.each([
+    ["a pinned address", { publicIp: "203.0.113.200" }],
+    ["nothing", {}],
+  ])("replaces %s, also if a reply is lost, and survives a refresh", async (_what, first) => {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up(first)).toBeUndefined();
+    service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    expect(modesOf(service)).toEqual(["auto"]);
+    await web.refresh();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ publicIp: "auto", ipAddress: expect.any(String) });
+  });
+
+  test("takes over what somebody else has set", async () => {
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up()).toBeUndefined();
+    service.emulator.edit(web.there().id, { public_ip: "auto" });
+    await web.refresh();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    expect(modesOf(service)).toEqual(["auto"]);
+  });
+});
+
 describe('publicIp "none" at a service that shows null for an instance without an address', () => {
   const behaviour = {
     spelling: (now: Fields) => ({ ...now, public_ip: now.public_ip === "none" ? null : now.public_ip }),

@@ -3,7 +3,7 @@ import { check } from "../../../src/provider/check";
 import { diff } from "../../../src/provider/diff";
 import type { Properties } from "../../../src/provider/host";
 import { instanceKind } from "../../../src/provider/kind";
-import { instanceFields, projectFields } from "../../../src/provider/values/fields";
+import { instanceFields, projectFields, sameValue } from "../../../src/provider/values/fields";
 import {
   instanceNews,
   KEY,
@@ -172,5 +172,30 @@ describe("SSH keys that differ only in order, comments or options", () => {
     ["there were none", undefined, [rsa]],
   ])("are taken as given if %s", (_what, before, after) => {
     expect(checkedKeys(before, after)).toEqual(after);
+  });
+});
+
+describe("SSH keys that a service shows by fingerprint", () => {
+  const key =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFWc33VJkb4vV6Z2RKOyyGPnWNdSMR4rDm4PJTS6wgK3 ada@example.org";
+  /** As `ssh-keygen -l` prints them. */
+  const fingerprints = [
+    "SHA256:N1/+SY7xGH9b8VyDRgRgUMTbpITSbT5xjpx4iOCWa94",
+    "b9:9f:a9:c4:4b:32:0a:df:2e:4c:22:15:53:8a:d8:73",
+    "MD5:b9:9f:a9:c4:4b:32:0a:df:2e:4c:22:15:53:8a:d8:73",
+  ];
+  const sshKeys = instanceFields.find(({ name }) => name === "sshKeys") ?? expect.fail();
+
+  test.each(fingerprints)("are equal to their keys: %s", (fingerprint) => {
+    expect(sameValue(sshKeys, [fingerprint], [key])).toBe(true);
+    expect(sameValue(sshKeys, [SSH_KEY, key], [key, fingerprint])).toBe(false);
+    expect(sameValue(sshKeys, [fingerprint], [SSH_KEY])).toBe(false);
+    expect(sameValue(sshKeys, [fingerprint], [])).toBe(false);
+  });
+
+  test("are kept in the checked inputs as the program gives them: a request can't carry a fingerprint", () => {
+    const [fingerprint = ""] = fingerprints;
+    const before = instanceNews({ sshKeys: [fingerprint] });
+    expect(check(instanceKind, before, instanceNews({ sshKeys: [key] })).inputs.sshKeys).toEqual([key]);
   });
 });
