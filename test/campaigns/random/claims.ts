@@ -91,10 +91,11 @@ export function claimsOf(scene: Scene): Claims {
       if (!scene.isTruthful || one.kind === "project") return;
       if (object === undefined) return scene.broke(`updated ${id}, which is not there`);
       for (const name of ["name", "flavor", "network"]) {
-        if (outs[name] !== news[name])
-          scene.broke(`updated ${id}, but its ${name} is another in the outputs`);
-        const isChanged = olds[name] !== news[name];
-        if (isChanged && object.fields[name] !== news[name])
+        // The program's value of an import may be in the inputs, although it is ignored.
+        const wanted = one.ignores.includes(name) ? olds[name] : news[name];
+        if (outs[name] !== wanted) scene.broke(`updated ${id}, but its ${name} is another in the outputs`);
+        const isChanged = olds[name] !== wanted;
+        if (isChanged && object.fields[name] !== wanted)
           scene.broke(`updated ${id}, but its ${name} is another at the service`);
       }
       if (pendingOf(olds) !== undefined) return;
