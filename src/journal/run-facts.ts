@@ -23,6 +23,8 @@ export type Fact =
   /** The resource with this key is being replaced: the create that follows deals with its unfinished creations. */
   | { readonly replacing: string };
 
+const RETRACTED = "not ";
+
 /**
  * The facts of one run. Each process writes those that it adds into a file of its own. If the journal's folder can't be used, the files are
  * in a temporary one; if no disk can, only this process knows them.
@@ -44,6 +46,16 @@ export class RunFacts {
     const line = JSON.stringify(fact);
     if (this.own.has(line)) return;
     this.own.add(line);
+    await this.write(line);
+  }
+
+  /** Takes back what this process has added. */
+  async retract(fact: Fact): Promise<void> {
+    const line = JSON.stringify(fact);
+    if (this.own.delete(line)) await this.write(RETRACTED + line);
+  }
+
+  private async write(line: string): Promise<void> {
     for (const folder of this.folders()) {
       const written = () =>
         appendOrCreate(this.disk, path.join(folder, this.name), `${line}\n`).then(() => true);
@@ -62,7 +74,10 @@ export class RunFacts {
     const read = this.folders().map((folder) =>
       inTime(folder, () => this.readOthers(folder)).catch((): string[] => []),
     );
-    return (await Promise.all(read)).flat().some((text) => text.split("\n").includes(line));
+    return (await Promise.all(read)).flat().some((text) => {
+      const lines = text.split("\n");
+      return lines.lastIndexOf(line) > lines.lastIndexOf(RETRACTED + line);
+    });
   }
 
   private async readOthers(folder: string): Promise<string[]> {

@@ -44,6 +44,7 @@ export async function remove(call: Call, id: string, state: Properties): Promise
       );
     made = await idAfterRename(call, await idOfCreation(call, id, state), state);
   }
+  if (isKept) await call.progress.tell(`${call.kind.name} ${id} stays: a resource of the program has it`);
   await removeObject(call, made, state.project).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
     await removeObject(call, await idAfterRename(call, made, state), state.project);

@@ -23,7 +23,8 @@ export async function becomesLive(
   const { __urn: urn, __key: key } = hiddenOf(inputs);
   const object = identityOf(call, id);
   // The state may hold it under a former URN.
-  const owners = [urn, key, ...(memory.of(urn).formerUrns ?? [])].filter((one) => one !== undefined);
+  const urns = [urn, ...(memory.of(urn).formerUrns ?? [])].map(inStack);
+  const owners = [...urns, key].filter((one) => one !== undefined);
   const adoptedFor = isAdopted ? owners : [];
   memory.made(urn, object, key, adoptedFor);
   const project = call.kind === projectKind ? id : inputs.project;
@@ -45,12 +46,17 @@ export async function isAdoptedAgain(call: Call, id: string, state: Properties):
   const { __urn: urn, __key: key } = hiddenOf(state);
   const object = identityOf(call, id);
   const live = memory.liveAs(object);
-  for (const by of [urn, key]) {
+  for (const by of [inStack(urn), key]) {
     if (by === undefined) continue;
     if (live?.adoptedFor?.includes(by)) return true;
     if (await journal.run.hasOther({ adopted: textOf(object), by })) return true;
   }
   return false;
+}
+
+/** A URN without stack and project: if these are renamed, the state's inputs keep the former URN. */
+function inStack(urn: string | undefined): string | undefined {
+  return urn?.split("::").slice(2).join("::");
 }
 
 /** Another process of this run, or another resource, may have the object already: two resources never share one. */

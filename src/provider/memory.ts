@@ -87,23 +87,27 @@ export class Memory {
   }
 
   /**
-   * Records a check. With prior inputs, the resource exists; without, it is about to be created or replaced.
+   * Records a check without prior inputs: the resource is about to be created or replaced.
+   *
+   * @returns what ends being live with it: the texts of the objects
+   */
+  toBeCreated(urn: string): string[] {
+    this.urn = urn;
+    const before = this.of(urn);
+    this.seen.set(urn, { ...before, isToBeCreated: true });
+    if (before.key !== undefined) this.replacing.add(before.key);
+    const objects = [...this.live].flatMap(([object, owner]) => (owner.urn === urn ? object : []));
+    for (const object of objects) this.live.delete(object);
+    return objects;
+  }
+
+  /**
+   * Records a check with prior inputs: the resource exists.
    *
    * @returns the URN of another resource that holds the same key: the state then holds one object twice
    */
-  checked(
-    urn: string | undefined,
-    olds: Pick<Seen, "key" | "keyAt" | "imported" | "isChanged"> | undefined,
-  ): string | undefined {
-    if (urn === undefined) return undefined;
+  checked(urn: string, olds: Pick<Seen, "key" | "keyAt" | "imported" | "isChanged">): string | undefined {
     this.urn = urn;
-    if (olds === undefined) {
-      const before = this.of(urn);
-      this.seen.set(urn, { ...before, isToBeCreated: true });
-      if (before.key !== undefined) this.replacing.add(before.key);
-      for (const [object, owner] of this.live) if (owner.urn === urn) this.live.delete(object);
-      return undefined;
-    }
     const { key } = olds;
     this.seen.set(urn, { ...this.of(urn), ...olds, checkedWithOlds: true, isToBeCreated: false });
     const holder = key === undefined ? undefined : this.holders.get(key);

@@ -52,7 +52,7 @@ export async function noticeCheck(
     return isHeldElsewhere ? { failure: heldTwice(kind, other) } : {};
   }
   const { key, placeholder, id } = memory.of(urn);
-  memory.checked(urn, undefined);
+  for (const live of memory.toBeCreated(urn)) await journal?.run.retract({ live });
   memory.knows(urn, { formerUrns: hidden.__aliasUrns });
   const { __import: imported } = hidden;
   if (imported !== undefined && imported !== id) {

@@ -22,6 +22,16 @@ describe("what the provider processes of a run tell each other", () => {
     expect(await elsewhere?.has(LIVE)).toBe(false);
   });
 
+  test("is taken back for all of them, and may be said again", async () => {
+    const folder = emptyFolder();
+    const [one, other] = [1, 2].map(() => new RunFacts(systemDisk, () => folder, ENGINE));
+    await one?.add(LIVE);
+    await one?.retract(LIVE);
+    expect(await other?.has(LIVE)).toBe(false);
+    await one?.add(LIVE);
+    expect(await other?.has(LIVE)).toBe(true);
+  });
+
   test("is known even if the journal's folder can't be used", async () => {
     const run = `127.0.0.1:${process.pid}`;
     const [one, other] = ["one", "other"].map(

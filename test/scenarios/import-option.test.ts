@@ -146,7 +146,10 @@ describeLongOnEngines("the import option", (engine) => {
       }
       write(renamed("renamed"));
       expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ create: 1, delete: 1 });
-      expectOk(await stack.run("up"));
+      const { diagnostics } = expectOk(await stack.run("up"));
+      expect(diagnostics.map(({ message }) => message).join()).toContain(
+        `instance ${id} stays: a resource of the program has it`,
+      );
       expect(stateOf(await stack.deployment(), "renamed").id).toBe(id);
       expect([...emulator.instances.keys()]).toEqual([id]);
       await expectConverged({ stack, emulator });

@@ -91,6 +91,11 @@ export class Progress implements PauseSeen {
     }
   }
 
+  /** Shows a message that stays in the row after the call. */
+  async tell(message: string): Promise<void> {
+    await this.log.write(message);
+  }
+
   /** The row keeps its last message, through later steps too, until it is taken away: before the step is seen to end. */
   async clear(): Promise<void> {
     this.cancel?.();

@@ -145,16 +145,23 @@ describe("the `import` option that is left in", () => {
     expect([...service.emulator.instances.keys()]).toEqual([id]);
   });
 
-  test("takes the same one again under --target-replace after a rename, too, which the state doesn't show", async () => {
-    const service = await startService();
-    const { id, news } = foreign(service);
-    const { outs } = await taken(service, news);
-    const { instances } = await service.anew();
-    const renamed = { ...news, __urn: `${news.__urn}-new`, __key: randomUUID(), __aliasUrns: [news.__urn] };
-    const { inputs: fresh } = await instances.check({}, renamed);
-    await instances.create(fresh);
-    expect((await failureOf(instances.delete(id, outs))).message).toContain("was not replaced");
-  });
+  test.each([
+    ["the resource", (urn: string) => ({ __urn: `${urn}-new`, __aliasUrns: [urn] })],
+    ["the stack", (urn: string) => ({ __urn: urn.replace(/^urn:pulumi:[^:]+/, "urn:pulumi:renamed") })],
+  ])(
+    "takes the same one again under --target-replace after a rename of %s, too, which the state doesn't show",
+    async (_what, rename) => {
+      const service = await startService();
+      const { id, news } = foreign(service);
+      const { outs } = await taken(service, news);
+      const { instances } = await service.anew();
+      const renamed = { ...news, ...rename(String(news.__urn)), __key: randomUUID() };
+      expect(renamed.__urn).not.toBe(news.__urn);
+      const { inputs: fresh } = await instances.check({}, renamed);
+      await instances.create(fresh);
+      expect((await failureOf(instances.delete(id, outs))).message).toContain("was not replaced");
+    },
+  );
 });
 
 test.each([{}, { ignored: ["publicIp"] }])(

@@ -277,6 +277,21 @@ describe("provider processes of one run", () => {
     );
   });
 
+  test("delete what is replaced after a diff that found nothing to replace, such as by an option that a transform sets", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const saved = web.there();
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const open = async () => (await service.anew({}, undefined, { outside })).instances;
+    const [one, other] = [await open(), await open()];
+    const news = web.news({ flavor: "m1.large", __key: randomUUID() });
+    const inputs = await checked(one, saved.inputs, news);
+    expect((await one.diff(saved.id, saved.state, inputs)).replaces).toEqual([]);
+    const made = await one.create(await checked(one, {}, news));
+    await other.delete(saved.id, saved.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
   test("settle a creation once: deleting its placeholder then asks the service nothing", async () => {
     const { service, web, placeholder, one, other } = await twoProcesses();
     const inputs = await checked(one, placeholder.inputs, web.news({ image: "debian-12" }));

@@ -198,7 +198,7 @@ describe("a process", () => {
     expect([here, there].map((object) => memory.liveAs(object)?.urn)).toEqual(["urn:a", undefined]);
     memory.deleted(there);
     expect([here, there].map((object) => memory.isGone(object))).toEqual([false, true]);
-    memory.checked("urn:a", undefined);
+    memory.toBeCreated("urn:a");
     expect(memory.liveAs(here)).toBeUndefined();
   });
 
