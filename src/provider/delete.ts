@@ -49,8 +49,10 @@ export async function remove(call: Call, id: string, state: Properties): Promise
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
     await removeObject(call, await idAfterRename(call, made, state), state.project);
   });
-  if (!isKept && hiddenOf(state).__import === id)
-    await journal.run.add({ gone: textOf(identityOf(call, id)) });
+  const { __import: imported } = hiddenOf(state);
+  if (!isKept && imported === id) await journal.run.add({ gone: textOf(identityOf(call, id)) });
+  // With the option `replaceWith`, nothing else tells create that the option `import` has done its work.
+  if (urn !== undefined && imported !== undefined) memory.knows(urn, { importedBefore: imported });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
   await journal.remove(entry.key);

@@ -32,6 +32,8 @@ export interface Seen {
   readonly placeholder?: Pending | undefined;
   /** Id that the program's `import` option names. */
   readonly imported?: string | undefined;
+  /** Id that the option named when the state was saved: it has done its work. */
+  readonly importedBefore?: string | undefined;
   /** URNs that the resource had before, according to its aliases. */
   readonly formerUrns?: readonly string[] | undefined;
   /** The endpoint to which its request was sent. */
@@ -53,6 +55,7 @@ interface Diffed {
   /** The endpoint that the state names. */
   readonly at: string | undefined;
   readonly key: string | undefined;
+  readonly importedBefore?: string | undefined;
 }
 
 /** What this process remembers of the resources that it was called for. It serves one run of one stack. */
@@ -74,8 +77,8 @@ export class Memory {
   private readonly said = new Map<string, Now>();
   /** By key, what the option `ignoreChanges` lists. */
   private readonly options = new Map<string, Options>();
-  /** Keys and URNs of the resources that have the option `retainOnDelete`, former URNs included. */
-  private readonly retained = new Set<string>();
+  /** By key and URN, whether a resource has the option `retainOnDelete`. */
+  private readonly retained = new Map<string, boolean>();
   private readonly gone = new Set<string>();
   /** The URN that each object or entry was promised to, before anything could be awaited. */
   private readonly claims = new Map<string, string>();
@@ -106,7 +109,10 @@ export class Memory {
    *
    * @returns the URN of another resource that holds the same key: the state then holds one object twice
    */
-  checked(urn: string, olds: Pick<Seen, "key" | "keyAt" | "imported" | "isChanged">): string | undefined {
+  checked(
+    urn: string,
+    olds: Pick<Seen, "key" | "keyAt" | "imported" | "importedBefore" | "isChanged">,
+  ): string | undefined {
     this.urn = urn;
     const { key } = olds;
     this.seen.set(urn, { ...this.of(urn), ...olds, checkedWithOlds: true, isToBeCreated: false });
@@ -115,8 +121,17 @@ export class Memory {
     return holder === urn ? undefined : holder;
   }
 
+  /** Whether the `import` option of a resource that is about to be replaced has done its work. */
+  hasImported(urn: string | undefined, id: string): boolean {
+    const { id: held, importedBefore } = this.of(urn);
+    return id === held || id === importedBefore;
+  }
+
   /** Adds to what is known of a URN. */
-  knows(urn: string, more: Pick<Seen, "resumes" | "displaces" | "retried" | "formerUrns">): void {
+  knows(
+    urn: string,
+    more: Pick<Seen, "resumes" | "displaces" | "retried" | "formerUrns" | "importedBefore">,
+  ): void {
     this.seen.set(urn, { ...this.of(urn), ...more });
   }
 
@@ -153,7 +168,7 @@ export class Memory {
   diffed(
     urn: string | undefined,
     object: ObjectIdentity,
-    { pending, replaces, at, key: held }: Diffed,
+    { pending, replaces, at, key: held, importedBefore }: Diffed,
   ): void {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key: checked, keyAt } = this.of(urn);
@@ -163,7 +178,15 @@ export class Memory {
     // A failed creation can't be resumed, and an object that the state holds under its id is replaced as any other.
     const placeholder = isPlaceholder(object.id) && !pending?.failed ? pending : undefined;
     const operation = pending?.operation?.id;
-    this.seen.set(urn, { key, keyAt, id: object.id, operation, placeholder, placeholderAt: at });
+    this.seen.set(urn, {
+      key,
+      keyAt,
+      id: object.id,
+      operation,
+      placeholder,
+      placeholderAt: at,
+      importedBefore,
+    });
     if (checkedWithOlds && !replaces) this.live.set(textOf(object), { urn, key });
   }
 
@@ -209,14 +232,19 @@ export class Memory {
     return (key === undefined ? undefined : this.options.get(key)) ?? {};
   }
 
-  /** Records that a resource with one of these keys and URNs has the option `retainOnDelete`. */
-  retains(keysAndUrns: readonly (string | undefined)[]): void {
-    for (const one of keysAndUrns) if (one !== undefined) this.retained.add(one);
+  /** Records whether a resource has the option `retainOnDelete`. A former URN may be another resource's by now, which decides itself. */
+  retains(
+    isRetained: boolean,
+    { urn, key, formerUrns = [] }: Pick<Seen, "key" | "formerUrns"> & { urn: string },
+  ): void {
+    this.retained.set(urn, isRetained);
+    if (key !== undefined) this.retained.set(key, isRetained);
+    for (const former of formerUrns) if (!this.retained.has(former)) this.retained.set(former, isRetained);
   }
 
   /** Whether the program's resource with this key or URN has the option `retainOnDelete`. */
   isRetained({ __key: key = "", __urn: urn = "" }: Pick<Hidden, "__key" | "__urn">): boolean {
-    return this.retained.has(key) || this.retained.has(urn);
+    return this.retained.get(key) ?? this.retained.get(urn) ?? false;
   }
 
   /** Returns properties with what the program says now, if it was said in this run. */

@@ -38,12 +38,19 @@ export async function noticeCheck(
   sessions.memory.isPreview = isUnknown(news.__key);
   const { journal, memory } = at(sessions, profile);
   const exists = Object.keys(olds).length > 0;
-  if (hidden.__retainOnDelete) memory.retains([urn, hiddenOf(olds).__key, ...(hidden.__aliasUrns ?? [])]);
+  const { __retainOnDelete: isRetained = false, __aliasUrns: formerUrns } = hidden;
+  memory.retains(isRetained, { urn, key: hiddenOf(olds).__key, formerUrns });
   if (exists) {
     const { __key: key, __keyAt: keyAt } = hiddenOf(olds);
     const named = { ...news, ...madeUpName(kind, olds, news) };
     const isChanged = diff(kind.fields, olds, named).changes !== false;
-    const other = memory.checked(urn, { key, keyAt, imported: hidden.__import, isChanged });
+    const other = memory.checked(urn, {
+      key,
+      keyAt,
+      imported: hidden.__import,
+      importedBefore: hiddenOf(olds).__import,
+      isChanged,
+    });
     if (key === undefined) return {};
     const entry = await journal?.find(key);
     if (entry?.key === key) await journal?.remove(key);
@@ -51,11 +58,11 @@ export async function noticeCheck(
     const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: key }));
     return isHeldElsewhere ? { failure: heldTwice(kind, other) } : {};
   }
-  const { key, placeholder, id } = memory.of(urn);
+  const { key, placeholder } = memory.of(urn);
   for (const live of memory.toBeCreated(urn)) await journal?.run.retract({ live });
-  memory.knows(urn, { formerUrns: hidden.__aliasUrns });
+  memory.knows(urn, { formerUrns });
   const { __import: imported } = hidden;
-  if (imported !== undefined && imported !== id) {
+  if (imported !== undefined && !memory.hasImported(urn, imported)) {
     const holder = holderOf(memory, objectOf(kind, sessions, profile, imported), urn);
     const taken = holder === urn ? undefined : alreadyManaged(kind, imported, holder);
     if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
@@ -129,7 +136,7 @@ export async function noticeDiff(
     await journal?.remove(retried.key);
   const answer = await judged();
   const replaces = answer.replaces.length > 0;
-  memory.diffed(urn, object, { pending, replaces, at: endpoint, key });
+  memory.diffed(urn, object, { pending, replaces, at: endpoint, key, importedBefore });
   // Another process may be about to delete another record of the object, or to adopt it.
   if (checkedWithOlds && !replaces && !memory.isPreview) await journal?.run.add({ live: textOf(object) });
   return answer;

@@ -93,6 +93,12 @@ describe("what a program can't express is left out, and a comment says why", () 
     ["a label that is a map", { labels: { a: {} } }, {}, 'labels["a"]: '],
     ["a label named __proto__", { labels: JSON.parse('{"__proto__":"x"}') }, {}, 'labels["__proto__"]: '],
     ["keys of another form", { ssh_keys: ["ssh-rsa AAAA", { id: 1 }] }, {}, "sshKeys[1]: "],
+    [
+      "keys that are shown by fingerprint",
+      { ssh_keys: ["SHA256:N1/+SY7xGH9b8VyDRgRgUMTbpITSbT5xjpx4iOCWa94"] },
+      {},
+      "sshKeys: the service shows fingerprints",
+    ],
     ["a public address of another form", { public_ip: { mode: "auto" } }, {}, "publicIp: "],
   ])("%s", (_, fields, args, comment) => {
     const { resources, comments } = written({ ...usual, ...fields });

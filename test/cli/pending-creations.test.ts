@@ -103,6 +103,16 @@ describe("a pending creation", () => {
     expect(cutOff.map(({ urn }) => urn)).toEqual(urns);
   });
 
+  it("of a resource with the `import` option is one if it replaces what has replaced the adopted object", () => {
+    const created = "2026-03-04T09:00:00Z";
+    const inputs = instanceInputs({ __key: OTHER_KEY, __import: "ins-1" });
+    const { cutOff } = found({
+      resources: [resource(INSTANCE, "web", inputs, { id: "ins-2", created })],
+      pending: [creating({ ...resource(INSTANCE, "web", instanceInputs({ __import: "ins-1" })), created })],
+    });
+    expect(cutOff.map(({ urn }) => urn)).toEqual([urnOf(INSTANCE, "web")]);
+  });
+
   it("of an instance and of a project is found, with its key and the body that the provider sends", () => {
     const { cutOff, held } = found({ pending: [web, creating(resource(PROJECT, "p", projectInputs()))] });
     expect(held).toBe(0);

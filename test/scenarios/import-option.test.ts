@@ -9,14 +9,19 @@ interface Declared {
   readonly image?: string;
   readonly flavor?: string;
   readonly ids?: { readonly project: string; readonly web: string };
+  /** How long a creation of the instance may take. */
+  readonly create?: string;
 }
 
 /** A program that declares a project and an instance, taken over by their ids where they are given. */
-const programOf = ({ image = "debian-13", flavor = "small", ids }: Declared): string => `
+const programOf = ({ image = "debian-13", flavor = "small", ids, create }: Declared): string => `
   const project = new Project("shop", { name: "shop", region: "eu-1" }, ${options(ids?.project)});
-  new Instance("web", { project: project.id, name: "web", image: "${image}", flavor: "${flavor}", network: "n1" }, ${options(ids?.web)});
+  new Instance("web", { project: project.id, name: "web", image: "${image}", flavor: "${flavor}", network: "n1" }, ${options(ids?.web, create)});
 `;
-const options = (id: string | undefined): string => (id === undefined ? "{}" : `{ import: "${id}" }`);
+const options = (id: string | undefined, create?: string): string =>
+  id === undefined
+    ? "{}"
+    : `{ import: "${id}"${create === undefined ? "" : `, customTimeouts: { create: "${create}" }`} }`;
 
 function foreign(emulator: Emulator): { project: string; web: string } {
   const project = emulator.addProject({ name: "shop", region: "eu-1" }).id;
@@ -131,6 +136,28 @@ describeLongOnEngines("the import option", (engine) => {
       });
     },
   );
+
+  it("has done its work for ever: a second replacement creates an instance, and one that timed out is resumed", async () => {
+    await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
+      const ids = foreign(emulator);
+      write(programOf({ flavor: "large", ids }));
+      expectOk(await stack.run("up"));
+      for (const image of ["debian-14", "debian-15"]) {
+        write(programOf({ image, flavor: "large", ids }));
+        const { output } = expectOk(await stack.run("preview"));
+        expect(output).not.toContain("adopts instance");
+        expectOk(await stack.run("up"));
+        expect([...emulator.instances.values()].map(({ fields }) => fields.image)).toEqual([image]);
+      }
+      emulator.behaviour.operationMs = 3_600_000;
+      write(programOf({ image: "debian-16", flavor: "large", ids, create: "3s" }));
+      expect((await stack.run("up")).ok).toBe(false);
+      emulator.finishOperations();
+      emulator.behaviour.operationMs = 100;
+      expectOk(await stack.run("up"));
+      expect([...emulator.instances.keys()]).toEqual([stateOf(await stack.deployment(), "web").id]);
+    });
+  });
 
   it.each(["created", "imported"])("renames a resource that was %s, in place of an alias", async (how) => {
     await withStack(engine, { program: programOf({}) }, async ({ stack, emulator, write }) => {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Properties } from "../../provider/host";
 import type { Kind } from "../../provider/kind";
-import type { Field } from "../../provider/values/fields";
+import { type Field, hasFingerprint } from "../../provider/values/fields";
 import { idOf, type WireFields } from "../../provider/values/words";
 
 /** An object as arguments. */
@@ -39,8 +39,9 @@ export function express(kind: Kind, object: WireFields): Expressed {
   return { args, left, lacking: args.name === undefined ? ["name", ...missing] : missing };
 }
 
-/** Why the provider's check rejects a value, with the path; undefined if it accepts the value. */
+/** Why a program can't give a value, with the path; undefined if it can. */
 function faultOf(kind: Kind, name: string, value: unknown): string | undefined {
+  if (hasFingerprint(value)) return `${name}: the service shows fingerprints in place of the keys`;
   const { issues = [] } = v.safeParse(kind.arguments, { [name]: value }, { abortPipeEarly: true });
   const issue = issues.find(({ path }) => path?.[0]?.key === name);
   if (issue === undefined) return undefined;

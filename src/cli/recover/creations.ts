@@ -56,7 +56,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
   const each = [...new Map(pending.map((one) => [identity(one), one])).values()];
   // A resource with the `import` option adopts an object. Only its replacement creates one.
   const adopts = ({ hidden, replaced }: (typeof each)[number]): boolean =>
-    hidden.__import !== undefined && hidden.__import !== replaced?.id;
+    hidden.__import !== undefined && ![replaced?.id, replaced?.inputs.__import].includes(hidden.__import);
   const isHeld = ({ hidden, retried }: (typeof each)[number]): boolean =>
     retried === undefined && held.has(hidden.__key ?? "");
   const open = each.filter((one) => !isHeld(one) && !adopts(one));

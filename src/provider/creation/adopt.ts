@@ -27,7 +27,7 @@ import { isKeyKept, sentFields } from "./pending";
 export async function importedId(call: Call, inputs: Properties): Promise<string | undefined> {
   const { memory, journal } = call.session;
   const { __import: id, __urn: urn } = hiddenOf(inputs);
-  if (id === undefined || memory.of(urn).id === id) return undefined;
+  if (id === undefined || memory.hasImported(urn, id)) return undefined;
   const object = identityOf(call, id);
   const isGone = memory.isGone(object) || (await journal.run.has({ gone: textOf(object) }));
   return isGone ? undefined : id;

@@ -144,7 +144,7 @@ function honored(
   const now = addressBeside(field, asked, object) ?? shown;
   // Since an earlier creation, somebody else may have set another address, or other keys.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
-  if (field.wire === "public_ip" && !isSparse && (shown === undefined || shown === null))
+  if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
     return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;
   if (asked === undefined || shown === undefined) return asked;
   if (field.type === "keys") return Array.isArray(shown) && shown.length === 0 ? undefined : asked;

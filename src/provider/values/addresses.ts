@@ -47,9 +47,10 @@ export function hasLostAddress(field: Field, known: unknown, object: WireFields)
   return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
 }
 
-/** Whether an object shows an address in place of the mode that asks for one. */
+/** Whether an object shows an address, and perhaps a reference to it, in place of the mode that asks for one. */
 export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
-  const isUntold = field.wire === "public_ip" && (object.public_ip ?? null) === null;
+  const shown = object.public_ip ?? "";
+  const isUntold = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
   return isUntold && asksForAddress(value) && addressesIn(field, object).length > 0;
 }
 

@@ -5,7 +5,7 @@ import { addressBeside } from "./addresses";
 import { type Field, keysIn, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 import { hiddenOf } from "./state";
-import { idOf, type WireFields } from "./words";
+import { textIn, type WireFields } from "./words";
 
 /**
  * The body of a creation request (§2.2, §4.2) as text: a fixed function of the checked inputs, order of fields included,
@@ -71,10 +71,10 @@ function asItIs(field: Field, { olds, current }: Sources): unknown {
   const shown = current[field.wire];
   if (field.type === "labels" || shown === undefined) return shown;
   const own = olds[field.name];
-  const word = addressBeside(field, own, current) ?? (field.type === "text" ? idOf(shown) : shown);
+  const word = addressBeside(field, own, current) ?? (field.type === "text" ? textIn(shown) : shown);
   const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
   const isAsKnown = isUntold || sameValue(field, word, knownWord(field, olds));
-  if (own !== undefined && isAsKnown && isSendable(field, own)) return own;
+  if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
   if (word === null || isSendable(field, word)) return word;
   throw unsendable(field);
 }

@@ -112,6 +112,11 @@ const HASHES: readonly KeyHash[] = [
   },
 ];
 
+/** Whether any item of a list is the fingerprint of an SSH key. */
+export function hasFingerprint(list: unknown): boolean {
+  return HASHES.some(({ form }) => isPartly(form, list));
+}
+
 const isPartly = (form: RegExp, keys: unknown): boolean =>
   Array.isArray(keys) && keys.some((key) => typeof key === "string" && form.test(key));
 

@@ -11,14 +11,20 @@ export type WireFields = Readonly<Record<string, unknown>>;
  * Of labels, only those in `managed`: what others set is no concern of the program.
  */
 export function wordOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
-  const word = object[field.wire];
-  if (word === undefined) return undefined;
-  if (field.type === "text") return idOf(word);
+  const word = field.type === "text" ? textIn(object[field.wire]) : object[field.wire];
+  // What only a replacement changes always has a value: null tells nothing.
+  if (word === undefined || (word === null && field.change === "replace")) return undefined;
+  if (field.type === "text") return word;
   if (field.type === "keys") return word ?? [];
   const shown = labelsOf(word);
   const keys = [...new Set(managed.flatMap((value) => Object.keys(labelsOf(value))))];
   const own = [...shownKeys(field, shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
   return Object.fromEntries(own.filter(([, label]) => label !== null));
+}
+
+/** The text that a field shows, or the id of a reference. An empty text stands for none. */
+export function textIn(word: unknown): unknown {
+  return word === "" ? null : idOf(word);
 }
 
 /** A reference may be shown as an object, whose other members are not the instance's. */
@@ -101,9 +107,7 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     const { name } = field;
     const value = known.values[name];
     if (value === undefined) continue;
-    const shown = addressBeside(field, value, object) ?? wordOf(field, object, value);
-    // What only a replacement changes always has a value: null tells nothing.
-    const now = shown === null && field.change === "replace" ? undefined : shown;
+    const now = addressBeside(field, value, object) ?? wordOf(field, object, value);
     const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
     const { applied: all = {}, ipAddress, isEcho } = known;
     const isLost = hasLostAddress(field, ipAddress, object);

@@ -209,6 +209,28 @@ test("an instance whose keys are shown by fingerprint is taken over without a re
   });
 });
 
+test.each([null, ""])(
+  "an instance whose image is shown as %j is taken over, also if the image is ignored, and can be changed later",
+  async (image) => {
+    for (const __ignoreChanges of [undefined, ["image"]]) {
+      const service = await startService({ behaviour: { spelling: (now) => ({ ...now, image }) } });
+      const { id, news } = foreign(service);
+      const declared = { ...news, ...(__ignoreChanges && { __ignoreChanges }) };
+      const { inputs, outs } = await taken(service, declared);
+      expect(outs).toMatchObject({ image: "debian-13" });
+      const { instances } = await service.anew();
+      const read = await instances.read(id, outs);
+      expect(read).toMatchObject({ inputs: { image: "debian-13" } });
+      const next = (await instances.check(inputs, { ...declared, flavor: "m1.large" })).inputs;
+      await instances.update(id, outs, next);
+      expect(service.emulator.instances.get(id)?.fields).toMatchObject({
+        image: "debian-13",
+        flavor: "m1.large",
+      });
+    }
+  },
+);
+
 test("a value that the service keeps in its own words is told with the advice to write those", async () => {
   const service = await startService({
     behaviour: { spelling: (now) => ({ ...now, flavor: `flv-${String(now.flavor).length}` }) },

@@ -224,6 +224,36 @@ describe("an instance that the engine may have saved", () => {
   });
 });
 
+test.each([true, false])(
+  "an unfinished creation is not retained because of another resource that had its name before (which retains: %s)",
+  async (__retainOnDelete) => {
+    const { service, web } = await oneInstance();
+    const { emulator } = service;
+    await web.up({ name: "front" });
+    const front = web.there();
+    const fresh = new OneInstance(service);
+    emulator.behaviour.operationMs = 3_600_000;
+    await fresh.up({ name: "web", __timeouts: { create: "5s" } });
+    emulator.finishOperations();
+    emulator.behaviour.operationMs = 0;
+    const process = await fresh.process();
+    const renamed = {
+      name: "front",
+      __urn: OLD,
+      __aliasUrns: [URN],
+      ...(__retainOnDelete && { __retainOnDelete }),
+    };
+    const inputs = await checked(process, front.inputs, web.news(renamed));
+    await process.diff(front.id, front.state, inputs);
+    const there = fresh.there();
+    const again = fresh.news({ name: "web", image: "debian-14" });
+    await process.diff(there.id, there.state, await checked(process, there.inputs, again));
+    const made = await process.create(await checked(process, {}, again));
+    await process.delete(there.id, there.state);
+    expect([...emulator.instances.keys()]).toEqual([front.id, made.id]);
+  },
+);
+
 describe("provider processes of one run", () => {
   /** A creation that an earlier run has left unfinished, and two processes of the next run. */
   async function twoProcesses() {

@@ -69,6 +69,31 @@ describe('publicIp "auto" at a service that shows null beside the address', () =
   });
 });
 
+test("an instance without an address can be changed at a service that shows an empty text", async () => {
+  const spelling = ({ public_ip: _mode, ip_address: address, ...now }: Fields) => ({
+    ...now,
+    public_ip: address ?? "",
+  });
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  expect(await web.up()).toBeUndefined();
+  expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+  await web.refresh();
+  expect(await web.up({ flavor: "m1.huge" })).toBeUndefined();
+  expect(modesOf(service)).toEqual([undefined]);
+});
+
+test('a pinned address becomes "auto" at a service that shows a reference to the address', async () => {
+  const spelling = ({ public_ip: mode, ip_address: address, ...now }: Fields) => ({
+    ...now,
+    ip_address: address,
+    public_ip: mode === undefined ? undefined : { id: "ip-1", address },
+  });
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  expect(await web.up({ publicIp: "203.0.113.200" })).toBeUndefined();
+  expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+  expect(modesOf(service)).toEqual(["auto"]);
+});
+
 describe('publicIp "none" at a service that shows null for an instance without an address', () => {
   const behaviour = {
     spelling: (now: Fields) => ({ ...now, public_ip: now.public_ip === "none" ? null : now.public_ip }),
