@@ -46,7 +46,9 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   changes.words.push(...(await taint(scene, task.taints ?? [])));
   for (const kill of plan.kills) {
     const { skipsCheckpoints } = plan;
-    const one = await killed(scene, task, { kill, how: { ...targeted(scene, task), skipsCheckpoints } });
+    const how = targeted(scene, task);
+    if (how.targets?.length === 0) break; // without a target, everything would be destroyed
+    const one = await killed(scene, task, { kill, how: { ...how, skipsCheckpoints } });
     if (one === undefined) continue;
     made.push(one);
     removeLeftAlone(scene, one.output);
@@ -78,11 +80,14 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
 
 /** If the object of an interrupted creation doesn't fit and may have been saved, a warning names it, and people delete it if nobody uses it. */
 function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
-  const used = ownStates(stack.state()).map(({ id }) => id);
-  const named = output.matchAll(/created \w+ (\S+), which the program does not need now/g);
-  for (const [, id = ""] of named) {
-    const isThere = emulator.instances.has(id) || emulator.projects.has(id);
-    if (isThere && !used.includes(id)) emulator.remove(id);
+  const used = ownStates(stack.state()).map(
+    ({ type, id }) => `${type.split(":").at(-1)?.toLowerCase()} ${id}`,
+  );
+  const named = output.matchAll(/created (instance|project) (\S+), which the program does not need now/g);
+  for (const [, kind = "", id = ""] of named) {
+    const isInstance = kind === "instance";
+    const isThere = isInstance ? emulator.instances.has(id) : emulator.projects.has(id);
+    if (isThere && !used.includes(`${kind} ${id}`)) emulator.remove(id, isInstance ? "instance" : "project");
   }
 }
 
