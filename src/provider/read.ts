@@ -9,7 +9,7 @@ import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
 import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
-import { findMade, findOfCreation } from "./looks/see-again";
+import { findMade, findNamed, findOfCreation } from "./looks/see-again";
 import { settleAsked } from "./updates/asked";
 import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
 import type { Field } from "./values/fields";
@@ -126,14 +126,24 @@ async function readUnfinished(
   // A running operation may have named another object than it does in the end.
   const real = (isMade ? call.session.client.resultId(seen) : undefined) ?? id;
   await note(call, pending, { id: real });
-  const object = isMade
-    ? await findMade(call, soughtOf(call.kind, real, state))
-    : await look(call, id, state);
+  const hasFailed = failed || (seen !== undefined && isFailure(seen));
+  const find = isMade ? findCreated : hasFailed ? findLeft : look;
+  const object = await find(call, real, state);
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If nobody can tell how the creation ended, an object that doesn't show may still be created.
   if (object === undefined) return isUnknown || isMade ? unchanged : {};
-  if (failed || (seen !== undefined && isFailure(seen))) return markedAsFailed(unchanged, pending);
+  if (hasFailed) return markedAsFailed(unchanged, pending);
   return finished(call, object, real, state);
+}
+
+/** The object of a creation that has succeeded. */
+function findCreated(call: Call, id: string, state: Properties): Promise<ApiObject | undefined> {
+  return findMade(call, soughtOf(call.kind, id, state));
+}
+
+/** What a failed creation has left behind. */
+async function findLeft(call: Call, id: string, state: Properties): Promise<ApiObject | undefined> {
+  return (await findNamed(call, soughtOf(call.kind, id, state))) ?? look(call, id, state);
 }
 
 /** A creation that has succeeded. */
@@ -155,8 +165,7 @@ async function readPlaceholder(call: Call, id: string, state: Properties): Promi
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   const real = call.session.client.resultId(seen);
   if (real === undefined) return isSuccess(seen) ? unchanged : {};
-  const sought = soughtOf(call.kind, real, state);
-  const object = isSuccess(seen) ? await findMade(call, sought) : await look(call, real, state);
+  const object = await (isSuccess(seen) ? findCreated : findLeft)(call, real, state);
   if (object === undefined) return isSuccess(seen) ? unchanged : {};
   await note(call, pending, { id: real });
   if (isFailure(seen)) return markedAsFailed({ ...unchanged, id: real }, pending);

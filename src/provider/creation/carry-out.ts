@@ -7,10 +7,8 @@ import type { Properties } from "../host";
 import { identityOf } from "../identity";
 import { askedFor } from "../inputs/secrets";
 import { projectKind } from "../kind";
-import { secondLook } from "../looks/absence";
 import type { Sought } from "../looks/look";
-import { readUntil } from "../looks/read-until";
-import { findMade, seeAgain } from "../looks/see-again";
+import { findMade, findNamed, seeAgain } from "../looks/see-again";
 import { hiddenOf } from "../values/state";
 import { note } from "./note";
 import { unfinished } from "./partial";
@@ -123,20 +121,10 @@ async function failed(call: Call, operation: Operation, sent: Sent): Promise<End
   const id = call.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const object = await readUntil(
-    call,
-    () => findNamed(call, soughtFor(call, id, sent)),
-    (found) => found !== undefined,
-  );
+  const object = await findNamed(call, soughtFor(call, id, sent));
   if (object !== undefined) return { ...named, object };
   // The operation names it, so one that isn't shown may only not be shown yet: the deletion of an instance finds out.
   return call.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
-}
-
-/** Two checks: what the service tells of the creation proves that the token is of the same account. */
-async function findNamed(call: Call, sought: Sought): Promise<ApiObject | undefined> {
-  const look = await secondLook(call, sought, await call.session.sightings.fresh(sought, call));
-  return "found" in look ? look.found : undefined;
 }
 
 /** What the result's link may answer where the object can still be seen in the list. */

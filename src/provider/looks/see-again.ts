@@ -5,6 +5,7 @@ import type { Call } from "../call";
 import { projectKind } from "../kind";
 import { findOrAbsent, secondLook } from "./absence";
 import type { Look, Sought } from "./look";
+import { readUntil } from "./read-until";
 
 const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
 
@@ -41,6 +42,23 @@ export async function findOfCreation(
   if (sought.kind !== projectKind) return findOrAbsent(call, sought, first);
   const look = await secondLook(call, sought, first);
   return "found" in look ? look.found : undefined;
+}
+
+/**
+ * Looks for the object that an operation names: for a few seconds, because reads may lag behind. A failed creation need not have left any.
+ *
+ * @returns `undefined` if it did not appear in that time, which proves nothing
+ */
+export function findNamed(call: Call, sought: Sought): Promise<ApiObject | undefined> {
+  return readUntil(
+    call,
+    async () => {
+      // What the service tells of the creation proves that the token is of the same account.
+      const look = await secondLook(call, sought, await call.session.sightings.fresh(sought, call));
+      return "found" in look ? look.found : undefined;
+    },
+    (object) => object !== undefined,
+  );
 }
 
 async function lookAgain(call: Call, sought: Sought): Promise<ApiObject | undefined> {

@@ -62,6 +62,24 @@ describe("the refresh of an interrupted creation", () => {
     expect(await web.expectOne()).not.toBe(broken);
   });
 
+  test.each([
+    ["its id is known", "early"],
+    ["its id is not known", "absolute"],
+  ] as const)(
+    "doesn't lose what its failed operation left behind if %s and reads lag behind",
+    async (_, resultLink) => {
+      const lag = { instanceVisible: "when-done", lagMs: 2_000, lagIn: "both" } as const;
+      const behaviour = { operationMs: 3_600_000, resultLink, ...lag };
+      const { service, web } = await oneInstance({ behaviour });
+      service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+      await web.up(SHORT);
+      service.emulator.finishOperations();
+      const [broken] = service.emulator.instances.keys();
+      await web.refresh();
+      expect(web.there()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
+    },
+  );
+
   test("leaves it where the service does not know its operation, which says nothing about the object", async () => {
     const { service, web } = await placeholder();
     await web.up(SHORT);
