@@ -31,6 +31,8 @@ const RETRACTED = "not ";
  */
 export class RunFacts {
   private readonly own = new Set<string>();
+  /** How the names of the files of this run begin. */
+  private readonly prefix: string;
   private readonly name: string;
 
   /** @param run identifies the run: the engine's address. Undefined if there is only this process */
@@ -39,6 +41,7 @@ export class RunFacts {
     private readonly folder: () => string,
     private readonly run: string | undefined,
   ) {
+    this.prefix = `${hash("sha256", run ?? "").slice(0, 24)}.`;
     this.name = `${this.prefix}${process.pid}.${randomUUID().slice(0, 8)}${RUN_FACTS}`;
   }
 
@@ -92,10 +95,6 @@ export class RunFacts {
   private isOfRun(name: string): boolean {
     const [pid = ""] = name.slice(this.prefix.length).split(".");
     return name.startsWith(this.prefix) && name.endsWith(RUN_FACTS) && isRunning(Number(pid));
-  }
-
-  private get prefix(): string {
-    return `${hash("sha256", this.run ?? "").slice(0, 24)}.`;
   }
 
   /** Where the facts of this run may be: the journal has warned if its folder can't be used. */

@@ -21,7 +21,7 @@ import { hiddenOf } from "./values/state";
 export async function remove(call: Call, id: string, state: Properties): Promise<void> {
   requireRecordedEndpoint(call, id, state);
   const { memory, journal } = call.session;
-  const { __urn: urn, __key: key } = hiddenOf(state);
+  const { __urn: urn, __key: key, __import: imported } = hiddenOf(state);
   // With `deleteBeforeReplace`, this comes before the create that deals with unfinished creations of the resource.
   const isHandedOver =
     memory.isBeingReplaced(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
@@ -35,28 +35,30 @@ export async function remove(call: Call, id: string, state: Properties): Promise
     return;
   }
   await requireNotAdoptedAgain(call, id, state);
-  let made = id;
-  const isKept = await isLive(call, id);
-  if (!isKept) {
-    if (call.kind === projectKind)
-      await call.progress.during("waiting for the deletion of the project's last instances", () =>
-        settleInstancesOf(call, id, key),
-      );
-    made = await idAfterRename(call, await idOfCreation(call, id, state), state);
-  }
-  if (isKept) await call.progress.tell(`${call.kind.name} ${id} stays: a resource of the program has it`);
-  await removeObject(call, made, state.project).catch(async (error: unknown) => {
-    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
-    await removeObject(call, await idAfterRename(call, made, state), state.project);
-  });
-  const { __import: imported } = hiddenOf(state);
-  if (!isKept && imported === id) await journal.run.add({ gone: textOf(identityOf(call, id)) });
+  if (await isLive(call, id))
+    await call.progress.tell(`${call.kind.name} ${id} stays: a resource of the program has it`);
+  else await removeMade(call, id, state);
   // With the option `replaceWith`, nothing else tells create that the option `import` has done its work.
   if (urn !== undefined && imported !== undefined) memory.knows(urn, { importedBefore: imported });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
   await journal.remove(entry.key);
   await settled(call, entry);
+}
+
+/** Deletes an object that no other resource has. */
+async function removeMade(call: Call, id: string, state: Properties): Promise<void> {
+  const { __key: key, __import: imported } = hiddenOf(state);
+  if (call.kind === projectKind)
+    await call.progress.during("waiting for the deletion of the project's last instances", () =>
+      settleInstancesOf(call, id, key),
+    );
+  const made = await idAfterRename(call, await idOfCreation(call, id, state), state);
+  await removeObject(call, made, state.project).catch(async (error: unknown) => {
+    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
+    await removeObject(call, await idAfterRename(call, made, state), state.project);
+  });
+  if (imported === id) await call.session.journal.run.add({ gone: textOf(identityOf(call, id)) });
 }
 
 /** Waits for what an earlier run began, which the service may finish before it deletes the object. @returns whether it has ended */

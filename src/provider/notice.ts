@@ -39,18 +39,14 @@ export async function noticeCheck(
   const { journal, memory } = at(sessions, profile);
   const exists = Object.keys(olds).length > 0;
   const { __retainOnDelete: isRetained = false, __aliasUrns: formerUrns } = hidden;
-  memory.retains(isRetained, { urn, key: hiddenOf(olds).__key, formerUrns });
+  const { __key: heldKey, __keyAt: keyAt, __import: importedBefore } = hiddenOf(olds);
+  memory.retains(isRetained, { urn, key: heldKey, formerUrns });
   if (exists) {
-    const { __key: key, __keyAt: keyAt } = hiddenOf(olds);
+    const key = heldKey;
     const named = { ...news, ...madeUpName(kind, olds, news) };
     const isChanged = diff(kind.fields, olds, named).changes !== false;
-    const other = memory.checked(urn, {
-      key,
-      keyAt,
-      imported: hidden.__import,
-      importedBefore: hiddenOf(olds).__import,
-      isChanged,
-    });
+    const imports = { imported: hidden.__import, importedBefore };
+    const other = memory.checked(urn, { key, keyAt, isChanged, ...imports });
     if (key === undefined) return {};
     const entry = await journal?.find(key);
     if (entry?.key === key) await journal?.remove(key);
@@ -131,14 +127,15 @@ export async function noticeDiff(
   const object = objectOf(kind, sessions, profile, id);
   const other = checkedWithOlds && urn !== undefined ? otherHolder(memory, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
-  if (checkedWithOlds && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
+  const isDecided = checkedWithOlds && !memory.isPreview;
+  if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
   const replaces = answer.replaces.length > 0;
   memory.diffed(urn, object, { pending, replaces, at: endpoint, key, importedBefore });
   // Another process may be about to delete another record of the object, or to adopt it.
-  if (checkedWithOlds && !replaces && !memory.isPreview) await journal?.run.add({ live: textOf(object) });
+  if (isDecided && !replaces) await journal?.run.add({ live: textOf(object) });
   return answer;
 
   async function judged(): Promise<Difference> {

@@ -7,7 +7,7 @@ import { identityOf, textOf } from "../identity";
 import { keepingIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
-import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
+import { alreadyManaged, becomesLive, holderOf, requireNotShared } from "../live";
 import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
@@ -78,11 +78,9 @@ const RESUMED = { __resumed: true };
 /** Two resources never share an object. */
 async function requireUnmanaged(call: Call, inputs: Properties, id: string): Promise<void> {
   const { __urn: urn = "" } = hiddenOf(inputs);
-  const { memory, journal } = call.session;
-  const object = identityOf(call, id);
-  const holder = holderOf(memory, object, urn);
+  const holder = holderOf(call.session.memory, identityOf(call, id), urn);
   if (holder !== urn) throw alreadyManaged(call.kind, id, holder);
-  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
+  await requireNotShared(call, inputs, id);
 }
 
 /**

@@ -101,7 +101,7 @@ export function withFormerSpelling(fields: readonly Field[], olds: Properties, n
 /** A way to show SSH keys by fingerprint, as OpenSSH does: the form of such a text, and the hash of a key in it. */
 interface KeyHash {
   readonly form: RegExp;
-  of(blob: Buffer): string;
+  readonly of: (blob: Buffer) => string;
 }
 
 const HASHES: readonly KeyHash[] = [
@@ -125,11 +125,7 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
   if (!Array.isArray(value)) return value === undefined || value === null ? [] : [JSON.stringify(value)];
   const keys = value.map((key: unknown) => {
     if (typeof key !== "string") return JSON.stringify(key);
-    const [, blob] = KEY.exec(key)?.slice(1) ?? [];
-    if (hashed === undefined) return typeAndKey(key);
-    return blob === undefined
-      ? (hashed.form.exec(key)?.[1] ?? key.trim())
-      : hashed.of(Buffer.from(blob, "base64"));
+    return hashed === undefined ? typeAndKey(key) : fingerprintOf(key, hashed);
   });
   return [...new Set(keys)].sort();
 }
@@ -143,6 +139,12 @@ const KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
 export function keysIn(value: unknown): ReadonlySet<string> | undefined {
   const isKey = (item: unknown): boolean => typeof item === "string" && KEY.test(item);
   return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;
+}
+
+/** The fingerprint of a key, or in a text; a line of another form as it is. */
+function fingerprintOf(line: string, { form, of }: KeyHash): string {
+  const [, , blob] = KEY.exec(line) ?? [];
+  return blob === undefined ? (form.exec(line)?.[1] ?? line.trim()) : of(Buffer.from(blob, "base64"));
 }
 
 /** `options type key comment` without options and comment; a line of another form as it is. */

@@ -77,16 +77,18 @@ function shownIn(
   { values, before, unmanaged = {} }: Shown,
 ): unknown {
   const { __shown: known = [] } = hiddenOf(before);
-  const isShown = ({ name, wire }: Field): boolean =>
-    isAlone && revision !== undefined ? (fields[wire] ?? "") !== "" : known.includes(name);
+  const isTold = isAlone && revision !== undefined;
+  const isShown = (name: string, isThere: boolean): boolean => (isTold ? isThere : known.includes(name));
   const optional = call.kind.fields.filter(
     ({ isOptional, name }) => isOptional && (values[name] ?? unmanaged[name]) !== undefined,
   );
-  const hasAddress =
-    isAlone && revision !== undefined
-      ? call.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]))
-      : known.includes(ADDRESS);
-  const names = [...optional.filter(isShown).map(({ name }) => name), ...(hasAddress ? [ADDRESS] : [])];
+  const hasAddress = call.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
+  const names = [
+    ...optional
+      .filter(({ name, wire }) => isShown(name, (fields[wire] ?? "") !== ""))
+      .map(({ name }) => name),
+    ...(isShown(ADDRESS, hasAddress) ? [ADDRESS] : []),
+  ];
   return names.length > 0 ? names : undefined;
 }
 

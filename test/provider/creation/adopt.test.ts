@@ -247,7 +247,7 @@ test("a value that the service keeps in its own words is told with the advice to
   expect(service.emulator.instances.has(id)).toBe(true);
 });
 
-test("what an update that was cut off leaves of an adoption is known to be adopted", async () => {
+test("an object whose adoption was interrupted during the update is recorded as adopted", async () => {
   const service = await startService();
   const { id, news } = foreign(service);
   const fault = { method: "PUT", kind: "status", status: 504, times: Number.POSITIVE_INFINITY } as const;
