@@ -59,14 +59,14 @@ function inStack(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(2).join("::");
 }
 
-/** Another process of this run, or another resource, may have the object already: two resources never share one. */
-export async function requireNotShared(call: Call, inputs: Properties, id: string): Promise<void> {
+/** Whether another resource has the object: in this process, or in another one of this run. */
+export async function isShared(call: Call, inputs: Properties, id: string): Promise<boolean> {
   const { memory, journal } = call.session;
-  const { __urn: urn } = hiddenOf(inputs);
   const object = identityOf(call, id);
   const owner = memory.liveAs(object);
-  if (owner !== undefined && owner.urn !== urn) throw alreadyManaged(call.kind, id, owner.urn);
-  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
+  return (
+    (owner !== undefined && owner.urn !== hiddenOf(inputs).__urn) || (await isLiveElsewhere(journal, object))
+  );
 }
 
 /** Whether another process of this run has reported an object as what a resource now is (L3). */

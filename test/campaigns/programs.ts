@@ -27,6 +27,8 @@ export interface DeclaredInstance extends DeclaredResource {
   /** The options `ignoreChanges` and `replaceOnChanges`. */
   readonly ignores?: readonly ("flavor" | "image")[];
   readonly replacesOn?: readonly ("flavor" | "labels")[];
+  /** The option `import`: the id of an instance that exists already. People leave it in. */
+  readonly imports?: string;
 }
 
 /** What a program asks for. */
@@ -140,6 +142,7 @@ function instanceSource(instance: DeclaredInstance): string {
     sshKeys,
     ignores,
     replacesOn,
+    imports,
     formerly: _,
     version: __,
     explicit: ___,
@@ -158,13 +161,15 @@ function optionsSource(declared: DeclaredResource | DeclaredInstance): string {
     explicit,
     ignores,
     replacesOn,
-  } = { ignores: [], replacesOn: [], ...declared };
+    imports,
+  } = { ignores: [], replacesOn: [], imports: undefined, ...declared };
   const options = [
     ...(ignores.length > 0 ? [`ignoreChanges: ${JSON.stringify(ignores)}`] : []),
     ...(replacesOn.length > 0 ? [`replaceOnChanges: ${JSON.stringify(replacesOn)}`] : []),
     ...(formerly.length > 0 ? [`aliases: ${JSON.stringify(formerly.map((name) => ({ name })))}`] : []),
     ...(version === undefined ? [] : [`version: ${JSON.stringify(version)}`]),
     ...(explicit ? ["provider: explicit"] : []),
+    ...(imports === undefined ? [] : [`import: ${JSON.stringify(imports)}`]),
   ];
   return options.length === 0 ? "" : `, { ${options.join(", ")} }`;
 }

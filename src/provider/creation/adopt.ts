@@ -7,7 +7,7 @@ import { identityOf, textOf } from "../identity";
 import { keepingIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
-import { alreadyManaged, becomesLive, holderOf, requireNotShared } from "../live";
+import { alreadyManaged, becomesLive, holderOf, isShared } from "../live";
 import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
@@ -80,7 +80,7 @@ async function requireUnmanaged(call: Call, inputs: Properties, id: string): Pro
   const { __urn: urn = "" } = hiddenOf(inputs);
   const holder = holderOf(call.session.memory, identityOf(call, id), urn);
   if (holder !== urn) throw alreadyManaged(call.kind, id, holder);
-  await requireNotShared(call, inputs, id);
+  if (await isShared(call, inputs, id)) throw alreadyManaged(call.kind, id);
 }
 
 /**

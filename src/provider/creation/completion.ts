@@ -7,7 +7,7 @@ import type { Properties } from "../host";
 import { keepingIgnored, type Options, type Paths, replacing } from "../inputs/ignored";
 import { isUnknown } from "../inputs/unknowns";
 import type { Kind } from "../kind";
-import { requireNotShared } from "../live";
+import { isShared } from "../live";
 import { NotApplied, update } from "../update";
 import { addressBeside, hasPublicAddress, meansNoAddress } from "../values/addresses";
 import { type Field, labelsOf } from "../values/fields";
@@ -24,9 +24,9 @@ import { wishUnknown } from "./unclear";
 /**
  * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
  *
- * @returns the outputs, or `undefined` if only a replacement would do: the object has been dealt with according to I3
- * @throws CloudInfraError `key_expired` if the original request is not known, `conflict` if another resource has the object: nothing is
- * changed, adopted or deleted then
+ * @returns the outputs; `undefined` if another resource has the object, which stays as it is, or if only a replacement would do: the object
+ * has been dealt with according to I3
+ * @throws CloudInfraError `key_expired` if the original request is not known: nothing is changed, adopted or deleted then
  */
 export async function fitted(
   call: Call,
@@ -44,7 +44,8 @@ export async function fitted(
     await discard(call, inputs, object, unfinished);
     return undefined;
   }
-  await requireNotShared(call, wanted, object.id);
+  // Two resources never share an object: the other one has imported this, or the service has assigned its id again.
+  if (await isShared(call, wanted, object.id)) return undefined;
   return completed(call, object, asked, wanted, unfinished, { __resumed: true });
 }
 

@@ -1,7 +1,7 @@
 import { ownStates } from "../../harness/state";
-import { type DeclaredResource, type Program, resourcesOf } from "../programs";
+import { type DeclaredResource, NETWORK, type Program, resourcesOf } from "../programs";
 import type { Random } from "../random";
-import { canBeTainted, OTHER_VERSION } from "./plan";
+import { canBeTainted, OTHER_VERSION, type Task } from "./plan";
 import type { Scene } from "./scene";
 
 type Options = Pick<DeclaredResource, "resource" | "formerly" | "version">;
@@ -40,6 +40,22 @@ export class Changes {
     if (options === undefined) return one;
     return { ...one, version: undefined, ...options };
   }
+}
+
+/** Sometimes, the instance that a task adds is there already, and the program adopts it. */
+export function withImport(random: Random, task: Task, { stack, emulator, twin }: Scene): Task {
+  const { action, program } = task;
+  const added = program?.instances.at(-1);
+  const project = ownStates(stack.state()).find(({ type }) => type.endsWith(":Project"))?.id;
+  // Two stacks never share an object.
+  const isPossible = action === "create" && project !== undefined && twin === undefined;
+  if (!isPossible || program === undefined || added === undefined || !random.chance(0.7)) return task;
+  // An address that is shown without `public_ip` counts as the public one.
+  const { publicIp: _, ...rest } = { name: `${added.resource}-found`, ...added };
+  const { name, image, flavor } = rest;
+  const { id } = emulator.addInstance({ project, name, image, flavor, network: NETWORK });
+  const instances = [...program.instances.slice(0, -1), { ...rest, imports: id }];
+  return { ...task, program: { ...program, instances } };
 }
 
 /** Taints resources that the state records once. @returns what was done */

@@ -91,6 +91,15 @@ function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
   }
 }
 
+/** Nothing proves that a project which another machine has deleted no longer exists (docs/recovery.md): people look, and say so. */
+async function forgetGone({ stack, machine, emulator }: Scene): Promise<void> {
+  const gone = ownStates(stack.state()).filter(
+    ({ type, id = "" }) => type.endsWith(":Project") && !emulator.projects.has(id),
+  );
+  const urns = gone.map(({ urn }) => urn);
+  await stack.forget(machine, urns);
+}
+
 /** What people change between a kill and the next command, also with the other stack. */
 async function changed(
   scene: Scene,
@@ -162,5 +171,6 @@ async function untilSuccess(
     // If a killed update was carried out, nobody can tell its value in the service's own words from somebody else's.
     const isUnclear = emulator.behaviour.normalize.length > 0 && output.includes("code revision_conflict");
     if (isUnclear) await refreshed(scene);
+    if (output.includes("`pulumi state delete <urn>`")) await forgetGone(scene);
   }
 }

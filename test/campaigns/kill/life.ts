@@ -7,6 +7,7 @@ import { failingBehaviour, randomBehaviour, unusualBehaviour } from "../behaviou
 import { addOthers, type Finding } from "../compare";
 import type { Program } from "../programs";
 import { Random } from "../random";
+import { withImport } from "./between";
 import { Commands } from "./commands";
 import { type Episode, episode } from "./episode";
 import { randomKill, shares } from "./kills";
@@ -97,7 +98,8 @@ async function lead(
       const left = kills - episodes.flatMap(({ made }) => made).length;
       if (left <= 0) break;
       const place = { old: program, rules: scene.rules };
-      const task = withChangeOfMind(random, randomTask(random, action, place), place);
+      const drawn = withImport(random, randomTask(random, action, place), scene);
+      const task = withChangeOfMind(random, drawn, place);
       const planned = Array.from({ length: random.chance(0.2) ? 2 : 1 }, () =>
         randomKill(random, dealt, task, behaviour.operationMs),
       );

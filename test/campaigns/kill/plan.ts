@@ -46,7 +46,7 @@ export function actionsOf(random: Random): Action[] {
     ...random.shuffled<Action>([
       "update",
       random.pick(["replace", "replace", "taint"]),
-      random.pick(["delete", "target", "create", "taint"]),
+      random.pick(["delete", "target", "create", "create", "taint"]),
     ]),
   ];
 }
@@ -61,11 +61,11 @@ export function withChangeOfMind(
   task: Task,
   { old, rules }: { old: Program | undefined; rules: Rules },
 ): Task {
-  const { action, command } = task;
-  const changed = randomTask(random, random.pick(["update", "replace"]), {
-    old: task.program,
-    rules,
-  }).program;
+  const { action, command, program } = task;
+  // An import has to fit the object that it adopts.
+  const isImport = action === "create" && program?.instances.at(-1)?.imports !== undefined;
+  const change = isImport ? "update" : random.pick<Action>(["update", "replace"]);
+  const changed = randomTask(random, change, { old: program, rules }).program;
   const isReverted = random.chance(0.4) && action !== "create";
   const isChanged = random.chance(0.3) && action !== "delete" && command === "up";
   const instead = isReverted ? old : changed;

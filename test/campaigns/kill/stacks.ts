@@ -46,6 +46,8 @@ export interface KillableStack {
   start(machine: Machine, command: "up" | "destroy" | "refresh", how?: How): Running;
   /** Makes the next `up` replace resources: `pulumi state taint`. */
   taint(machine: Machine, urns: readonly string[]): Promise<void>;
+  /** Takes resources out of the state: `pulumi state delete`. */
+  forget(machine: Machine, urns: readonly string[]): Promise<void>;
   /** Takes away the lock that a killed command has left. */
   unlock(machine: Machine): Promise<void>;
   /** `npx pulumi-cloudinfra recover`. */
@@ -72,21 +74,23 @@ export function fakeStack(root: string, commands: Commands, verbose: boolean): K
   const main = path.join(REPOSITORY, "test/engine/main.ts");
   const state = (): Deployment => checkpoint(file);
   const env = environment(root);
+  const place = { project: "kills", stack: "dev", stateFile: file };
+  const opened = ({ dir }: Machine): FakeStack => new FakeStack({ ...place, dir });
   mkdirSync(root, { recursive: true });
   return {
     open: async ({ dir }, { endpoint, token }) => {
       const config = { "cloudinfra:endpoint": endpoint, "cloudinfra:token": { secret: token } };
-      new FakeStack({ dir, project: "kills", stack: "dev", stateFile: file, config });
+      new FakeStack({ ...place, dir, config });
     },
     start: (machine, command, how = {}) => {
-      const place = ["--dir", machine.dir, "--stack", "dev", "--state", file];
-      const args = ["--import", tsx, main, command, ...place, ...optionsOf(how)];
+      const where = ["--dir", machine.dir, "--stack", "dev", "--state", file];
+      const args = ["--import", tsx, main, command, ...where, ...optionsOf(how)];
       const settings = { ...env, ...(verbose && MOST_VERBOSE), ...settingsOf(how) };
       return commands.start(machine, process.execPath, args, settings);
     },
-    taint: async ({ dir }, urns) => {
-      const stack = new FakeStack({ dir, project: "kills", stack: "dev", stateFile: file });
-      await stack.taint(...urns);
+    taint: (machine, urns) => opened(machine).taint(...urns),
+    forget: async (machine, urns) => {
+      for (const urn of urns) await opened(machine).deleteState(urn);
     },
     unlock: async () => undefined, // it has no lock
     recover: (machine, ...options) => {
@@ -135,6 +139,9 @@ export function pulumiStack(root: string, commands: Commands, verbose: boolean):
       return commands.start(machine, pulumi, [...args, ...optionsOf(how), ...plain], settings);
     },
     taint: (machine, urns) => done(machine, "state", "taint", "--yes", "--stack", "dev", ...urns),
+    forget: async (machine, urns) => {
+      for (const urn of urns) await done(machine, "state", "delete", "--yes", "--stack", "dev", urn);
+    },
     unlock: async (machine) => {
       moveEmptyAttributes(folder);
       await done(machine, "cancel", "--yes", "--stack", "dev");

@@ -124,7 +124,7 @@ test.each(["another project", "another operation"])(
   },
 );
 
-test("an instance that another resource manages is not adopted by the resource whose creation has made it", async () => {
+test("a creation whose object another resource has imported by now isn't resumed: another instance is created", async () => {
   const { service, web } = await oneInstance();
   await web.killedBeforeTheAnswer();
   service.emulator.finishOperations();
@@ -139,9 +139,24 @@ test("an instance that another resource manages is not adopted by the resource w
   const { outs } = await process.create(server);
   const later = await web.process();
   await later.diff(id, { ...outs }, await checked(later, server, server));
-  const again = await checked(later, {}, web.news({ flavor: "m1.large" }));
-  expect((await failureOf(later.create(again))).message).toContain(`instance ${id} is already managed by`);
-  expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  const own = await later.create(await checked(later, {}, web.news({ flavor: "m1.large" })));
+  expect(idsOf(service)).toEqual([id, own.id]);
+  expect(service.emulator.instances.get(id)?.fields).toMatchObject({ flavor: "m1.small" });
+});
+
+test("a creation whose object's id has been assigned again isn't resumed: another instance is created", async () => {
+  const { service, web } = await oneInstance({ behaviour: { ids: "counter", idReuse: true } });
+  await web.killedBeforeTheAnswer();
+  service.emulator.finishOperations();
+  const [id = ""] = idsOf(service);
+  service.emulator.remove(id, "instance");
+  const process = await web.process();
+  const other = await process.create(
+    await checked(process, {}, web.news({ __urn: URN.replace("::web", "::server"), __key: randomUUID() })),
+  );
+  expect(other.id).toBe(id);
+  const own = await process.create(await checked(process, {}, web.news()));
+  expect(idsOf(service)).toEqual([id, own.id]);
 });
 
 test.each([
