@@ -119,6 +119,7 @@ async function inventory(
 function inProject(id: string, instance: ApiObject): ApiObject[] {
   const project = idOf(instance.fields.project);
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
-  if (isId) return String(project) === id ? [instance] : [];
+  // A reference such as `projects/prj-1` can't be declared, but is named as left out.
+  if (isId) return String(project).split("/").at(-1) === id ? [instance] : [];
   return [{ ...instance, fields: { ...instance.fields, project: id } }];
 }

@@ -7,7 +7,6 @@ import { outputsOfMade } from "./creation/completion";
 import { note } from "./creation/note";
 import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadAnswer } from "./host";
-import { projectKind } from "./kind";
 import { findOrAbsent } from "./looks/absence";
 import { findMade, findNamed, findOfCreation } from "./looks/see-again";
 import { settleAsked } from "./updates/asked";
@@ -76,8 +75,8 @@ function settled(
 async function look(call: Call, id: string, state: Properties): Promise<ApiObject | undefined> {
   const { sightings } = call.session;
   const sought = soughtOf(call.kind, id, state);
-  // Items of the list have no description (§2.1), and nothing else of the project is known yet.
-  const isAlone = call.kind === projectKind && isFirstLookup(state);
+  // A list may omit values (§2.1, §4.4) or spell them in another way, and nothing else of the object is known yet.
+  const isAlone = isFirstLookup(state) || pendingOf(state)?.key !== undefined;
   const first = await (isAlone ? sightings.fresh(sought, call) : sightings.recent(sought, call));
   // Nothing is lost with a lookup, so that two checks are enough.
   const find = isManaged(state) ? findOrAbsent : findOfCreation;

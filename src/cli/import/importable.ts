@@ -1,4 +1,5 @@
 import type { ApiObject } from "../../api/client";
+import { isCloudInfraError } from "../../diagnostics/error";
 import type { Call } from "../../provider/call";
 import { isDeleted } from "../../provider/looks/deleted";
 import { leftOut } from "./declaration";
@@ -23,7 +24,9 @@ export async function importable(
       ? `it was deleted: its status is ${item.fields.status}`
       : existing.manages(call, item.id)
         ? "the stack already manages it"
-        : undefined;
+        : String(item.fields.project ?? "").includes("/")
+          ? `the service shows its project as "${item.fields.project}"`
+          : undefined;
     if (reason === undefined) selected.push(item);
     else excluded.push(leftOut(call, item, reason));
   }
@@ -35,9 +38,13 @@ export async function importable(
   return { objects, excluded };
 }
 
-/** List items may lack arguments (§4.4) that the service shows of the object by itself. */
+/** A list may omit arguments (§4.4), or spell them in another way than a refresh finds them. The token may only be allowed to list. */
 async function completed(call: Call, item: ApiObject): Promise<ApiObject> {
   const { kind, session } = call;
-  if (kind.fields.every(({ wire }) => item.fields[wire] !== undefined)) return item;
-  return session.sightings.completed(item, { kind, id: item.id, project: undefined }, call);
+  try {
+    return await session.sightings.completed(item, { kind, id: item.id, project: undefined }, call);
+  } catch (error) {
+    if (isCloudInfraError(error) && error.code === "forbidden") return item;
+    throw error;
+  }
 }

@@ -67,7 +67,8 @@ async function lookAgain(call: Call, sought: Sought): Promise<ApiObject | undefi
     if (remainingMs(call.deadline, clock) <= pause) throw notSeenYet(sought);
     await clock.sleep(pause, call.signal);
     const look = await sightings.swept(sought, call);
-    if ("found" in look) return look.found;
+    // A list may omit values, or spell them in another way.
+    if ("found" in look) return sightings.completed(look.found, sought, call);
   }
   return undefined;
 }

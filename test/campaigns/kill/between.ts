@@ -47,8 +47,9 @@ export function withImport(random: Random, task: Task, { stack, emulator, twin }
   const { action, program } = task;
   const added = program?.instances.at(-1);
   const project = ownStates(stack.state()).find(({ type }) => type.endsWith(":Project"))?.id;
-  // Two stacks never share an object.
-  const isPossible = action === "create" && project !== undefined && twin === undefined;
+  // Two stacks never share an object, and the program has to give the values as the service spells them.
+  const isSpelled = emulator.behaviour.normalize.length === 0;
+  const isPossible = action === "create" && project !== undefined && twin === undefined && isSpelled;
   if (!isPossible || program === undefined || added === undefined || !random.chance(0.7)) return task;
   // An address that is shown without `public_ip` counts as the public one.
   const { publicIp: _, ...rest } = { name: `${added.resource}-found`, ...added };

@@ -47,7 +47,8 @@ export function life(options: LifeOptions): Promise<Life> {
   const drawn = { ...usual, ...unusualBehaviour(random), ...failingBehaviour(random), operationMs };
   // Nobody can see that an update failed which was answered with a bare 202: it is waited for until the deadline.
   const isUnseen = drawn.putReply === 202 && drawn.acceptedReply === "bare";
-  const behaviour = { ...drawn, ...(isUnseen && { failEvery: undefined }) };
+  // After a deletion that is killed, an id that is assigned again leads to another object (docs/recovery.md, "Known limits").
+  const behaviour = { ...drawn, idReuse: false, ...(isUnseen && { failEvery: undefined }) };
   const token = `canary-${random.seed().toString(16)}-${random.seed().toString(16)}`;
   const leaks = new Leaks({ token });
   return withElsewhere(leaks, (elsewhere) => lead(options, { random, behaviour, leaks, elsewhere }));

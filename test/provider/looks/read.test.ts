@@ -222,6 +222,13 @@ describe("`get` of what the program does not manage", () => {
     expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/projects"]);
   });
 
+  test("is read by itself at first, however many others are looked up: a list may leave values out", async () => {
+    const service = await startService({ behaviour: { itemsWithout: ["labels", "ssh_keys"] } });
+    const [one, other] = [1, 2].map(() => service.emulator.addInstance({ labels: { team: "web" } }));
+    const both = [one, other].map((made) => service.instances.read(made?.id ?? "", looked));
+    for (const { props } of await Promise.all(both)) expect(props).toMatchObject({ labels: { team: "web" } });
+  });
+
   test("shows the same words whether it is refreshed alone or together with others", async () => {
     const spelling = (now: object, place: string) => (place === "item" ? { ...now, image: "img-7" } : now);
     const service = await startService({ behaviour: { spelling } });
