@@ -26,7 +26,7 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   const isHandedOver =
     memory.isBeingReplaced(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
   // The URN that the state records may be another resource's by now, whose creation is under way.
-  if (!isHandedOver && urn !== undefined && key !== undefined)
+  if (!isHandedOver && urn !== undefined && key !== undefined && !(await isReplaced(call, urn, key)))
     await settleLeftOver(call, id, state, [{ urn, replaces: key }]);
   if (isPlaceholder(id)) {
     const pending = pendingOf(state);
@@ -44,6 +44,16 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   if (entry?.id !== id) return;
   await journal.remove(entry.key);
   await settled(call, entry);
+}
+
+/** Whether this run has created the replacement: then nothing is left to settle. */
+async function isReplaced(call: Call, urn: string, key: string): Promise<boolean> {
+  const { journal } = call.session;
+  const entry = await journal.read({ urn, replaces: key });
+  if (entry?.id === undefined || !(await isLive(call, entry.id))) return false;
+  // If the engine saves the state only at the end of the command, the entry is all that a kill leaves of the replacement.
+  if (!entry.isKept) await journal.remove(entry.key);
+  return true;
 }
 
 /** Deletes an object that no other resource has. */

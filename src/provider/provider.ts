@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+import { isCloudInfraError } from "../diagnostics/error";
 import type { Occasion } from "../diagnostics/hints";
 import { inWords } from "../diagnostics/words";
 import { type Call, deadlineOf } from "./call";
@@ -108,6 +110,9 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     return withKeptSecrets(memory.withNow(given), olds, memory.ignoredBy(hiddenOf(given).__key));
   }
 
+  /** By the resource's key, what an update has left: an error hook makes the engine repeat it with the state from before. */
+  const unsaved = new Map<string, { readonly before: Properties; readonly left: Leaving }>();
+
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
     check: async (olds, news) => {
@@ -153,11 +158,22 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
         },
         { id, olds: props, given: marksOf(props) },
       ),
-    update: (id, olds, given) => {
+    update: (id, before, given) => {
+      const { __key: key = id } = hiddenOf(before);
+      const first = unsaved.get(key);
+      const earlier = isDeepStrictEqual(first?.before, before) ? first?.left : undefined;
+      const olds = earlier?.outs ?? before;
       const news = saidNow(olds, given);
       const work = async (call: Call, seal: (outputs: Properties) => Properties) => {
-        const { outs } = await resumeUpdate(call, id, olds, news);
-        return { outs: seal(outs) };
+        try {
+          const { outs } = await resumeUpdate(call, id, olds, news);
+          return { outs: seal(outs) };
+        } catch (error) {
+          if (isLeaving(error)) unsaved.set(key, { before, left: error });
+          else if (earlier !== undefined && isCloudInfraError(error))
+            throw new PartialState(error, id, olds, earlier.hint ?? "");
+          throw error;
+        }
       };
       return run("update", news, work, { id, olds });
     },
@@ -192,6 +208,13 @@ function marksOf(state: Properties): Properties {
 function occasionOf(verb: keyof typeof verbs, { __key, __timeouts }: Hidden): Occasion {
   const hasOwnTimeout = verb !== "read" && __timeouts?.[verb] !== undefined;
   return { verb, isLookedUp: __key === undefined, hasOwnTimeout };
+}
+
+/** A failure that leaves something in the state. */
+type Leaving = PartialState | NotApplied;
+
+function isLeaving(error: unknown): error is Leaving {
+  return error instanceof PartialState || error instanceof NotApplied;
 }
 
 /** What a failure leaves in the state, and under which id. */

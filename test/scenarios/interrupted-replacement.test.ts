@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { expectConverged, expectOk } from "../harness/assertions";
 import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { Deployment, Stack } from "../harness/engine";
+import { processEngines, processStack } from "../harness/process-stack";
 import { type Scenario, withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
 import { cutOff, errorsOf, expectOneEach, programOf, urnOf } from "./cut-off";
@@ -130,4 +131,51 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       expect([...emulator.instances.keys()]).toContain(id);
     });
   });
+});
+
+/** The engine writes the state only at the end of a command. */
+const AT_THE_END = { PULUMI_SKIP_CHECKPOINTS: "1" };
+
+describeLongOnEngines("with PULUMI_SKIP_CHECKPOINTS, a replacement", (engine) => {
+  it("asks for the operation of the new instance no more once that exists: the service may have purged it", async () => {
+    const behaviour = { operationKeptPolls: 1 };
+    await withStack(engine, { program: program({ web: "old" }), behaviour }, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      await run(stack, "up");
+      await run(stack, "up");
+      write(program({ web: "new" }));
+      await run(stack, "up", { env: AT_THE_END });
+      expect(await imagesOf(scenario, ["web"])).toEqual({ web: "new" });
+      expect(emulator.instances.size).toBe(1);
+      await expectConverged({ stack, emulator });
+    });
+  });
+});
+
+describe.each(processEngines)("with PULUMI_SKIP_CHECKPOINTS, a replacement on %s", (engine) => {
+  it("that is killed while the old instance is being deleted leaves one instance after the next up", async () => {
+    const env = (image: string) => ({ env: { ...AT_THE_END, IMAGE: image } });
+    const stack = await processStack(
+      engine,
+      `const project = new Project("p", { region: "eu-1" });
+       new Instance("web", { project: project.id, image: process.env.IMAGE, flavor: "small", network: "n" });`,
+    );
+    const { emulator } = stack;
+    for (const _ of [1, 2]) expect((await stack.start("up", undefined, env("old")).ended).code).toBe(0);
+    let isDeleting = false;
+    const isDeletion = (): boolean => {
+      isDeleting = true;
+      return true;
+    };
+    emulator.fail({ kind: "slow", delayMs: 60_000, method: "DELETE", when: isDeletion });
+    const killed = stack.start("up", undefined, env("new"));
+    await vi.waitFor(() => expect(isDeleting).toBe(true), { timeout: 60_000, interval: 20 });
+    await killed.signalAll("SIGKILL");
+    await killed.ended;
+    await stack.unlock();
+    const { code, output } = await stack.start("up", undefined, env("new")).ended;
+    expect(code, output).toBe(0);
+    expect(statesOf(stack.state(), "web").map(({ id }) => id)).toEqual([...emulator.instances.keys()]);
+    expect(emulator.instances.size).toBe(1);
+  }, 240_000);
 });

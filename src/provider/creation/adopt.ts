@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { CloudInfraError } from "../../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { isTerminal } from "../../operations/operation";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
@@ -27,8 +27,11 @@ import { isKeyKept, sentFields } from "./pending";
 export async function importedId(call: Call, inputs: Properties): Promise<string | undefined> {
   const { memory, journal } = call.session;
   const { __import: id, __urn: urn } = hiddenOf(inputs);
-  if (id === undefined || memory.hasImported(urn, id)) return undefined;
+  if (id === undefined) return undefined;
   const object = identityOf(call, id);
+  // An error hook makes the engine repeat a create that has failed after the adoption.
+  const isRepeated = memory.liveAs(object)?.urn === urn && memory.liveAs(object)?.adoptedFor !== undefined;
+  if (!isRepeated && memory.hasImported(urn, id)) return undefined;
   const isGone = memory.isGone(object) || (await journal.run.has({ gone: textOf(object) }));
   return isGone ? undefined : id;
 }
@@ -66,6 +69,8 @@ export async function adopt(
   try {
     return { id, ...(await update(call, id, { ...there, ...RESUMED }, wanted)) };
   } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (error.code === "refused") throw differs(call, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
     const unmade = differences.filter(({ field }) => error.fields.includes(field));
     throw differs(call, id, inputs, unmade, error);

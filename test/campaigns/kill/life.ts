@@ -45,10 +45,15 @@ export function life(options: LifeOptions): Promise<Life> {
   const usual = randomBehaviour(random);
   const { operationMs } = usual;
   const drawn = { ...usual, ...unusualBehaviour(random), ...failingBehaviour(random), operationMs };
-  // Nobody can see that an update failed which was answered with a bare 202: it is waited for until the deadline.
+  // Nobody can see that an update which was answered with a bare 202 has failed, or has changed nothing that is shown: it is waited for
+  // until the deadline.
   const isUnseen = drawn.putReply === 202 && drawn.acceptedReply === "bare";
   // After a deletion that is killed, an id that is assigned again leads to another object (docs/recovery.md, "Known limits").
-  const behaviour = { ...drawn, idReuse: false, ...(isUnseen && { failEvery: undefined }) };
+  const behaviour = {
+    ...drawn,
+    idReuse: false,
+    ...(isUnseen && { failEvery: undefined, revisionOf: "changes" as const }),
+  };
   const token = `canary-${random.seed().toString(16)}-${random.seed().toString(16)}`;
   const leaks = new Leaks({ token });
   return withElsewhere(leaks, (elsewhere) => lead(options, { random, behaviour, leaks, elsewhere }));

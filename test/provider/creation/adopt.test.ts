@@ -247,6 +247,30 @@ test("a value that the service keeps in its own words is told with the advice to
   expect(service.emulator.instances.has(id)).toBe(true);
 });
 
+test.each([403, 409, 400])(
+  "an object whose update is refused once (%i) is adopted by the create that an error hook repeats",
+  async (status) => {
+    const service = await startService();
+    const { id, news } = foreign(service);
+    service.emulator.fail({ method: "PUT", kind: "status", status });
+    const { inputs } = await service.instances.check({}, { ...news, flavor: "m1.large" });
+    await failureOf(service.instances.create(inputs));
+    expect(await service.instances.create(inputs)).toMatchObject({ id, outs: { flavor: "m1.large" } });
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+  },
+);
+
+test("a value that the service refuses to change is told with the advice to write it into the program", async () => {
+  const service = await startService();
+  const { news } = foreign(service);
+  service.emulator.refuseUpdatesOf("flavor");
+  const { inputs } = await service.instances.check({}, { ...news, flavor: "m1.large" });
+  const { message } = await failureOf(service.instances.create(inputs));
+  expect(message).toMatch(/property +at the service +in the program\n +flavor +m1.small +m1.large/);
+  expect(message).toContain("Write into the program what the service has");
+  expect(message).not.toContain("replaceOnChanges");
+});
+
 test("an object whose adoption was interrupted during the update is recorded as adopted", async () => {
   const service = await startService();
   const { id, news } = foreign(service);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
-import type { Properties } from "../../../src/provider/host";
+import { InitialisationError, type Properties } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
-import type { Service } from "../service";
+import { failureOf, type Service } from "../service";
 
 const SMALL = { flavor: "m1.small", __timeouts: { update: "10s" } };
 const LARGE = { ...SMALL, flavor: "m1.large" };
@@ -129,6 +129,31 @@ describe("an update whose outcome is unknown", () => {
     expect(web.there().state).toMatchObject({ flavor: "m1.small", __pending: { isUnsure: true } });
     return { service, web };
   }
+
+  test("is in the state even if an error hook makes the engine repeat it, and the repetition fails for certain", async () => {
+    const { service, web } = await oneInstance();
+    await web.up(SMALL);
+    const { id, inputs: before, state } = web.there();
+    const process = await web.process();
+    const { inputs } = await process.check(before, web.news({ ...LARGE, __timeouts: { update: "5s" } }));
+    await process.diff(id, state, inputs);
+    const lost = service.emulator.fail({
+      method: "PUT",
+      kind: "lost-reply",
+      times: Number.POSITIVE_INFINITY,
+    });
+    await failureOf(process.update(id, state, inputs));
+    lost.off();
+    const rejected = service.emulator.fail({ kind: "status", status: 403, times: Number.POSITIVE_INFINITY });
+    const error = await failureOf(process.update(id, state, inputs));
+    rejected.off();
+    if (!(error instanceof InitialisationError)) throw error;
+    const next = await web.process();
+    const small = (await next.check(before, web.news(SMALL))).inputs;
+    expect(await next.diff(id, error.properties, small)).toMatchObject({ changes: true });
+    await next.update(id, error.properties, small);
+    expect(flavors(service)).toEqual(["m1.small"]);
+  });
 
   test("is taken back if it was made, and the program is reverted", async () => {
     const { service, web } = await unanswered();
