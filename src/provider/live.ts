@@ -25,12 +25,12 @@ export async function becomesLive(
   // The state may hold it under a former URN.
   const urns = [urn, ...(memory.of(urn).formerUrns ?? [])].map(inStack);
   const owners = [...urns, key].filter((one) => one !== undefined);
-  const adoptedFor = isAdopted ? owners : [];
+  const adoptedFor = isAdopted ? owners : undefined;
   memory.made(urn, object, key, adoptedFor);
   const project = call.kind === projectKind ? id : inputs.project;
   if (typeof project === "string") await stillExists(call, project);
   await journal.run.add({ live: textOf(object) });
-  for (const by of adoptedFor) await journal.run.add({ adopted: textOf(object), by });
+  for (const by of adoptedFor ?? []) await journal.run.add({ adopted: textOf(object), by });
 }
 
 /** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */

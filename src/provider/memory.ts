@@ -45,7 +45,7 @@ export interface Live {
   readonly urn: string | undefined;
   readonly key: string | undefined;
   /** If create adopted an object that may have been reported to the engine before: the resource's URNs, former ones included, and its key. */
-  readonly adoptedFor?: readonly string[];
+  readonly adoptedFor?: readonly string[] | undefined;
 }
 
 /** What a diff tells of a state. */
@@ -195,7 +195,7 @@ export class Memory {
     urn: string | undefined,
     object: ObjectIdentity,
     key: string | undefined,
-    adoptedFor: readonly string[] = [],
+    adoptedFor?: readonly string[],
   ): void {
     this.live.set(textOf(object), { urn, key, adoptedFor });
     this.gone.delete(textOf(object));

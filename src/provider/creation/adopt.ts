@@ -30,7 +30,8 @@ export async function importedId(call: Call, inputs: Properties): Promise<string
   if (id === undefined) return undefined;
   const object = identityOf(call, id);
   // An error hook makes the engine repeat a create that has failed after the adoption.
-  const isRepeated = memory.liveAs(object)?.urn === urn && memory.liveAs(object)?.adoptedFor !== undefined;
+  const live = memory.liveAs(object);
+  const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
   if (!isRepeated && memory.hasImported(urn, id)) return undefined;
   const isGone = memory.isGone(object) || (await journal.run.has({ gone: textOf(object) }));
   return isGone ? undefined : id;
