@@ -9,6 +9,7 @@ type Options = Pick<DeclaredResource, "resource" | "formerly" | "version">;
 /** What people change about resources between a kill and the next command, by the names that the resources had at first. */
 export class Changes {
   readonly #options = new Map<string, Options>();
+  #dropsImports = false;
   /** What was done, for whoever looks for what went wrong. */
   readonly words: string[] = [];
 
@@ -30,6 +31,12 @@ export class Changes {
     }
   }
 
+  /** Takes the option `import` out, because the object no longer exists. */
+  dropImports(): void {
+    this.words.push("took `import` out");
+    this.#dropsImports = true;
+  }
+
   /** The program with these changes. */
   in({ project, instances }: Program): Program {
     return { project: this.#in(project), instances: instances.map((one) => this.#in(one)) };
@@ -37,8 +44,8 @@ export class Changes {
 
   #in<T extends DeclaredResource>(one: T): T {
     const options = this.#options.get(one.resource);
-    if (options === undefined) return one;
-    return { ...one, version: undefined, ...options };
+    const imports = this.#dropsImports && "imports" in one ? { imports: undefined } : {};
+    return { ...one, ...imports, ...(options && { version: undefined, ...options }) };
   }
 }
 

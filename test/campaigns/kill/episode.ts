@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { StateResource } from "../../harness/engine";
 import { ownStates } from "../../harness/state";
-import { type Finding, mismatch } from "../compare";
+import { type Finding, keysIn, mismatch, objectsIn } from "../compare";
 import type { Program } from "../programs";
 import { Random } from "../random";
 import { Changes, taint, taintOne } from "./between";
@@ -66,7 +67,8 @@ export async function episode(scene: Scene, task: Task, plan: Plan): Promise<Epi
   const wanted = (made.length > 0 && task.instead) || task.program;
   if (wanted) scene.machine.write(changes.in(wanted));
   if (made.length > 0 && task.needsRefresh) findings.push(...(await refreshed(scene)));
-  const { ups, ok } = await untilSuccess(scene, task, made.length > 0 && plan.skipsCheckpoints);
+  const skipsCheckpoints = made.length > 0 && plan.skipsCheckpoints;
+  const { ups, ok } = await untilSuccess(scene, task, { skipsCheckpoints, changes, wanted });
   if (!ok) findings.push(mismatch(`${task.command} did not succeed in ${ups} tries`));
   await scene.machine.killAll();
   // Creations whose objects are replaced or deleted later must not be found again.
@@ -91,13 +93,15 @@ function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
   }
 }
 
-/** Nothing proves that a project which another machine has deleted no longer exists (docs/recovery.md): people look, and say so. */
+/** Nothing proves that what another machine has deleted together with its project no longer exists (docs/recovery.md): people look, and say so. */
 async function forgetGone({ stack, machine, emulator }: Scene): Promise<void> {
-  const gone = ownStates(stack.state()).filter(
-    ({ type, id = "" }) => type.endsWith(":Project") && !emulator.projects.has(id),
+  const objects = objectsIn(emulator);
+  const isGone = (state: StateResource): boolean => keysIn([state]).every((key) => !objects.has(key));
+  const gone = ownStates(stack.state()).filter((state) => !state.id?.includes("/") && isGone(state));
+  await stack.forget(
+    machine,
+    gone.map(({ urn }) => urn),
   );
-  const urns = gone.map(({ urn }) => urn);
-  await stack.forget(machine, urns);
 }
 
 /** What people change between a kill and the next command, also with the other stack. */
@@ -155,10 +159,17 @@ async function refreshed({ stack, machine, emulator }: Scene): Promise<Finding[]
   return code === 0 ? [] : [mismatch(`refresh ended with ${code}:\n${output}`)];
 }
 
+/** The commands after the last kill. */
+interface Next {
+  readonly skipsCheckpoints: boolean;
+  readonly changes: Changes;
+  readonly wanted: Program | undefined;
+}
+
 async function untilSuccess(
   scene: Scene,
   task: Task,
-  skipsCheckpoints: boolean,
+  { skipsCheckpoints, changes, wanted }: Next,
 ): Promise<{ ups: number; ok: boolean }> {
   const { stack, machine, emulator } = scene;
   for (let ups = 1; ; ups += 1) {
@@ -172,5 +183,9 @@ async function untilSuccess(
     const isUnclear = emulator.behaviour.normalize.length > 0 && output.includes("code revision_conflict");
     if (isUnclear) await refreshed(scene);
     if (output.includes("`pulumi state delete <urn>`")) await forgetGone(scene);
+    if (wanted && output.includes("which `import` names, is not there")) {
+      changes.dropImports();
+      scene.machine.write(changes.in(wanted));
+    }
   }
 }
