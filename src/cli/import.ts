@@ -3,7 +3,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { type Call, lookup } from "../provider/call";
 import { instanceKind, projectKind } from "../provider/kind";
 import { type Session, Sessions } from "../provider/session";
-import { idOf } from "../provider/values/words";
+import { idOf } from "../provider/values/fields";
 import { type Command, reportFailure, reportUsageError, shellWord } from "./command";
 import { help, type ImportArgs, parseImportArgs } from "./import/args";
 import { type Declaration, declarations } from "./import/declaration";

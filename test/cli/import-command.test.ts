@@ -141,6 +141,12 @@ describe("`import`", () => {
     ]);
   });
 
+  it("declares an instance whose project the service returns without the id", async () => {
+    const { run, text } = await imported({ instances: [{ ...INSTANCE, project: { name: "shop" } }] });
+    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(text("import.json")).resources).toMatchObject([{ inputs: { project: "101" } }]);
+  });
+
   it("reads an instance by itself if its list item lacks arguments", async () => {
     const more = { flavor: "small", labels: { team: "x" }, ssh_keys: ["ssh-rsa AAAA a"], public_ip: "auto" };
     const { flavor: _, ...item } = INSTANCE;

@@ -54,8 +54,8 @@ describe("an instance is declared as the service returns it", () => {
     ["without keys and labels", { ssh_keys: [], labels: {}, public_ip: null }, {}],
     [
       "with references as objects",
-      { image: { id: 7, name: "x" }, network: { id: "n2" } },
-      { image: "7", network: "n2" },
+      { image: { id: 7, slug: "x" }, flavor: { slug: "s-1", regions: [] }, network: { name: "n2" } },
+      { image: "7", flavor: "s-1", network: "n2" },
     ],
     ["with numbers for ids", { image: 7, flavor: 1.5 }, { image: "7", flavor: "1.5" }],
     ["with a line break after a key", { ssh_keys: ["ssh-rsa AAAA a\n"] }, { sshKeys: ["ssh-rsa AAAA a"] }],
@@ -110,7 +110,7 @@ describe("what a program can't express is left out, and a comment says why", () 
     const { resources, comments } = written(
       usual,
       { ...usual, flavor: "" },
-      { ...usual, image: { slug: "i" } },
+      { ...usual, image: { href: "i" } },
     );
     expect(resources).toHaveLength(1);
     expect(comments.join("\n")).toContain("instance ins-1 is left out: the service returned no flavor");

@@ -35,6 +35,14 @@ export const spellings: Readonly<Record<string, Spelling>> = {
     const flavor = { id: `flv-${instance.flavor}`, name: instance.flavor };
     return { ...instance, flavor: place === "item" ? reversed(flavor) : flavor };
   },
+  "objects with a slug, and with less in lists": (instance, place) => ({
+    ...instance,
+    flavor: { slug: instance.flavor, ...(place === "object" && { regions: ["nyc1"] }) },
+  }),
+  "objects with a name": (instance, place) => ({
+    ...instance,
+    flavor: { name: `Size ${instance.flavor}`, href: `/${place}` },
+  }),
   "an address for auto": (instance) => ({ ...instance, public_ip: instance.ip_address }),
   "nothing for auto": (instance) => ({ ...instance, public_ip: null }),
   "an address that lists don't show": (instance, place) =>

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { Properties } from "../../provider/host";
 import type { Kind } from "../../provider/kind";
-import { type Field, hasFingerprint } from "../../provider/values/fields";
-import { idOf, type WireFields } from "../../provider/values/words";
+import { type Field, hasFingerprint, referenceIn } from "../../provider/values/fields";
+import type { WireFields } from "../../provider/values/words";
 
 /** An object as arguments. */
 export interface Expressed {
@@ -24,8 +24,9 @@ export function express(kind: Kind, object: WireFields): Expressed {
     if (fault !== undefined) left.push(fault);
     return fault === undefined;
   };
-  for (const { name, wire, type } of kind.fields) {
-    const value = convert(type, object[wire]);
+  for (const field of kind.fields) {
+    const { name, wire, type } = field;
+    const value = convert(type, referenceIn(field, object[wire]));
     if (isMap(value) && type === "labels") {
       const labels = Object.entries(value).filter(([key, label]) =>
         isKept(labelFault(kind, name, key, label)),
@@ -60,7 +61,7 @@ function labelFault(kind: Kind, name: string, key: string, label: unknown): stri
 /** A value in the type of its field if it can be converted, else as it is; undefined if it is empty. */
 function convert(type: Field["type"], value: unknown): unknown {
   if (value === null || (Array.isArray(value) && value.length === 0)) return undefined;
-  if (type === "text") return isBlank(idOf(value)) ? undefined : asString(idOf(value));
+  if (type === "text") return isBlank(value) ? undefined : asString(value);
   if (Array.isArray(value)) return value.map((key: unknown) => (typeof key === "string" ? key.trim() : key));
   if (type === "keys" || !isMap(value)) return value;
   const labels = Object.entries(value).filter(([, label]) => label !== null);

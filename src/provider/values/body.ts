@@ -71,7 +71,7 @@ function asItIs(field: Field, { olds, current }: Sources): unknown {
   const shown = current[field.wire];
   if (field.type === "labels" || shown === undefined) return shown;
   const own = olds[field.name];
-  const word = addressBeside(field, own, current) ?? (field.type === "text" ? textIn(shown) : shown);
+  const word = addressBeside(field, own, current) ?? (field.type === "text" ? textIn(field, shown) : shown);
   const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
   const isAsKnown = isUntold || sameValue(field, word, knownWord(field, olds));
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;

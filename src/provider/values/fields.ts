@@ -69,7 +69,24 @@ export function sameValue(field: Field, one: unknown, other: unknown): boolean {
     const hashed = HASHES.find(({ form }) => [one, other].some((keys) => isPartly(form, keys)));
     return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
   }
-  return isSame(one ?? undefined, other ?? undefined);
+  // A state may have a whole object as the remote value.
+  return isSame(referenceIn(field, one) ?? undefined, referenceIn(field, other) ?? undefined);
+}
+
+/**
+ * Returns the value of a reference that is shown as an object. The object's other members, such as prices, are not the instance's, but an
+ * object in place of the public address may have that address.
+ */
+export function referenceIn({ type, addressFields }: Field, word: unknown): unknown {
+  if (type !== "text") return word;
+  return addressFields === undefined ? idOf(word, ["id", "slug", "name"]) : idOf(word);
+}
+
+/** The id that an object has in one of these members; anything else as it is. */
+export function idOf(word: unknown, members: readonly string[] = ["id"]): unknown {
+  if (!isMap(word)) return word;
+  const isId = (id: unknown): boolean => typeof id === "string" || typeof id === "number";
+  return members.map((name) => word[name]).find(isId) ?? word;
 }
 
 /** Whether two JSON values are equal; a number is equal to the numeric string. */

@@ -1,6 +1,6 @@
 import type { Properties } from "../host";
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
-import { type Field, isSame, labelsOf, sameValue } from "./fields";
+import { type Field, isSame, labelsOf, referenceIn, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 
 /** An object's fields as the service sent them. */
@@ -11,7 +11,7 @@ export type WireFields = Readonly<Record<string, unknown>>;
  * Of labels, only those in `managed`: what others set is no concern of the program.
  */
 export function wordOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
-  const word = field.type === "text" ? textIn(object[field.wire]) : object[field.wire];
+  const word = field.type === "text" ? textIn(field, object[field.wire]) : object[field.wire];
   // What only a replacement changes always has a value: null tells nothing.
   if (word === undefined || (word === null && field.change === "replace")) return undefined;
   if (field.type === "text") return word;
@@ -22,15 +22,9 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
-/** The text that a field shows, or the id of a reference. An empty text stands for none. */
-export function textIn(word: unknown): unknown {
-  return word === "" ? null : idOf(word);
-}
-
-/** A reference may be shown as an object, whose other members are not the instance's. */
-export function idOf(word: unknown): unknown {
-  const id: unknown = typeof word === "object" && word !== null ? Reflect.get(word, "id") : undefined;
-  return typeof id === "string" || typeof id === "number" ? id : word;
+/** The text that a field shows, or the value of a reference. An empty text stands for none. */
+export function textIn(field: Field, word: unknown): unknown {
+  return word === "" ? null : referenceIn(field, word);
 }
 
 /**
@@ -201,7 +195,7 @@ function isSpelling({ change, isFixed }: Field, word: unknown, value: unknown): 
 /** The service's word as a value of the program's type; `undefined` where the service says there is none. */
 export function asValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined) return undefined;
-  if (field.type === "text") return asText(idOf(word));
+  if (field.type === "text") return asText(referenceIn(field, word));
   if (field.type === "keys") return word;
   const labels = Object.entries(labelsOf(word)).filter(([, label]) => label !== null);
   return Object.fromEntries(labels.map(([key, label]) => [key, asText(label)]));

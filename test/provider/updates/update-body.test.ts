@@ -121,9 +121,19 @@ describe("what the option ignoreChanges lists", () => {
     },
   );
 
-  test("is sent back by its id if it is shown as an object", () => {
-    const object = { ...current, flavor: { id: "flv-1", name: "m1.small" } };
-    expect(ignoring(["flavor"], object).flavor).toBe("flv-1");
+  test.each([
+    ["id", { id: "flv-1", name: "m1.small" }],
+    ["slug", { slug: "flv-1", name: "Small", regions: ["nyc1"] }],
+    ["name", { name: "flv-1", href: "/flavors/1" }],
+  ])("is sent back by its %s if it is shown as an object", (_member, flavor) => {
+    expect(ignoring(["flavor"], { ...current, flavor }).flavor).toBe("flv-1");
+  });
+
+  test("is sent as the state has it if only the data of its size have changed", () => {
+    const size = (...regions: string[]) => ({ slug: "flv-1", regions });
+    const olds = { ...own, __words: { flavor: size("nyc1") } };
+    const object = { ...current, flavor: size("nyc1", "fra1") };
+    expect(ignoring(["flavor"], object, olds).flavor).toBe(own.flavor);
   });
 
   test("is sent as the state has it if it is SSH keys, shown as the fingerprints that the state knows", () => {

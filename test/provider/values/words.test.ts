@@ -53,13 +53,18 @@ describe("words to remember after the program's values were applied", () => {
   });
 });
 
-test.each([{ id: "img-7", name: "debian" }, { id: 7 }, 7, "img-7"])(
-  "a lookup shows a reference as its id, even if the service shows %j",
-  (word) => {
-    const [, , image] = instanceFields;
-    expect(image && asValue(image, word)).toBe(String(Object(word).id ?? word));
-  },
-);
+test.each([
+  [{ id: "img-7", name: "debian" }, "img-7"],
+  [{ name: "Debian 13", slug: "debian-13", id: 7 }, "7"],
+  [{ name: "Debian 13", slug: "debian-13", regions: ["nyc1"] }, "debian-13"],
+  [{ id: null, name: "debian" }, "debian"],
+  [{ href: "/images/7" }, '{"href":"/images/7"}'],
+  [7, "7"],
+  ["img-7", "img-7"],
+])("a lookup shows a reference as its id, slug or name, even if the service shows %j", (word, value) => {
+  const [, , image] = instanceFields;
+  expect(image && asValue(image, word)).toBe(value);
+});
 
 describe("drift is measured against the service's own words", () => {
   const compare = (object: Properties, words: Properties = {}, known = values) =>
@@ -200,6 +205,37 @@ describe("drift is measured against the service's own words", () => {
     const shown = { ...echo, network: { id: echo.network, status: "deprecated" } };
     expect(compare(shown)).toMatchObject({ drifted: [] });
     expect(compare({ ...echo, network: { id: "net-2" } }).values.network).toBe("net-2");
+  });
+
+  test("the price and the regions of a size with a slug are not the instance's, also if a state has the whole object", () => {
+    const size = (slug: string, ...regions: string[]) => ({ name: "Small", slug, regions });
+    const former = { flavor: size("s-1", "nyc1") };
+    for (const words of [{ flavor: "s-1" }, former])
+      expect(compare({ ...echo, flavor: size("s-1", "nyc1", "fra1") }, words)).toMatchObject({
+        drifted: [],
+        values,
+      });
+    const other = compare({ ...echo, flavor: size("s-2", "nyc1") }, former);
+    expect(other).toMatchObject({ drifted: ["flavor"], values: { flavor: "s-2" } });
+    expect(compare({ ...echo, flavor: size("s-1", "fra1") }, {}, other.values).drifted).toEqual(["flavor"]);
+  });
+
+  test("a refresh takes back drift that a state has because the whole object was compared", () => {
+    const shown = (...regions: string[]) => ({ slug: values.flavor, regions });
+    const known = {
+      values: { flavor: JSON.stringify(shown("nyc1", "fra1")) },
+      words: {},
+      applied: { flavor: { value: values.flavor, word: shown("nyc1") } },
+    };
+    const seen = compareWords(instanceFields, known, { flavor: shown("nyc1", "fra1") });
+    expect(seen).toMatchObject({ values: { flavor: values.flavor }, drifted: [] });
+  });
+
+  test("another address in an object without an id is drift", () => {
+    const nat = (address: string) => ({ name: "External NAT", address });
+    const words = { publicIp: nat("203.0.113.1") };
+    expect(compare({ ...echo, public_ip: nat("203.0.113.1") }, words).drifted).toEqual([]);
+    expect(compare({ ...echo, public_ip: nat("203.0.113.2") }, words).drifted).toEqual(["publicIp"]);
   });
 
   test("a word of another type is shown as a text", () => {
