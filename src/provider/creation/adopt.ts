@@ -12,6 +12,7 @@ import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
+import { asksForAddress, isAddress } from "../values/addresses";
 import { idOf } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
@@ -134,7 +135,12 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties): Properti
     }),
   );
   const words = wordsAfter(call.kind.fields, values, object.fields);
-  return outputsOf(call, object, { hidden: inputs, values, words, before: {} });
+  // An address may be how the service shows the mode.
+  const modes = call.kind.fields.filter(
+    ({ name }) => isAddress(values[name]) && asksForAddress(inputs[name]),
+  );
+  const applied = Object.fromEntries(modes.map(({ name }) => [name, { value: inputs[name] }]));
+  return outputsOf(call, object, { hidden: inputs, values, words, applied, before: {} });
 }
 
 /** Deals with an interrupted creation of the resource, which now gets another object. */

@@ -11,6 +11,7 @@ import { contradicts, isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { type Applied, appliedIn, compareWords, type WireFields, wordOf, wordsAfter } from "../values/words";
 import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
+import { keepsAddress } from "./kept-address";
 import { type Change, presentChanged, type Written } from "./update-write";
 
 /** What became of an update. */
@@ -37,8 +38,7 @@ export async function readBack(call: Call, change: Change, written: Written): Pr
   const mayBeOlder = ({ object, isOutdated }: Outcome): boolean =>
     isOutdated === true || (isListOnly(call, object) && hasRevisionOf(object, written.before));
   // Without another revision, what isn't shown may still be made.
-  const isOpen = ({ object }: Outcome): boolean =>
-    hasRevisionOf(object, written.before) &&
+  const isUntold = ({ object }: Outcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
     );
@@ -46,6 +46,11 @@ export async function readBack(call: Call, change: Change, written: Written): Pr
     if (isPending(written)) return "deadline";
     return mayBeOlder(seen) ? "catching up" : "lag";
   };
+  const mayBeKept = (seen: Outcome): boolean =>
+    sidesOf(change.fields, change, seen.object.fields).some((side) => keepsAddress(side, change, seen));
+  const isOpen = (seen: Outcome): boolean =>
+    hasRevisionOf(seen.object, written.before) &&
+    (isUntold(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
   return call.progress.during("waiting until the service shows the change", () =>
     readUntil(
       call,
@@ -121,6 +126,7 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
  */
 function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
+  const own = ownReply(change, sent);
   const sidesIn = (object?: ApiObject): Side[] => sidesOf(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
@@ -130,8 +136,9 @@ function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
     !hasNewAddress(side, before, after) &&
     !isSpelling(side) &&
     !(isAccepted && mayBeAccepted(side)) &&
+    !keepsAddress(side, change, { own, before }) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
-  const otherwise = sidesIn(ownReply(change, sent)).filter(contradicts);
+  const otherwise = sidesIn(own).filter(contradicts);
   // The reply may show what was there before, and the read what somebody else has changed since.
   const isOtherwise = (side: Side): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
@@ -201,7 +208,9 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
 }
 
 /** The remote value of what was just applied, unless somebody else has changed it since. */
-function spelling(field: Field, { olds, news }: Change, { object, own, before }: Outcome): Properties {
+function spelling(field: Field, change: Change, seen: Outcome): Properties {
+  const { olds, news } = change;
+  const { object, own, before } = seen;
   const desired = news[field.name];
   const wordIn = (fields: WireFields): unknown => wordOf(field, fields, desired);
   const shownWord = wordIn(own?.fields ?? {});
@@ -212,7 +221,7 @@ function spelling(field: Field, { olds, news }: Change, { object, own, before }:
   const isOwn =
     isSameState ||
     (ownWord === undefined
-      ? sides.every((side) => isThere(side) || mayBeSpelling(side))
+      ? sides.every((side) => isThere(side) || mayBeSpelling(side) || keepsAddress(side, change, seen))
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
   return wordsAfter([field], news, isOwn ? object.fields : ownFields);
@@ -222,11 +231,14 @@ function spelling(field: Field, { olds, news }: Change, { object, own, before }:
  * The values whose word is not known, because somebody else may have changed what the service shows. If a refresh accepts that word, and
  * the service accepts the value again without a change of the revision, it is the word for the value.
  */
-function unproven({ olds, news }: Change, { object, own }: Outcome, made: readonly Field[]): Properties {
-  if (own !== undefined) return {};
-  const open = sidesOf(made, { olds, news }, object.fields).filter(
-    (side) => side.desired !== undefined && differing(side) && !mayBeSpelling(side),
-  );
+function unproven(change: Change, seen: Outcome, made: readonly Field[]): Properties {
+  if (seen.own !== undefined) return {};
+  const isOpen = (side: Side): boolean =>
+    side.desired !== undefined &&
+    differing(side) &&
+    !mayBeSpelling(side) &&
+    !keepsAddress(side, change, seen);
+  const open = sidesOf(made, change, seen.object.fields).filter(isOpen);
   const marks: Properties = {};
   for (const { field, path, desired } of open) {
     const [name, label] = [field.name, path[1]];

@@ -183,6 +183,19 @@ test.each([{}, { ignored: ["publicIp"] }])(
   },
 );
 
+test.each([{}, { flavor: "m1.large" }])(
+  "an instance whose address is shown in place of the mode, and beside it, is taken over: %j",
+  async (others) => {
+    const spelling = (now: Properties) => ({ ...now, public_ip: now.ip_address });
+    const service = await startService({ behaviour: { spelling } });
+    const { id, news } = foreign(service, { public_ip: "auto" });
+    const { outs } = await taken(service, { ...news, publicIp: "auto", ...others });
+    expect(outs).toMatchObject({ publicIp: "auto", ...others });
+    expect(outs).not.toHaveProperty("__applied");
+    expect((await service.instances.read(id, outs)).inputs).toMatchObject({ publicIp: "auto", ...others });
+  },
+);
+
 test.each(["mode", "null"] as const)(
   "an instance whose address is not wanted loses it, if the service shows the %s in public_ip",
   async (publicIpShows) => {

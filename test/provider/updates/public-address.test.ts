@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { oneInstance } from "../one-instance";
+import { type OneInstance, oneInstance } from "../one-instance";
 import type { Service } from "../service";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -67,6 +67,87 @@ describe('publicIp "auto" at a service that shows null beside the address', () =
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();
     expect(modesOf(service)).toEqual(["auto"]);
   });
+});
+
+describe('publicIp "auto" at a service that shows the address in public_ip and in ip_address', () => {
+  const spelling = (now: Fields) => (now.ip_address ? { ...now, public_ip: now.ip_address } : now);
+
+  const converges = async (web: OneInstance, service: Service, args: Fields) => {
+    await web.refresh();
+    service.emulator.clearRequests();
+    expect(await web.up(args)).toBeUndefined();
+    expect(service.emulator.requests.map(({ method }) => method)).not.toContain("PUT");
+    expect(web.there().state).toMatchObject(args);
+    expect(modesOf(service)).toEqual(["auto"]);
+  };
+
+  const replies = [
+    {},
+    { putReply: 204 },
+    { putReply: 202 },
+    { getObject: 405 },
+    { revisionOf: "shown" },
+  ] as const;
+
+  describe.each(replies)("with %j", (more) => {
+    const behaviour = { spelling, ...more };
+
+    test.each([{}, { flavor: "m1.large" }])(
+      "can be set although somebody else has assigned the address: %j",
+      async (others) => {
+        const { service, web } = await oneInstance({ behaviour });
+        expect(await web.up()).toBeUndefined();
+        service.emulator.edit(web.there().id, { public_ip: "auto" });
+        await web.refresh();
+        expect(await web.up({ publicIp: "auto", ...others })).toBeUndefined();
+        await converges(web, service, { publicIp: "auto", ...others });
+      },
+    );
+
+    test("can be set again after somebody else has pinned another address", async () => {
+      const { service, web } = await oneInstance({ behaviour });
+      expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+      service.emulator.edit(web.there().id, { public_ip: "203.0.113.50" });
+      await web.refresh();
+      expect(web.there().inputs.publicIp).toBe("203.0.113.50");
+      const args = { publicIp: "auto", flavor: "m1.large" };
+      expect(await web.up(args)).toBeUndefined();
+      await converges(web, service, args);
+    });
+  });
+
+  test("replaces an address that the program pinned", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ publicIp: "203.0.113.200" })).toBeUndefined();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    await converges(web, service, { publicIp: "auto" });
+  });
+});
+
+describe('publicIp "auto" in place of a pinned address at a service that ignores the change of the mode that it shows', () => {
+  test.each([
+    ["alone", {}],
+    ["beside another change", { flavor: "m1.large" }],
+  ])("is an error: %s", async (_how, others) => {
+    const { service, web } = await oneInstance();
+    expect(await web.up({ publicIp: "203.0.113.200" })).toBeUndefined();
+    service.emulator.ignoreUpdatesOf("public_ip");
+    for (const _ of ["first", "again"])
+      expect(await web.up({ publicIp: "auto", ...others })).toContain("did not change publicIp");
+  });
+
+  test.each([{}, { normalize: ["upper-case"] }] as const)(
+    "is an error if somebody else has pinned it, and a refresh has seen that: %j",
+    async (behaviour) => {
+      const { service, web } = await oneInstance({ behaviour });
+      expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+      service.emulator.edit(web.there().id, { public_ip: "203.0.113.50" });
+      await web.refresh();
+      service.emulator.ignoreUpdatesOf("public_ip");
+      for (const _ of ["first", "again"])
+        expect(await web.up({ publicIp: "auto" })).toContain("did not change publicIp");
+    },
+  );
 });
 
 test("an instance without an address can be changed at a service that shows an empty text", async () => {
