@@ -191,7 +191,7 @@ function verdict(
         unsure !== undefined && found.conflict.every(isToChange)
           ? `a reply to this update was lost, and ${names} of ${call.kind.name} ${change.id} changed: by it or by somebody else`
           : `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
-        `${refresh} takes over what is there now, and the next \`pulumi up\` puts it right; to keep it, write it into the program first`,
+        `After ${refresh}, the next \`pulumi up\` sets what the program has. To keep what is there now, write it into the program first`,
       ]
     : [
         `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,

@@ -26,6 +26,8 @@ describe("what somebody else has put where the program sets something for the fi
       service.emulator.edit(id, edit);
       const { message } = await failureOf(update(saved.state));
       expect(rowsOf(message).map(([name]) => name)).toContain(property);
+      // A refresh changes nothing that the program doesn't manage.
+      expect(message.replaceAll(/\s+/g, " ")).toContain("After `pulumi refresh`, the next `pulumi up` sets");
       const seen = await refreshed(service, saved, saved.state);
       // Once more, and nobody knows of it.
       const theirs = { labels: { owner: "again" }, public_ip: "198.51.100.2" };

@@ -44,7 +44,7 @@ test("a conflict with a state whose revision is from another field needs a refre
   const error = await failureOf(
     service.instances.update(saved.id, olds, changed(saved, { network: "backend" })),
   );
-  expect(error.message).toContain("`pulumi refresh --target <urn>` takes over");
+  expect(error.message).toContain("After `pulumi refresh --target <urn>`, ");
   const { props } = await service.instances.read(saved.id, olds);
   expect(props).toMatchObject({ flavor: "m1.tiny", __inHeader: true });
 });
