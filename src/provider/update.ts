@@ -7,10 +7,12 @@ import { advice, PartialState } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
-import { isPartlyIgnored } from "./inputs/ignored";
+import { isPartlyListed } from "./inputs/ignored";
 import { secretsOf } from "./inputs/secrets";
 import { isAbsence, present } from "./looks/present";
 import { askedBy } from "./updates/asked";
+import { sidesOf } from "./updates/conflict";
+import { mayShowMode } from "./updates/kept-address";
 import {
   afterRename,
   foundElsewhere,
@@ -71,6 +73,7 @@ export async function update(
         outcome.unmade,
         { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unmade }) },
         isUnclear(change, outcome),
+        sidesOf(outcome.unmade, change, outcome.object.fields).some(mayShowMode),
       );
 }
 
@@ -84,7 +87,7 @@ function fieldsToSet(
   const changed = changedFields(kind.fields, olds, news);
   const ignored = session.memory.ignoredBy(hiddenOf(news).__key);
   const isOpen = ({ name }: Field): boolean =>
-    Object.hasOwn(unsettled, name) && !isPartlyIgnored(ignored, name);
+    Object.hasOwn(unsettled, name) && !isPartlyListed(ignored, name);
   return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
@@ -206,11 +209,15 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */
 export class NotApplied extends CloudInfraError {
-  /** @param isUnclear whether the service may have made the change, and show the value in its own way */
+  /**
+   * @param isUnclear whether the service may have made the change, and show the value in its own way
+   * @param mayShowAddress whether it may have set the mode of the address, and show the address that was pinned before
+   */
   constructor(
     readonly fields: readonly Field[],
     readonly outs: Properties,
     isUnclear: boolean,
+    mayShowAddress: boolean,
   ) {
     const names = fields.map(({ name }) => name).join(", ");
     const options =
@@ -220,9 +227,11 @@ export class NotApplied extends CloudInfraError {
     const place =
       ". If the instance has the address, set cloudinfra:ipAddressField to the field that shows it";
     super("not_applied", `the service accepted the update, but did not change ${names}`, {
-      hint: isUnclear
-        ? `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`
-        : `if it can't be changed in place, ${options}${isAddress ? place : ""}`,
+      hint: mayShowAddress
+        ? 'The service may show the address in place of the mode: look there which one it has. If it has the mode, add `ignoreChanges: ["publicIp"]`'
+        : isUnclear
+          ? `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`
+          : `if it can't be changed in place, ${options}${isAddress ? place : ""}`,
     });
   }
 }

@@ -25,9 +25,9 @@ export function isIgnored(ignored: Paths, property: Path): boolean {
   return ignored.map(stepsOf).some(covers);
 }
 
-/** Whether a property, or anything in it, is ignored. */
-export function isPartlyIgnored(ignored: Paths, name: string): boolean {
-  return ignored.some((path) => ["*", name].includes(String(stepsOf(path)[0])));
+/** Whether an option lists a property, or anything in it. */
+export function isPartlyListed(paths: Paths, name: string): boolean {
+  return paths.some((path) => ["*", name].includes(String(stepsOf(path)[0])));
 }
 
 /**
@@ -42,7 +42,7 @@ export function keepingIgnored(
   const kept = fields.flatMap((field): [string, unknown][] => {
     const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
-    if (isUnknown(news[name]) || !isPartlyIgnored(ignored, name)) return [];
+    if (isUnknown(news[name]) || !isPartlyListed(ignored, name)) return [];
     if (type === "keys" && !sameValue(field, olds[name], news[name]))
       return [[name, keepingItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
     if (type !== "labels") return [];

@@ -2,7 +2,7 @@ import { argumentsSent, type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
 import { instanceFields, projectFields } from "../values/fields";
 import { hiddenOf, nowOf } from "../values/state";
-import { isPartlyIgnored, type Paths } from "./ignored";
+import { isPartlyListed, type Paths } from "./ignored";
 
 /** What of a resource must not be seen by whoever reads its errors. */
 export interface Secrets {
@@ -43,7 +43,7 @@ export function askedFor(pending: Pending, otherwise?: readonly string[]): Prope
 export function withKeptSecrets(news: Properties, olds: Properties, ignored: Paths): Properties {
   const { __secrets: declared = [] } = hiddenOf(news);
   const { __secrets: before = [] } = hiddenOf(olds);
-  const kept = before.filter((name) => !declared.includes(name) && isPartlyIgnored(ignored, name));
+  const kept = before.filter((name) => !declared.includes(name) && isPartlyListed(ignored, name));
   return kept.length === 0 ? news : { ...news, __now: { ...nowOf(news), __secrets: [...declared, ...kept] } };
 }
 

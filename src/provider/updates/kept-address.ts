@@ -20,7 +20,8 @@ export function keepsAddress(
   return sameValue(side.field, side.now, wordOf(side.field, before.fields));
 }
 
-function mayShowMode({ field, now, desired, object }: Side): boolean {
+/** Whether an address may stand for the mode that is desired. */
+export function mayShowMode({ field, now, desired, object }: Side): boolean {
   const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
   return isForMode && addressesIn(field, object).every((address) => address === now);
 }

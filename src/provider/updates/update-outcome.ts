@@ -193,9 +193,13 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = call.kind.fields.filter((field) => !mayBeOmitted(field));
   const now = withRemoved(tellable, object, olds);
-  const { drifted } = compareWords(call.kind.fields, known, now.fields);
+  const { drifted, untold } = compareWords(call.kind.fields, known, now.fields);
+  // If nothing was sent, a new revision is somebody else's, who may have changed what isn't shown.
+  const isSent = own !== undefined || outcome.before !== undefined || change.former !== undefined;
+  const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && untold.includes(name);
+  const isUnseen = !isSent && call.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
-  const outputs = outputsOf(call, drifted.length === 0 ? now : ours, {
+  const outputs = outputsOf(call, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,
     values,
     words,

@@ -2,7 +2,7 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
-import { isIgnored, type Paths } from "../inputs/ignored";
+import { isIgnored, isPartlyListed, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
@@ -186,17 +186,22 @@ function verdict(
   // The state may have another field's value as the revision, which lists show, too. A refresh of one instance doesn't use a list.
   const isOtherField = object.isInHeaderOnly === true && hiddenOf(change.olds).__inHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
+  const { replaceOnChanges = [] } = call.session.memory.optionsOf(hiddenOf(change.news).__key);
+  const isReplacement = found.conflict.some(
+    ({ field }) => field.change === "replace" || isPartlyListed(replaceOnChanges, field.name),
+  );
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
         unsure !== undefined && found.conflict.every(isToChange)
           ? `a reply to this update was lost, and ${names} of ${call.kind.name} ${change.id} changed: by it or by somebody else`
           : `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
-        `After ${refresh}, the next \`pulumi up\` sets what the program has. To keep what is there now, write it into the program first`,
+        `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${call.kind.name}` : "sets what the program has"}. ` +
+          "To keep what is there now, write it into the program first",
       ]
     : [
         `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
         `Check at the service what has changed, and write into the program what must stay. After ${refresh}, the next ` +
-          "`pulumi up` sets these properties as the program has them, or leaves out those that ignoreChanges lists",
+          "`pulumi up` sets these properties as the program has them. Take those that must change out of ignoreChanges first",
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),

@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
-import { isIgnored, isPartlyIgnored, type Paths } from "../inputs/ignored";
+import { isIgnored, isPartlyListed, type Paths } from "../inputs/ignored";
 import { addressBeside } from "./addresses";
 import { type Field, keysIn, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
@@ -60,7 +60,7 @@ function sentValue(field: Field, sources: Sources): unknown {
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
   // Keys that stay because of their index may be as the service shows them.
-  if (isPartlyIgnored(ignored, field.name) && !isSendable(field, desired)) throw unsendable(field);
+  if (isPartlyListed(ignored, field.name) && !isSendable(field, desired)) throw unsendable(field);
   return desired;
 }
 

@@ -72,7 +72,8 @@ export function judged(
 
 /** What a three-way table does not tell of a look at the object. */
 function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fields): string | undefined {
-  if (!/nothing was overwritten\. `pulumi refresh`/.test(words)) return "does not name `pulumi refresh`";
+  if (!/nothing was overwritten\. After `pulumi refresh`/.test(words))
+    return "does not name `pulumi refresh`";
   const moved = targetsOf(olds, news).filter((target) => isMoved(target, { olds, news, look }));
   if (moved.length === 0) return `nobody has changed anything: ${JSON.stringify(look)}`;
   const rows = rowsOf(words);

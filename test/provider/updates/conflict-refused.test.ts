@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
+import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
 import { failureOf, madeInstance } from "../service";
 import { rowsOf } from "./conflict-rows";
@@ -91,6 +92,25 @@ test("a value that the service spells in its own way is shown in both spellings"
   ]);
 });
 
+test.each<[string, Properties, Properties, string]>([
+  ["image, which only a replacement changes", { image: "debian-14" }, {}, "replaces the instance"],
+  [
+    "network, which replaceOnChanges lists",
+    { network: "theirs" },
+    { __replaceOnChanges: ["network"] },
+    "replaces the instance",
+  ],
+  ["network", { network: "theirs" }, {}, "sets what the program has"],
+])(
+  "a conflict about %s tells what the next `up` does after a refresh",
+  async (_what, edit, options, does) => {
+    const { service, web } = await oneInstance();
+    expect(await web.up(options)).toBeUndefined();
+    service.emulator.edit(web.there().id, edit);
+    expect(await web.up({ ...options, flavor: "m1.large" })).toContain(`the next \`pulumi up\` ${does}`);
+  },
+);
+
 describe("if the service doesn't show a managed property", () => {
   const sparse = { getObject: 405, itemsWithout: ["flavor", "labels"] } as const;
   const labels = { team: "web" };
@@ -130,12 +150,30 @@ describe("if the service doesn't show a managed property", () => {
     },
   );
 
+  test.each<[string, Properties, Properties]>([
+    ["only marks an argument as secret", {}, { __secrets: ["name"] }],
+    ["asks for what somebody else has set already", { flavor: "huge" }, { flavor: "huge" }],
+  ])(
+    "at another revision, an `up` that %s doesn't make a later one overwrite it",
+    async (_what, edit, change) => {
+      const { service, web } = await oneInstance({ behaviour: { unshown: ["ssh_keys"] } });
+      expect(await web.up({ sshKeys: [SSH_KEY] })).toBeUndefined();
+      const { id } = web.there();
+      service.emulator.edit(id, { ssh_keys: [THEIR_KEY], ...edit });
+      await web.up({ sshKeys: [SSH_KEY], ...change });
+      const said = await web.up({ sshKeys: [SSH_KEY], ...change, network: "backend" });
+      expect(said).toContain("the service doesn't show sshKeys");
+      expect(service.emulator.instances.get(id)?.fields.ssh_keys).toEqual([THEIR_KEY]);
+    },
+  );
+
   test("at another revision, the update is refused also if the property is ignored: it could not be sent as it stands", async () => {
     const { service, saved } = await start({});
     service.emulator.edit(saved.id, { flavor: "huge" });
     await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges: ["flavor"] });
     const { message } = await failureOf(service.updated(saved, { name: "front" }));
     expect(message).toContain("the service doesn't show flavor");
+    expect(message).toContain("Take those that must change out of ignoreChanges first");
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "huge", name: "web" });
   });
 });

@@ -122,6 +122,14 @@ describe('publicIp "auto" at a service that shows the address in public_ip and i
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();
     await converges(web, service, { publicIp: "auto" });
   });
+
+  test("can't show whether an address that the program pinned is replaced beside another change: the error doesn't advise a replacement", async () => {
+    const { web } = await oneInstance({ behaviour: { spelling } });
+    expect(await web.up({ publicIp: "203.0.113.200" })).toBeUndefined();
+    const said = await web.up({ publicIp: "auto", flavor: "m1.large" });
+    expect(said).toContain("may show the address in place of the mode");
+    expect(said).not.toContain("replaceOnChanges");
+  });
 });
 
 describe('publicIp "auto" in place of a pinned address at a service that ignores the change of the mode that it shows', () => {
