@@ -32,6 +32,8 @@ export interface Journal {
   remove(key: string): Promise<void>;
   /** Lists the entries of this organization, backend and endpoint, the oldest first. */
   list(): Promise<Entry[]>;
+  /** The same as it was at the first call: what earlier runs have left, read once. */
+  earlier(): Promise<readonly Entry[]>;
   /** What the processes of this run must agree on. */
   readonly run: RunFacts;
   /** The objects whose deletion this machine has requested. */
@@ -94,6 +96,7 @@ class FileJournal implements Journal {
   /** The file of each entry that was seen here, by its key. */
   private readonly files = new Map<string, string>();
   private backend: string | undefined;
+  private entriesBefore?: Promise<readonly Entry[]>;
 
   constructor(private readonly options: JournalOptions) {
     this.cwd = options.cwd ?? process.cwd();
@@ -198,6 +201,11 @@ class FileJournal implements Journal {
       if (this.known.get(file) === key) this.known.delete(file);
       this.files.delete(key);
     });
+  }
+
+  earlier(): Promise<readonly Entry[]> {
+    this.entriesBefore ??= this.list();
+    return this.entriesBefore;
   }
 
   async list(): Promise<Entry[]> {

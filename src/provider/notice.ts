@@ -87,19 +87,40 @@ async function unfinishedEntry(
   memory: Memory,
   { urn, replaces, aliases = [] }: For & { aliases: Hidden["__aliasUrns"] },
 ): Promise<Entry | undefined> {
-  const aliased = replaces === undefined ? aliases.map((alias) => ({ urn: alias })) : [];
-  for (const purpose of [...purposesOf(urn, replaces), ...aliased]) {
+  const others = replaces === undefined ? await formerPurposes(journal, memory, [urn, ...aliases]) : [];
+  for (const purpose of [...purposesOf(urn, replaces), ...others]) {
     const entry = await journal?.read(purpose);
     if (entry === undefined || isHeld(entry, memory.of(urn))) continue;
     const owner = memory.claim(entry.key, urn);
     if (owner !== urn) {
-      if (purpose.urn === urn) memory.knows(urn, { displaces: { purpose, to: owner } });
+      if (purpose.urn === urn && purpose.replaces === undefined)
+        memory.knows(urn, { displaces: { purpose, to: owner } });
       continue;
     }
     memory.knows(urn, { resumes: purpose });
     return entry;
   }
   return undefined;
+}
+
+/**
+ * What an unfinished creation may be for, beside the resource's own URN, if the state doesn't hold the resource: a former URN, or to replace
+ * what has left the state since, because the program no longer declared it or a refresh didn't find it.
+ */
+async function formerPurposes(
+  journal: Journal | undefined,
+  memory: Memory,
+  [urn = "", ...aliases]: readonly string[],
+): Promise<For[]> {
+  const urns = [urn, ...aliases];
+  const earlier = (await journal?.earlier()) ?? [];
+  const orphaned = earlier.filter(
+    ({ urn: one, replaces }) => replaces !== undefined && urns.includes(one) && !memory.isCurrent(replaces),
+  );
+  return [
+    ...aliases.map((alias) => ({ urn: alias })),
+    ...orphaned.toReversed().map(({ urn: one, replaces }) => ({ urn: one, replaces })),
+  ];
 }
 
 function heldTwice({ name }: Kind, other: string | undefined): string {

@@ -18,4 +18,5 @@ export const noJournal: Journal = {
   move: async () => {},
   remove: async () => {},
   list: async () => [],
+  earlier: async () => [],
 };

@@ -61,6 +61,37 @@ describeLongOnEngines(
       });
     });
 
+    it.each([
+      ["resumed", 'image: "new"', "new"],
+      ["undone, if another image is wanted by then,", 'image: "newer"', "newer"],
+    ])(
+      "is %s once the resource is declared again, also if it was to replace what the state no longer has",
+      async (_how, args, image) => {
+        await withStack(engine, { program: programOf({ web: ['image: "old"'] }) }, async (scenario) => {
+          const { stack, emulator, write } = scenario;
+          expectOk(await stack.run("up"));
+          const before = await stack.deployment();
+          const { id: old = "", inputs } = stateOf(before, "web");
+          const project = stateOf(before, "p").id ?? "";
+          const made = await killedCreation(scenario, "web", {
+            project,
+            fields: { image: "new" },
+            replaces: inputs?.__key,
+          });
+          // The engine itself forgets what it has deleted for a replacement that was interrupted.
+          await stack.deleteState(urnOf("web"));
+          emulator.remove(old);
+          write(programOf({}));
+          expect(warningsOf(expectOk(await stack.run("up")))).toHaveLength(1);
+          write(programOf({ web: [args] }));
+          expectOk(await stack.run("up"));
+          expect([...emulator.instances.values()].map(({ fields }) => fields.image)).toEqual([image]);
+          expect(emulator.instances.has(made)).toBe(image === "new");
+          await expectOneEach(scenario, ["web"]);
+        });
+      },
+    );
+
     it("is named also if the program no longer declares any resource of this package", async () => {
       await withStack(engine, { program: "exports.nothing = 1;" }, async (scenario) => {
         const urn = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Project::shop";
