@@ -19,7 +19,7 @@ import { discard, type Unfinished } from "./left-over";
 import { note } from "./note";
 import { PartialState } from "./partial";
 import { argumentsSent, type Pending } from "./pending";
-import { wishUnknown } from "./unclear";
+import { warnOfTaken, wishUnknown } from "./unclear";
 
 /**
  * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
@@ -44,8 +44,10 @@ export async function fitted(
     await discard(call, inputs, object, unfinished);
     return undefined;
   }
-  // Two resources never share an object: the other one has imported this, or the service has assigned its id again.
-  if (await isShared(call, wanted, object.id)) return undefined;
+  if (await isShared(call, wanted, object.id)) {
+    await warnOfTaken(call, inputs, object);
+    return undefined;
+  }
   return completed(call, object, asked, wanted, unfinished, { __resumed: true });
 }
 

@@ -2,7 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
-import { hiddenOf } from "../values/state";
+import { hiddenOf, resourceName } from "../values/state";
 import { GIVE_UP } from "./partial";
 import { isKeyKept, type Pending } from "./pending";
 import { sameNamed, warnWithoutSecrets } from "./same-named";
@@ -45,6 +45,16 @@ export async function warnOfLost(call: Call, pending: Pending): Promise<void> {
   const words =
     `cloudinfra: an interrupted run may have created ${call.kind.name} ${ids.join(" or ")}, which the program does not need now. ` +
     "Nothing was changed. If no other resource uses it, delete it at the service.";
+  await warnWithoutSecrets(call, words);
+}
+
+/** Another resource has the object: it has imported it, or the service has assigned its id again. */
+export async function warnOfTaken(call: Call, inputs: Properties, { id }: ApiObject): Promise<void> {
+  const { name } = call.kind;
+  const resource = resourceName(hiddenOf(inputs));
+  const words =
+    `cloudinfra: another resource of the program has ${name} ${id}, which an interrupted run created for "${resource}". ` +
+    `Another ${name} is created for "${resource}".`;
   await warnWithoutSecrets(call, words);
 }
 

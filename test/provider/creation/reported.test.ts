@@ -141,6 +141,7 @@ test("a creation whose object another resource has imported by now isn't resumed
   await later.diff(id, { ...outs }, await checked(later, server, server));
   const own = await later.create(await checked(later, {}, web.news({ flavor: "m1.large" })));
   expect(idsOf(service)).toEqual([id, own.id]);
+  expect(service.warnings.join()).toContain(`has instance ${id}, which an interrupted run created for "web"`);
   expect(service.emulator.instances.get(id)?.fields).toMatchObject({ flavor: "m1.small" });
 });
 
