@@ -79,7 +79,7 @@ export function sameValue(field: Field, one: unknown, other: unknown): boolean {
  */
 export function referenceIn({ type, addressFields }: Field, word: unknown): unknown {
   if (type !== "text") return word;
-  return addressFields === undefined ? idOf(word, ["id", "slug", "name"]) : idOf(word);
+  return addressFields === undefined ? idOf(word, ["id", "uuid", "slug", "name"]) : idOf(word);
 }
 
 /** The id that an object has in one of these members; anything else as it is. */

@@ -57,11 +57,12 @@ test.each([
   [{ id: "img-7", name: "debian" }, "img-7"],
   [{ name: "Debian 13", slug: "debian-13", id: 7 }, "7"],
   [{ name: "Debian 13", slug: "debian-13", regions: ["nyc1"] }, "debian-13"],
+  [{ kind: "image", name: "Debian 13", uuid: "8a1c" }, "8a1c"],
   [{ id: null, name: "debian" }, "debian"],
   [{ href: "/images/7" }, '{"href":"/images/7"}'],
   [7, "7"],
   ["img-7", "img-7"],
-])("a lookup shows a reference as its id, slug or name, even if the service shows %j", (word, value) => {
+])("a lookup shows a reference as its id, UUID, slug or name, if the service shows %j", (word, value) => {
   const [, , image] = instanceFields;
   expect(image && asValue(image, word)).toBe(value);
 });
