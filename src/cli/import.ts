@@ -55,7 +55,8 @@ async function writeImport(args: ImportArgs, sessions: Sessions): Promise<void> 
     const projects = args.withProject
       ? await declare(lookup(projectKind, session), [project], existing)
       : NONE;
-    const { declared, untold } = await declare(lookup(instanceKind, session), instances, existing);
+    const instanceCall = lookup(instanceKind, session);
+    const { declared, untold } = await declare(instanceCall, instances, existing, args.project);
     const all = [...projects.declared, ...declared];
     const left = [...projects.untold, ...untold];
     for (const line of left) console.error(line);
@@ -74,9 +75,19 @@ type Declared = ReturnType<typeof declarations>;
 
 const NONE: Declared = { declared: [], untold: [] };
 
-async function declare(call: Call, items: readonly ApiObject[], existing: StackResources): Promise<Declared> {
+async function declare(
+  call: Call,
+  items: readonly ApiObject[],
+  existing: StackResources,
+  project?: string,
+): Promise<Declared> {
   const { objects, excluded } = await importable(call, items, existing);
-  const { declared, untold } = declarations(call, objects, existing.namesOf(call.kind));
+  // A list item may lack the project.
+  const selected = objects.filter((object) => project === undefined || isIn(project, object));
+  const { declared, untold } = declarations(call, selected, {
+    taken: existing.namesOf(call.kind),
+    given: { project },
+  });
   return { declared, untold: [...excluded, ...untold] };
 }
 
@@ -112,14 +123,13 @@ async function inventory(
     });
   }
   const listed = await session.client.instances.list({ project: id }, call);
-  return { project, instances: listed.flatMap((instance) => inProject(id, instance)) };
+  return { project, instances: listed.filter((instance) => isIn(id, instance)) };
 }
 
-/** An instance with the id of its project, or nothing if it is in another project: list items may lack fields (§4.4). */
-function inProject(id: string, instance: ApiObject): ApiObject[] {
-  const project = idOf(instance.fields.project);
+/** Whether an instance may be in a project. The service may show the project without its id, or not at all (§4.4). */
+function isIn(id: string, { fields }: ApiObject): boolean {
+  const project = idOf(fields.project);
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
-  // A reference such as `projects/prj-1` can't be declared, but is named as left out.
-  if (isId) return String(project).split("/").at(-1) === id ? [instance] : [];
-  return [{ ...instance, fields: { ...instance.fields, project: id } }];
+  // The service may show a path such as `projects/prj-1`. An id may contain "/", too.
+  return !isId || `/${project}`.endsWith(`/${id}`);
 }

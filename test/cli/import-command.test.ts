@@ -107,13 +107,51 @@ describe("`import`", () => {
     ]);
   });
 
-  it("names instances whose project the service shows as a path", async () => {
-    const { run } = await imported({ instances: [{ ...INSTANCE, project: "/v1/projects/101" }] });
-    expect(await run([])).toMatchObject({
-      code: 0,
-      stderr: 'instance 7 is left out: the service shows its project as "/v1/projects/101"\n',
+  it.each<[string, unknown, unknown, unknown]>([
+    ["as a path", "/v1/projects/101", undefined, "/v1/projects/101"],
+    ["as a path if read by itself", null, "/v1/projects/101", "/v1/projects/101"],
+    ["by its name", { name: "shop" }, undefined, "shop"],
+    ["by its UUID", null, { kind: "project", name: "shop", uuid: "8a1c" }, "8a1c"],
+    ["as a link", null, { href: "/v1/projects/101" }, { href: "/v1/projects/101" }],
+  ])(
+    "declares the given project if the service shows it %s, and remembers that",
+    async (_, listed, alone, word) => {
+      const { run, text } = await imported({
+        instances: [{ ...INSTANCE, project: listed }],
+        answer: (path) =>
+          path.endsWith("/7") && alone !== undefined ? { body: { ...INSTANCE, project: alone } } : undefined,
+      });
+      expect(await run([])).toMatchObject({ code: 0, stderr: "" });
+      expect(text()).toContain('project: "101",');
+      const [{ inputs, outputs }] = JSON.parse(text("import.json")).resources;
+      expect([inputs.project, outputs.project]).toEqual(["101", "101"]);
+      // Otherwise, a refresh would report drift.
+      expect(outputs.__words.project).toEqual(word);
+    },
+  );
+
+  it("leaves out an instance that is in another project when read by itself", async () => {
+    const { run } = await imported({
+      instances: [{ ...INSTANCE, project: null }],
+      answer: (path) => (path.endsWith("/7") ? { body: { ...INSTANCE, project: 102 } } : undefined),
     });
+    expect(await run([])).toMatchObject({ code: 0, stdout: expect.stringContaining("No file was written") });
   });
+
+  it.each(["org/shop", "/v1/projects/org/shop"])(
+    'finds the instances of a project whose id contains "/", also as %s',
+    async (project) => {
+      const { run, text } = await imported({
+        instances: [{ ...INSTANCE, project }],
+        answer: (path) =>
+          path.endsWith("/projects")
+            ? { body: { items: [{ id: "org/shop", name: "shop", region: "eu-1" }], has_more: false } }
+            : undefined,
+      });
+      expect(await run(["--project", "org/shop"])).toMatchObject({ code: 0, stderr: "" });
+      expect(text()).toContain('project: "org/shop",');
+    },
+  );
 
   it("declares values as the service spells them of the instance by itself, as a refresh does", async () => {
     const { run, text } = await imported({
@@ -139,12 +177,6 @@ describe("`import`", () => {
     expect(JSON.parse(text("import.json")).resources).toMatchObject([
       { inputs: { project: "101", image: "debian-13" } },
     ]);
-  });
-
-  it("declares an instance whose project the service returns without the id", async () => {
-    const { run, text } = await imported({ instances: [{ ...INSTANCE, project: { name: "shop" } }] });
-    expect(await run([])).toMatchObject({ code: 0, stderr: "" });
-    expect(JSON.parse(text("import.json")).resources).toMatchObject([{ inputs: { project: "101" } }]);
   });
 
   it("reads an instance by itself if its list item lacks arguments", async () => {

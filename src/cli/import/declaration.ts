@@ -3,6 +3,7 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../../provider/call";
 import type { Properties } from "../../provider/host";
 import { outputsOfNew } from "../../provider/values/outputs";
+import type { WireFields } from "../../provider/values/words";
 import { express } from "./arguments";
 
 /** A resource that declares an object as it is. */
@@ -23,18 +24,18 @@ export interface Declaration {
 /**
  * Declares objects as resources. `untold` says why an object can't be declared: a required argument is missing.
  *
- * @param taken names of existing resources of this type
+ * @param more `taken`: names of existing resources of this type; `given`: fields that are declared in place of what the service shows
  */
 export function declarations(
   call: Call,
   objects: readonly ApiObject[],
-  taken: readonly string[] = [],
+  { taken = [], given = {} }: { taken?: readonly string[]; given?: WireFields } = {},
 ): { declared: Declaration[]; untold: string[] } {
   const names = new Set(taken);
   const declared: Declaration[] = [];
   const untold: string[] = [];
   for (const object of objects) {
-    const { args, left, lacking } = express(call.kind, object.fields);
+    const { args, left, lacking } = express(call.kind, { ...object.fields, ...given });
     if (lacking.length === 0) {
       declared.push({ ...declaration(call, object, args), left, name: nameFor(object, args, names) });
       continue;

@@ -24,9 +24,7 @@ export async function importable(
       ? `it was deleted: its status is ${item.fields.status}`
       : existing.manages(call, item.id)
         ? "the stack already manages it"
-        : String(item.fields.project ?? "").includes("/")
-          ? `the service shows its project as "${item.fields.project}"`
-          : undefined;
+        : undefined;
     if (reason === undefined) selected.push(item);
     else excluded.push(leftOut(call, item, reason));
   }
