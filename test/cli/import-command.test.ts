@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Answer, type Service, startService } from "../api/service";
+import { creating, INSTANCE as INSTANCE_TYPE, instanceInputs, resource } from "./exports";
 import { type Ended, runCli } from "./run-cli";
 import { machine } from "./run-recover";
 
@@ -13,6 +14,8 @@ interface Setting {
   readonly instances?: readonly Record<string, unknown>[];
   /** Resources of the stack. */
   readonly resources?: readonly Record<string, unknown>[];
+  /** Pulumi's list of pending operations. */
+  readonly pending?: readonly Record<string, unknown>[];
   /** Settings of the stack beside the endpoint. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly answer?: (path: string) => Answer | undefined;
@@ -22,6 +25,7 @@ interface Setting {
 async function imported({
   instances = [INSTANCE],
   resources = [],
+  pending = [],
   settings = { token: "token-1" },
   answer = () => undefined,
 }: Setting) {
@@ -36,7 +40,8 @@ async function imported({
   const bin = path.join(dir, "bin");
   mkdirSync(bin);
   const pulumi = path.join(bin, "pulumi");
-  const printed = { config: Object.fromEntries(values), stack: { version: 3, deployment: { resources } } };
+  const deployment = { resources, pending_operations: pending };
+  const printed = { config: Object.fromEntries(values), stack: { version: 3, deployment } };
   writeFileSync(
     pulumi,
     `#!${process.execPath}\nconsole.log(JSON.stringify(${JSON.stringify(printed)}[process.argv[2]]));`,
@@ -105,6 +110,19 @@ describe("`import`", () => {
       { id: "9", name: "web-9" },
       { id: "10", name: "web-10" },
     ]);
+  });
+
+  it("writes nothing while a creation of the stack is unfinished, whose object the service may show already", async () => {
+    const { dir, run, service } = await imported({
+      pending: [creating(resource(INSTANCE_TYPE, "web", instanceInputs()))],
+    });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /the stack has an unfinished creation: instance "web"\n.*code conflict\n.*Run `pulumi up` first/,
+    );
+    expect(service.seen).toEqual([]);
+    expect(existsSync(path.join(dir, "import.json"))).toBe(false);
   });
 
   it.each<[string, unknown, unknown, unknown]>([

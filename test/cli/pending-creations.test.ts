@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type PendingCreations, pendingCreations } from "../../src/cli/recover/creations";
+import {
+  type PendingCreations,
+  pendingCreations,
+  unfinishedCreations,
+} from "../../src/cli/recover/creations";
 import { parseExport } from "../../src/cli/recover/deployment";
 import { nextKey } from "../../src/provider/creation/post";
 import { creationBody } from "../../src/provider/values/body";
@@ -263,4 +267,34 @@ it("the time of a pending creation is its key's, not the state's, which later co
     found({ pending: [creating(resource(INSTANCE, "web", instanceInputs(more)))] }).cutOff[0]?.begun?.at;
   expect(timeOf({})).toBe(KEY_MADE);
   expect(timeOf({ __keyAt: undefined })).toBe(0);
+});
+
+describe("the unfinished creations of a stack", () => {
+  const placeholder = (pending: Fields): Fields =>
+    resource(INSTANCE, "web", instanceInputs(), {
+      id: "operation/op-1",
+      outputs: { __pending: secret({ key: KEY, ...pending }) },
+    });
+  const made = resource(INSTANCE, "web", instanceInputs(), { id: "ins-1" });
+  const foreign = resource("random:index:Password", "web", { length: hiddenSecret });
+
+  it.each<[string, Stack, string[]]>([
+    ["those of placeholders", { resources: [placeholder({})] }, ['instance "web"']],
+    ["those that the state doesn't hold", { pending: [web] }, ['instance "web"']],
+    ["each once", { resources: [placeholder({})], pending: [web] }, ['instance "web"']],
+    ["those of projects", { pending: [creating(resource(PROJECT, "p", projectInputs()))] }, ['project "p"']],
+  ])("include %s", (_, stack, creations) => {
+    expect(unfinishedCreations(parseExport(JSON.stringify(exported(stack))))).toEqual(creations);
+  });
+
+  it.each<[string, Stack]>([
+    ["those that failed", { resources: [placeholder({ failed: true })] }],
+    ["those that an `up` has finished since", { resources: [made], pending: [web] }],
+    [
+      "those of other packages",
+      { resources: [{ ...foreign, id: "operation/1" }], pending: [creating(foreign)] },
+    ],
+  ])("don't include %s", (_, stack) => {
+    expect(unfinishedCreations(parseExport(JSON.stringify(exported(stack))))).toEqual([]);
+  });
 });

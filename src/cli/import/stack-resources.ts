@@ -1,7 +1,9 @@
+import { CloudInfraError } from "../../diagnostics/error";
 import { type Call, recordedElsewhere } from "../../provider/call";
 import { isUrnOf, type Kind } from "../../provider/kind";
 import { resourceName } from "../../provider/values/state";
 import { pulumiOutput, stackOption } from "../pulumi";
+import { unfinishedCreations } from "../recover/creations";
 import { parseExport } from "../recover/deployment";
 
 /** What the stack already has, and what an import must not repeat. */
@@ -13,12 +15,23 @@ export interface StackResources {
 }
 
 /**
- * Reads the stack's resources, without its secrets.
+ * Reads the stack's resources. The record of a creation is a secret.
  *
- * @throws CloudInfraError
+ * @throws CloudInfraError `conflict` if the stack has an unfinished creation, whose object would be imported as well as resumed
  */
 export async function stackResources(cwd: string, stack: string | undefined): Promise<StackResources> {
-  const { resources } = parseExport(await pulumiOutput(cwd, ["stack", "export"], stackOption(stack)));
+  const options = ["--show-secrets", ...stackOption(stack)];
+  const deployment = parseExport(await pulumiOutput(cwd, ["stack", "export"], options));
+  const { resources } = deployment;
+  const unfinished = unfinishedCreations(deployment);
+  if (unfinished.length > 0) {
+    const what = unfinished.length === 1 ? "an unfinished creation" : "unfinished creations";
+    throw new CloudInfraError("conflict", `the stack has ${what}: ${unfinished.join(", ")}`, {
+      hint:
+        "Run `pulumi up` first: it resumes the creation. On another machine, run `npx pulumi-cloudinfra recover` before that. " +
+        "Then run `import` again. If the creation is reported again, clear Pulumi's list with the command that `recover` prints.",
+    });
+  }
   return {
     manages: (call, id) =>
       resources.some(

@@ -63,7 +63,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
   const cutOff = open.map(({ kind, resource, inputs, hidden, replaced, retried }) => {
     const urn = urnForNextUp(resource.urn, hidden.__urn);
     return {
-      what: `${kind.name} "${resourceName({ __urn: resource.urn })}"`,
+      what: titleOf(kind, resource.urn),
       ...{ urn, provider: resource.provider, profile: hidden.profile },
       begun: begun(kind, { ...hidden, __urn: urn }, inputs, {
         replaces: replaced && keysOf(replaced)[0],
@@ -76,6 +76,22 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
   });
   return { cutOff, held: each.length - open.length };
 }
+
+/**
+ * Returns the creations that the next `up` resumes, each as in `instance "web"`. The service may already show its object.
+ *
+ * @throws CloudInfraError `input_invalid` if the export hides secrets
+ */
+export function unfinishedCreations(deployment: Deployment): string[] {
+  const placeholders = deployment.resources.flatMap(({ type, id = "", urn, outputs }) => {
+    const kind = isPlaceholder(id) ? kinds.get(type) : undefined;
+    if (kind === undefined || pendingOf({ __pending: inClear(outputs.__pending) })?.failed) return [];
+    return [titleOf(kind, urn)];
+  });
+  return [...new Set([...placeholders, ...pendingCreations(deployment).cutOff.map(({ what }) => what)])];
+}
+
+const titleOf = (kind: Kind, urn: string): string => `${kind.name} "${resourceName({ __urn: urn })}"`;
 
 /**
  * The engine renames the resources and pending operations of a stack, but not their inputs. So the stack and the project are those of
