@@ -54,12 +54,18 @@ export async function update(
   const asked: Change = { id, olds, news, fields, ...earlier };
   const current = await present(call, id, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
-    return { outs: outputsAfter(call, asked, { object: current, unmade: [] }) };
+    return {
+      outs: outputsAfter(call, asked, {
+        object: current,
+        unmade: [],
+        isOthers: earlier.former === undefined,
+      }),
+    };
   }
   const { before, isMade } = await toWrite(call, asked, current);
   const change: Change = { ...asked, before };
   const written: Written = isMade
-    ? { kind: "there", object: before }
+    ? { kind: "there", object: before, isOthers: earlier.former === undefined }
     : await writeOrKeep(call, change, before);
   const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
   const ended = isOperation ? await finishOrKeep(call, change, written.accepted.operation) : undefined;

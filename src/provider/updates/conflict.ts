@@ -185,16 +185,13 @@ export function judge(
       isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
-  const changed = sides.filter(isToChange);
-  // Without a change, only an earlier update is taken back.
-  if (isOwn || changed.length === 0) return "made";
+  if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
   // Many services leave out what has no value, so that the absence of a property may show that it has none, as before or as desired.
   const untold = sides.filter(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
   );
-  if (!isKnown && untold.length > 0) return { conflict: untold };
-  return changed.every(isProven) ? "made" : "again";
+  return isKnown || untold.length === 0 ? "again" : { conflict: untold };
 }
 
 function entriesOf(labels: unknown): Map<string, unknown> {

@@ -23,6 +23,8 @@ export interface Outcome {
   readonly before?: ApiObject;
   /** The changed fields that are as they were before. */
   readonly unmade: readonly Field[];
+  /** Whether no update of this program has made a new revision of the object: somebody else may have changed what isn't shown. */
+  readonly isOthers?: boolean;
   /** Whether the object is known to be older than the update, so that it proves nothing. */
   readonly isOutdated?: boolean;
 }
@@ -34,7 +36,10 @@ type Sent = Extract<Written, { kind: "accepted" }>;
  * take as long as the update may; otherwise, only a list that lags behind is waited for.
  */
 export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
-  if (written.kind === "there") return { object: written.object, own: written.object, unmade: [] };
+  if (written.kind === "there") {
+    const { object, isOthers } = written;
+    return { object, own: object, unmade: [], isOthers };
+  }
   const mayBeOlder = ({ object, isOutdated }: Outcome): boolean =>
     isOutdated === true || (isListOnly(call, object) && hasRevisionOf(object, written.before));
   // Without another revision, what isn't shown may still be made.
@@ -194,10 +199,8 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const tellable = call.kind.fields.filter((field) => !mayBeOmitted(field));
   const now = withRemoved(tellable, object, olds);
   const { drifted, untold } = compareWords(call.kind.fields, known, now.fields);
-  // If nothing was sent, a new revision is somebody else's, who may have changed what isn't shown.
-  const isSent = own !== undefined || outcome.before !== undefined || change.former !== undefined;
   const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && untold.includes(name);
-  const isUnseen = !isSent && call.kind.fields.some(mayBeTheirs);
+  const isUnseen = outcome.isOthers === true && call.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
   const outputs = outputsOf(call, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,

@@ -32,7 +32,7 @@ export interface Change {
 
 /** How an update got through: its PUT was accepted, or there was nothing left to do. */
 export type Written =
-  | { readonly kind: "there"; readonly object: ApiObject }
+  | { readonly kind: "there"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
       readonly kind: "accepted";
       readonly accepted: Accepted;
@@ -83,7 +83,7 @@ export async function write(call: Call, change: Change, first: ApiObject): Promi
       if (answer.sent) unsure = sides(call, change, before);
       before = await newerThan(call, change, before);
       if (verdict(call, change, before, { unsure, refusal }) === "made")
-        return { kind: "there", object: before };
+        return { kind: "there", object: before, isOthers: unsure === undefined };
       if (tries === MOST_TRIES || before.revision === revision) throw restless(call, before, refusal, tries);
     }
   } catch (error) {

@@ -179,8 +179,10 @@ async function untilSuccess(
       .ended;
     removeLeftAlone(scene, output);
     if (code === 0 || hung || ups === MOST_UPS) return { ups, ok: code === 0 };
-    // If a killed update was carried out, nobody can tell its value in the service's own words from somebody else's.
-    const isUnclear = emulator.behaviour.normalize.length > 0 && output.includes("code revision_conflict");
+    // If a killed update was carried out, nobody can tell its value in the service's own words, or what isn't shown, from somebody else's.
+    const { normalize, unshown, itemsWithout } = emulator.behaviour;
+    const isHidden = [normalize, unshown, itemsWithout].some((one) => one.length > 0);
+    const isUnclear = isHidden && output.includes("code revision_conflict");
     if (isUnclear) await refreshed(scene);
     if (output.includes("`pulumi state delete <urn>`")) await forgetGone(scene);
     if (wanted && output.includes("which `import` names, is not there")) {
