@@ -46,6 +46,7 @@ function partsOf(secret: string): string[] {
   const [, type, key] = SSH_KEY.exec(secret) ?? [];
   return [
     ...[secret, secret.trim(), secret.normalize("NFC"), secret.normalize("NFD"), withoutMarkup(secret)],
+    ...["/", "//"].map((slash) => secret.replaceAll("\\", slash)), // in a URL, perhaps escaped before that
     ...pieces.filter((piece) => piece.length >= SHORTEST_LINE),
     ...(key === undefined ? [] : [`${type} ${key}`, key]),
   ];

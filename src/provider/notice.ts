@@ -114,8 +114,14 @@ async function formerPurposes(
 ): Promise<For[]> {
   const urns = [urn, ...aliases];
   const earlier = (await journal?.earlier()) ?? [];
+  // An object that was reported may have been saved, and released since.
+  const isUnsaved = ({ id, isKept = false }: Entry): boolean => id === undefined || isKept;
   const orphaned = earlier.filter(
-    ({ urn: one, replaces }) => replaces !== undefined && urns.includes(one) && !memory.isCurrent(replaces),
+    (one) =>
+      one.replaces !== undefined &&
+      urns.includes(one.urn) &&
+      isUnsaved(one) &&
+      !memory.isCurrent(one.replaces),
   );
   return [
     ...aliases.map((alias) => ({ urn: alias })),

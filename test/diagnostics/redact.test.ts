@@ -53,6 +53,11 @@ describe("redaction", () => {
     expect(redact(`value '${text}' is not allowed`, [secret])).toBe("value '[secret]' is not allowed");
   });
 
+  it("takes it out of a URL, which has a slash in place of a backslash", () => {
+    for (const slash of ["/", "//"])
+      expect(redact(`GET /v1/8DXCrnUF${slash}h93LeUN6`, ["8DXCrnUF\\h93LeUN6"])).toBe("GET /v1/[secret]");
+  });
+
   it("takes it out where its slashes are escaped", () => {
     expect(redact('{"path":"a\\/b\\/c"', ["a/b/c"])).toBe('{"path":"[secret]"');
   });

@@ -68,7 +68,8 @@ const PREFIX = "operation/";
 
 /** The id of a resource whose object's id is not known yet. */
 export function placeholderId({ operation, key }: Pick<Pending, "operation" | "key">): string {
-  return `${PREFIX}${operation?.id ?? `key-${key}`}`;
+  // A damaged record may have neither.
+  return `${PREFIX}${operation?.id ?? (key === undefined ? "unknown" : `key-${key}`)}`;
 }
 
 export function isPlaceholder(id: string): boolean {

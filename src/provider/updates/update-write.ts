@@ -2,7 +2,7 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
-import { isIgnored, isPartlyListed, type Paths } from "../inputs/ignored";
+import { isIgnored, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
@@ -188,7 +188,7 @@ function verdict(
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
   const { replaceOnChanges = [] } = call.session.memory.optionsOf(hiddenOf(change.news).__key);
   const isReplacement = found.conflict.some(
-    ({ field }) => field.change === "replace" || isPartlyListed(replaceOnChanges, field.name),
+    ({ field, path }) => field.change === "replace" || isIgnored(replaceOnChanges, path),
   );
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [

@@ -41,6 +41,7 @@ function shown({ one, service }: Scene): number {
   const { state } = service;
   if (state.behaviour.hiddenProjects.length > 0) return 0;
   const moment = state.moment("lists");
-  return [...(one.kind === "project" ? state.projects.after(0, moment) : state.instances.after(0, moment))]
+  if (one.kind === "project") return [...state.projects.after(0, moment)].length;
+  return [...state.instances.after(0, moment)].filter(({ item }) => item.status !== one.behaviour.softDelete)
     .length;
 }

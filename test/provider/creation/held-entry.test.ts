@@ -57,6 +57,15 @@ describe("the note of a creation that the state has is none", () => {
     expect(await web.expectOne()).not.toBe(id);
   });
 
+  test("a replacement that was saved, and that --replace replaces, isn't adopted again", async () => {
+    const { web } = await oneInstance();
+    await web.up();
+    await web.up({ image: "debian-14" }, { unconfirmed: true });
+    const { id } = web.there();
+    expect(await web.up({ image: "debian-14" }, { targetReplace: true })).toBeUndefined();
+    expect(await web.expectOne()).not.toBe(id);
+  });
+
   test("what is wanted anew is made anew also where check could not remove the note", async () => {
     const { web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
