@@ -1,4 +1,5 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import type { For } from "../journal/journal";
 import { isTerminal } from "../operations/operation";
 import { type Call, requireRecordedEndpoint, waitForEnd } from "./call";
 import { idOfCreation, lookAt } from "./creation/being-made";
@@ -26,8 +27,9 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   const isHandedOver =
     memory.isBeingReplaced(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
   // The URN that the state records may be another resource's by now, whose creation is under way.
-  if (!isHandedOver && urn !== undefined && key !== undefined && !(await isReplaced(call, urn, key)))
-    await settleLeftOver(call, id, state, [{ urn, replaces: key }]);
+  const purpose = urn === undefined || key === undefined ? undefined : { urn, replaces: key };
+  if (!isHandedOver && purpose !== undefined && (await isUnfinished(call, purpose)))
+    await settleLeftOver(call, id, state, [purpose]);
   if (isPlaceholder(id)) {
     const pending = pendingOf(state);
     if (pending !== undefined && !pending.failed && !isHandedOver)
@@ -46,14 +48,14 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   await settled(call, entry);
 }
 
-/** Whether this run has created the replacement: then nothing is left to settle. */
-async function isReplaced(call: Call, urn: string, key: string): Promise<boolean> {
+/** Whether an earlier run has begun a replacement: nothing is left to settle if this run has created it. */
+async function isUnfinished(call: Call, purpose: For): Promise<boolean> {
   const { journal } = call.session;
-  const entry = await journal.read({ urn, replaces: key });
-  if (entry?.id === undefined || !(await isLive(call, entry.id))) return false;
+  const entry = await journal.read(purpose);
+  if (entry?.id === undefined || !(await isLive(call, entry.id))) return entry !== undefined;
   // If the engine saves the state only at the end of the command, the entry is all that a kill leaves of the replacement.
   if (!entry.isKept) await journal.remove(entry.key);
-  return true;
+  return false;
 }
 
 /** Deletes an object that no other resource has. */

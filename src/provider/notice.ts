@@ -42,16 +42,15 @@ export async function noticeCheck(
   const { __key: heldKey, __keyAt: keyAt, __import: importedBefore } = hiddenOf(olds);
   memory.retains(isRetained, { urn, key: heldKey, formerUrns });
   if (exists) {
-    const key = heldKey;
     const named = { ...news, ...madeUpName(kind, olds, news) };
     const isChanged = diff(kind.fields, olds, named).changes !== false;
     const imports = { imported: hidden.__import, importedBefore };
-    const other = memory.checked(urn, { key, keyAt, isChanged, ...imports });
-    if (key === undefined) return {};
-    const entry = await journal?.find(key);
-    if (entry?.key === key) await journal?.remove(key);
+    const other = memory.checked(urn, { key: heldKey, keyAt, isChanged, ...imports });
+    if (heldKey === undefined) return {};
+    const entry = await journal?.find(heldKey);
+    if (entry?.key === heldKey) await journal?.remove(heldKey);
     else memory.knows(urn, { retried: entry });
-    const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: key }));
+    const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: heldKey }));
     return isHeldElsewhere ? { failure: heldTwice(kind, other) } : {};
   }
   const { key, placeholder } = memory.of(urn);
@@ -87,7 +86,7 @@ async function unfinishedEntry(
   memory: Memory,
   { urn, replaces, aliases = [] }: For & { aliases: Hidden["__aliasUrns"] },
 ): Promise<Entry | undefined> {
-  const others = replaces === undefined ? await formerPurposes(journal, memory, [urn, ...aliases]) : [];
+  const others = replaces === undefined ? await formerPurposes(journal, memory, { urn, aliases }) : [];
   for (const purpose of [...purposesOf(urn, replaces), ...others]) {
     const entry = await journal?.read(purpose);
     if (entry === undefined || isHeld(entry, memory.of(urn))) continue;
@@ -110,16 +109,15 @@ async function unfinishedEntry(
 async function formerPurposes(
   journal: Journal | undefined,
   memory: Memory,
-  [urn = "", ...aliases]: readonly string[],
+  { urn, aliases }: { urn: string; aliases: readonly string[] },
 ): Promise<For[]> {
-  const urns = [urn, ...aliases];
   const earlier = (await journal?.earlier()) ?? [];
   // An object that was reported may have been saved, and released since.
   const isUnsaved = ({ id, isKept = false }: Entry): boolean => id === undefined || isKept;
   const orphaned = earlier.filter(
     (one) =>
       one.replaces !== undefined &&
-      urns.includes(one.urn) &&
+      [urn, ...aliases].includes(one.urn) &&
       isUnsaved(one) &&
       !memory.isCurrent(one.replaces),
   );

@@ -52,20 +52,15 @@ export async function update(
   requireRecordedEndpoint(call, id, olds);
   const fields = fieldsToSet(call, olds, news, earlier.unsettled);
   const asked: Change = { id, olds, news, fields, ...earlier };
+  const isOthers = earlier.former === undefined;
   const current = await present(call, id, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
-    return {
-      outs: outputsAfter(call, asked, {
-        object: current,
-        unmade: [],
-        isOthers: earlier.former === undefined,
-      }),
-    };
+    return { outs: outputsAfter(call, asked, { object: current, unmade: [], isOthers }) };
   }
   const { before, isMade } = await toWrite(call, asked, current);
   const change: Change = { ...asked, before };
   const written: Written = isMade
-    ? { kind: "there", object: before, isOthers: earlier.former === undefined }
+    ? { kind: "there", object: before, isOthers }
     : await writeOrKeep(call, change, before);
   const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
   const ended = isOperation ? await finishOrKeep(call, change, written.accepted.operation) : undefined;

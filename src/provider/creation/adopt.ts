@@ -7,7 +7,7 @@ import { identityOf, textOf } from "../identity";
 import { keepingIgnored } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
-import { alreadyManaged, becomesLive, holderOf, isShared } from "../live";
+import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
 import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
@@ -86,9 +86,11 @@ const RESUMED = { __resumed: true };
 /** Two resources never share an object. */
 async function requireUnmanaged(call: Call, inputs: Properties, id: string): Promise<void> {
   const { __urn: urn = "" } = hiddenOf(inputs);
-  const holder = holderOf(call.session.memory, identityOf(call, id), urn);
+  const { memory, journal } = call.session;
+  const object = identityOf(call, id);
+  const holder = holderOf(memory, object, urn);
   if (holder !== urn) throw alreadyManaged(call.kind, id, holder);
-  if (await isShared(call, inputs, id)) throw alreadyManaged(call.kind, id);
+  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
 import { InitialisationError } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
 import { failureOf } from "../service";
@@ -6,9 +7,20 @@ import { failureOf } from "../service";
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 
 describe("the refresh of an interrupted creation", () => {
-  async function placeholder() {
-    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  async function placeholder(behaviour: Partial<Behaviour> = {}) {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000, ...behaviour } });
     return { service, web };
+  }
+
+  /** A refresh after the creation has failed, and has left its object behind. */
+  async function refreshedAfterFailure(behaviour: Partial<Behaviour> = {}) {
+    const { service, web } = await placeholder(behaviour);
+    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
+    await web.up(SHORT);
+    service.emulator.finishOperations();
+    const [broken] = service.emulator.instances.keys();
+    await web.refresh();
+    return { service, web, broken };
   }
 
   test("leaves it as it is while its operation is at work, and the next `up` still goes on with it", async () => {
@@ -50,12 +62,7 @@ describe("the refresh of an interrupted creation", () => {
   });
 
   test("gives it the id of the object that its failed operation left behind, and the next `up` replaces that", async () => {
-    const { service, web } = await placeholder();
-    service.emulator.failNextOperation({ kind: "create", leaveObject: true });
-    await web.up(SHORT);
-    service.emulator.finishOperations();
-    const [broken] = service.emulator.instances.keys();
-    await web.refresh();
+    const { service, web, broken } = await refreshedAfterFailure();
     expect(web.there()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(SHORT)).toBeUndefined();
@@ -69,13 +76,7 @@ describe("the refresh of an interrupted creation", () => {
     "doesn't lose what its failed operation left behind if %s and reads lag behind",
     async (_, resultLink) => {
       const lag = { instanceVisible: "when-done", lagMs: 2_000, lagIn: "both" } as const;
-      const behaviour = { operationMs: 3_600_000, resultLink, ...lag };
-      const { service, web } = await oneInstance({ behaviour });
-      service.emulator.failNextOperation({ kind: "create", leaveObject: true });
-      await web.up(SHORT);
-      service.emulator.finishOperations();
-      const [broken] = service.emulator.instances.keys();
-      await web.refresh();
+      const { web, broken } = await refreshedAfterFailure({ resultLink, ...lag });
       expect(web.there()).toMatchObject({ id: broken, state: { __pending: { failed: true } } });
     },
   );

@@ -102,7 +102,7 @@ test.each<[string, Properties, Properties, string]>([
   ],
   ["network", { network: "theirs" }, {}, "sets what the program has"],
 ])(
-  "a conflict about %s tells what the next `up` does after a refresh",
+  "the hint of a conflict says what the next `up` does after a refresh: %s",
   async (_what, edit, options, does) => {
     const { service, web } = await oneInstance();
     expect(await web.up(options)).toBeUndefined();
