@@ -39,7 +39,7 @@ const WORDS = {
   one: "the program no longer declares its resource",
   several: "the program no longer declares their resources",
   hints: [
-    "To keep an object, declare its resource again and run `pulumi up`.",
-    "Otherwise, delete the object at the service, then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "To let Pulumi manage an object, declare its resource again and run `pulumi up`.",
+    "Otherwise, delete it at the service, unless you have released it on purpose. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
   ],
 };

@@ -45,8 +45,8 @@ describe("a creation that was interrupted, and whose resource the program no lon
         `    ${api.urn}`,
         `  project "shop", which may not exist, started 2026-11-22T11:30:05Z`,
         `    ${shop.urn}`,
-        "To keep an object, declare its resource again and run `pulumi up`.",
-        "Otherwise, delete the object at the service, then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+        "To let Pulumi manage an object, declare its resource again and run `pulumi up`.",
+        "Otherwise, delete it at the service, unless you have released it on purpose. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
       ].join("\n"),
     );
   });
