@@ -112,14 +112,9 @@ async function formerPurposes(
   { urn, aliases }: { urn: string; aliases: readonly string[] },
 ): Promise<For[]> {
   const earlier = (await journal?.earlier()) ?? [];
-  // An object that was reported may have been saved, and released since.
-  const isUnsaved = ({ id, isKept = false }: Entry): boolean => id === undefined || isKept;
   const orphaned = earlier.filter(
     (one) =>
-      one.replaces !== undefined &&
-      [urn, ...aliases].includes(one.urn) &&
-      isUnsaved(one) &&
-      !memory.isCurrent(one.replaces),
+      one.replaces !== undefined && [urn, ...aliases].includes(one.urn) && !memory.isCurrent(one.replaces),
   );
   return [
     ...aliases.map((alias) => ({ urn: alias })),

@@ -57,12 +57,16 @@ describe("the note of a creation that the state has is none", () => {
     expect(await web.expectOne()).not.toBe(id);
   });
 
-  test("a replacement that was saved, and that --replace replaces, isn't adopted again", async () => {
+  test("after an interrupted `up`, --replace of a saved replacement fails and says to run `up` first", async () => {
     const { web } = await oneInstance();
     await web.up();
     await web.up({ image: "debian-14" }, { unconfirmed: true });
     const { id } = web.there();
-    expect(await web.up({ image: "debian-14" }, { targetReplace: true })).toBeUndefined();
+    const replaced = () => web.up({ image: "debian-14" }, { targetReplace: true });
+    expect(await replaced()).toContain("Run `pulumi up`, then replace the resource");
+    expect(await web.up({ image: "debian-14" })).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+    expect(await replaced()).toBeUndefined();
     expect(await web.expectOne()).not.toBe(id);
   });
 
