@@ -4,7 +4,7 @@ import { isTerminal } from "../../operations/operation";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
-import { keepingIgnored } from "../inputs/ignored";
+import { isPartlyListed, keepingIgnored, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
 import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
@@ -12,8 +12,8 @@ import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
-import { asksForAddress, isAddress } from "../values/addresses";
-import { idOf } from "../values/fields";
+import { asksForAddress, hasPublicAddress, isAddress, meansNoAddress } from "../values/addresses";
+import { idOf, sameValue } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -57,9 +57,13 @@ export async function adopt(
   const { __key: key } = hiddenOf(inputs);
   // Nothing shows yet that the service keeps keys in lower case: a label whose key differs only in case may be somebody else's.
   const exact = { ...call, kind: withExactKeys(kind) };
-  const there = asItStands(exact, object, inputs);
-  const wanted = keepingIgnored(kind.fields, session.memory.ignoredBy(key), { olds: there, news: inputs });
-  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(differing);
+  const ignored = session.memory.ignoredBy(key);
+  const there = asItStands(exact, object, inputs, ignored);
+  const wanted = keepingIgnored(kind.fields, ignored, { olds: there, news: inputs });
+  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(
+    (side) =>
+      differing(side) || (!side.isShown && !sameValue(side.field, there[side.field.name], side.desired)),
+  );
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw differs(call, id, inputs, lasting);
   const left = await leftOverOf(call, inputs);
@@ -127,12 +131,14 @@ async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<A
 }
 
 /** The state as it would be if the program had declared what the object has. */
-function asItStands(call: Call, object: ApiObject, inputs: Properties): Properties {
+function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: Paths): Properties {
   const values = Object.fromEntries(
     call.kind.fields.flatMap((field) => {
       const value = inputs[field.name];
       if (value === undefined) return [];
-      const differs = sidesOf([field], { olds: {}, news: inputs }, object.fields).some(differing);
+      const differs = sidesOf([field], { olds: {}, news: inputs }, object.fields).some(
+        (side) => differing(side) || isUnset(side, ignored),
+      );
       return [[field.name, differs ? asValue(field, wordOf(field, object.fields, value)) : value]];
     }),
   );
@@ -143,6 +149,16 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties): Properti
   );
   const applied = Object.fromEntries(modes.map(({ name }) => [name, { value: inputs[name] }]));
   return outputsOf(call, object, { hidden: inputs, values, words, applied, before: {} });
+}
+
+/**
+ * Whether a property that isn't shown counts as not set, because many services omit what has no value. One that is ignored may be there and
+ * hidden: without it, an update would remove it.
+ */
+function isUnset({ field, isShown, desired, object }: Side, ignored: Paths): boolean {
+  if (isShown || field.change !== "in place") return false;
+  if (field.wire === "public_ip") return hasPublicAddress(field, object) === meansNoAddress(desired);
+  return !isPartlyListed(ignored, field.name);
 }
 
 /** Deals with an interrupted creation of the resource, which now gets another object. */

@@ -46,7 +46,10 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(wanted.olds);
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
-    if (inState === undefined && desired === undefined) return [];
+    // An empty map of labels manages none.
+    const isAny = (value: unknown): boolean =>
+      field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
+    if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
     const hasWord = address === undefined && Object.hasOwn(words, field.name);
     const known = hasWord ? words[field.name] : inState;

@@ -2,7 +2,7 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Call } from "../call";
 import type { Properties } from "../host";
-import { isIgnored, type Paths } from "../inputs/ignored";
+import { isIgnored, type Paths, replacing } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
@@ -186,10 +186,12 @@ function verdict(
   // The state may have another field's value as the revision, which lists show, too. A refresh of one instance doesn't use a list.
   const isOtherField = object.isInHeaderOnly === true && hiddenOf(change.olds).__inHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
-  const { replaceOnChanges = [] } = call.session.memory.optionsOf(hiddenOf(change.news).__key);
-  const isReplacement = found.conflict.some(
-    ({ field, path }) => field.change === "replace" || isIgnored(replaceOnChanges, path),
-  );
+  const { replaceOnChanges } = call.session.memory.optionsOf(hiddenOf(change.news).__key);
+  const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
+    const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
+    const [judged] = replacing([field], replaceOnChanges, { olds: inputs(now), news: inputs(desired) });
+    return judged?.change === "replace";
+  });
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
         unsure !== undefined && found.conflict.every(isToChange)

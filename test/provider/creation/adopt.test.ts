@@ -183,6 +183,45 @@ test.each([{}, { ignored: ["publicIp"] }])(
   },
 );
 
+/** A service that omits empty lists and maps. */
+const withoutEmpty = (now: Properties): Properties =>
+  Object.fromEntries(
+    Object.entries(now).filter(
+      ([, value]) => Object.keys(Object(value)).length > 0 || Object(value) !== value,
+    ),
+  );
+
+describe("a property without a value, which the service omits", () => {
+  const declared = { publicIp: "auto", labels: { team: "web" }, sshKeys: [SSH_KEY] };
+
+  test.each(Object.entries(declared))("is set as the program has it: %s", async (name, value) => {
+    const service = await startService({ behaviour: { spelling: withoutEmpty } });
+    const { id, news } = foreign(service);
+    const { outs } = await taken(service, { ...news, [name]: value });
+    expect(written(service.emulator).map(({ method }) => method)).toEqual(["PUT"]);
+    expect((await service.instances.read(id, outs)).inputs).toMatchObject({ [name]: value });
+    expect(service.emulator.instances.get(id)?.address !== undefined).toBe(name === "publicIp");
+  });
+
+  test("stays without an address if that is ignored, and without any value if the program wants none", async () => {
+    const service = await startService({ behaviour: { spelling: withoutEmpty } });
+    const { id, news } = foreign(service);
+    const ignored = { ...news, publicIp: "auto", __ignoreChanges: ["publicIp"] };
+    const { inputs, outs } = await taken(service, ignored);
+    expect(written(service.emulator)).toEqual([]);
+    const next = (await service.instances.check(inputs, { ...ignored, flavor: "m1.large" })).inputs;
+    await service.instances.update(id, outs, next);
+    expect(service.emulator.instances.get(id)).toMatchObject({
+      address: undefined,
+      fields: { flavor: "m1.large" },
+    });
+    const other = foreign(service);
+    service.emulator.clearRequests();
+    await taken(service, { ...other.news, publicIp: "none", labels: {}, sshKeys: [] });
+    expect(written(service.emulator)).toEqual([]);
+  });
+});
+
 test.each([{}, { flavor: "m1.large" }])(
   "an instance whose address is shown in place of the mode, and beside it, is taken over: %j",
   async (others) => {

@@ -101,6 +101,18 @@ test.each<[string, Properties, Properties, string]>([
     "replaces the instance",
   ],
   ["network", { network: "theirs" }, {}, "sets what the program has"],
+  [
+    "an SSH key, which replaceOnChanges lists by its index",
+    { ssh_keys: [THEIR_KEY] },
+    { sshKeys: [SSH_KEY], __replaceOnChanges: ["sshKeys[0]"] },
+    "replaces the instance",
+  ],
+  [
+    "a label, of which replaceOnChanges lists another one",
+    { labels: { team: "theirs" } },
+    { labels: { team: "web" }, __replaceOnChanges: ["labels.env"] },
+    "sets what the program has",
+  ],
 ])(
   "the hint of a conflict says what the next `up` does after a refresh: %s",
   async (_what, edit, options, does) => {
