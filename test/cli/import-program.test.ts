@@ -53,6 +53,17 @@ describe("an instance is declared as the service returns it", () => {
     ["without a public address", { public_ip: "" }, {}],
     ["without keys and labels", { ssh_keys: [], labels: {}, public_ip: null }, {}],
     [
+      "with its public address, if the service shows no mode",
+      { public_ip: null, ip_address: "203.0.113.1" },
+      { publicIp: "203.0.113.1" },
+    ],
+    [
+      "with the mode beside its address",
+      { public_ip: "auto", ip_address: "203.0.113.1" },
+      { publicIp: "auto" },
+    ],
+    ["without a private address", { public_ip: null, ip_address: "10.0.0.4" }, {}],
+    [
       "with references as objects",
       { image: { id: 7, slug: "x" }, flavor: { slug: "s-1", regions: [] }, network: { name: "n2" } },
       { image: "7", flavor: "s-1", network: "n2" },
@@ -181,6 +192,7 @@ const anyFields = fc.record({
   flavor: usually("small"),
   network: usually("n1"),
   public_ip: oddValue,
+  ip_address: fc.constantFrom(undefined, null, "203.0.113.1", "10.0.0.4"),
   ssh_keys: fc.oneof(fc.array(sshKey, { maxLength: 3 }), oddValue),
   labels,
 });

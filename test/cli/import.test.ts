@@ -38,13 +38,17 @@ const imported = (stack: RealStack, env: Record<string, string>, ...args: string
 
 describe.runIf(pulumi)("`import` of a project's instances", () => {
   it.each([
-    ["the instances", [], 3],
-    ["the project too, which they then refer to", ["--with-project"], 4],
-  ])("takes %s into the stack, and nothing is left to do", async (_what, more, count) => {
+    ["the instances", [], 3, "mode"],
+    ["instances whose public address shows without its mode", [], 3, "null"],
+    ["the project too, which they then refer to", ["--with-project"], 4, "mode"],
+  ] as const)("takes %s into the stack, and nothing is left to do", async (_, more, count, shows) => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");
     stack.emulator.behaviour.extraFields = { first_password: stack.leaks.secret("opened-sesame") };
+    stack.emulator.behaviour.publicIpShows = shows;
     const { project } = inhabited(stack.emulator);
+    const addresses = () => [...stack.emulator.instances.values()].map(({ address }) => address);
+    const before = addresses();
     const { code, stdout, stderr } = await imported(stack, env, "--project", project, ...more);
     expect(stderr).toBe("");
     expect(code).toBe(0);
@@ -71,6 +75,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
       "large",
       "large",
     ]);
+    expect(addresses()).toEqual(before);
     const labels = [...stack.emulator.instances.values()].map(({ fields }) => fields.labels);
     expect(labels, "what the program doesn't declare is kept").toContainEqual(
       expect.objectContaining({ "a b": "not in the program" }),

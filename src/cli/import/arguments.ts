@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Properties } from "../../provider/host";
 import type { Kind } from "../../provider/kind";
+import { addressesIn, isPrivate } from "../../provider/values/addresses";
 import { type Field, hasFingerprint, referenceIn } from "../../provider/values/fields";
 import type { WireFields } from "../../provider/values/words";
 
@@ -26,7 +27,9 @@ export function express(kind: Kind, object: WireFields): Expressed {
   };
   for (const field of kind.fields) {
     const { name, wire, type } = field;
-    const value = convert(type, referenceIn(field, object[wire]));
+    // If the service shows no mode, an update without the public address would remove it. Another mode might replace it.
+    const address = addressesIn(field, object).find((one) => !isPrivate(one));
+    const value = convert(type, referenceIn(field, object[wire])) ?? address;
     if (isMap(value) && type === "labels") {
       const labels = Object.entries(value).filter(([key, label]) =>
         isKept(labelFault(kind, name, key, label)),
