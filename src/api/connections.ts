@@ -18,7 +18,7 @@ export interface Connections {
 }
 
 export interface ConnectionOptions {
-  /** For `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in either case. */
+  /** For `HTTPS_PROXY` (of https), `HTTP_PROXY` (of http) and `NO_PROXY`, in either case. */
   readonly env: NodeJS.ProcessEnv;
   /** Certificates of authorities that are trusted beside Node's own (PEM). */
   readonly authorities?: readonly string[] | undefined;
@@ -61,8 +61,12 @@ export function openConnections({
       }),
     );
     return {
-      send: (options, onStart) =>
-        (isWithoutProxy(options.origin, networks) ? direct : proxied).send(options, onStart),
+      send: (options, onStart) => {
+        const url = URL.parse(String(options.origin));
+        // undici would use HTTP_PROXY for https, too.
+        const hasNone = url?.protocol === "https:" && httpsProxy === "";
+        return (hasNone || isWithoutProxy(url, networks) ? direct : proxied).send(options, onStart);
+      },
       close: async () => void (await Promise.all([direct.close(), proxied.close()])),
     };
   } catch {
@@ -112,8 +116,8 @@ function networksIn(noProxy: string): BlockList {
   return networks;
 }
 
-function isWithoutProxy(origin: string | URL | undefined, networks: BlockList): boolean {
-  const hostname = URL.parse(String(origin))?.hostname ?? "";
+function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
+  const hostname = url?.hostname ?? "";
   const address = hostname.replace(/^\[|\]$/g, "");
   const version = isIP(address);
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));

@@ -136,6 +136,28 @@ describe("a proxy's 407", () => {
   });
 });
 
+/** How a request to a closed port fails, and what it asks of the proxy in an environment. */
+async function throughProxy(env: (proxy: string) => NodeJS.ProcessEnv, endpoint: string) {
+  const { port } = await startService(() => ({}));
+  const proxy = await startProxy(port);
+  const dispatcher = openConnections({ env: env(proxy.url) });
+  onTestFinished(() => dispatcher.close());
+  const { client, call } = clientOf(endpoint, { dispatcher, allowHttp: true, retry: { maxAttempts: 1 } });
+  return { error: await failureOf(client.projects.list(call)), asked: proxy.asked };
+}
+
+it.each([
+  ["HTTPS_PROXY", "https", true],
+  ["HTTPS_PROXY", "http", false],
+  ["HTTP_PROXY", "https", false],
+  ["http_proxy", "https", false],
+  ["HTTP_PROXY", "http", true],
+  ["ALL_PROXY", "https", false],
+])("%s alone: an endpoint of %s is reached through the proxy: %s", async (name, scheme, isProxied) => {
+  const { asked } = await throughProxy((proxy) => ({ [name]: proxy }), `${scheme}://0.0.0.0:1`);
+  expect(asked).toHaveLength(isProxied ? 1 : 0);
+});
+
 describe("NO_PROXY", () => {
   it.each([
     ["0.0.0.0/8", "0.0.0.0", false],
@@ -145,12 +167,10 @@ describe("NO_PROXY", () => {
     ["0.0.0.0/33,0.0.0.0/,0.0.0.0/x", "0.0.0.0", true],
     ["0.0.0.0/8", "api.example.test", true],
   ])("%s: %s is reached through the proxy: %s", async (noProxy, host, isProxied) => {
-    const { port } = await startService(() => ({}));
-    const proxy = await startProxy(port);
-    const dispatcher = openConnections({ env: { HTTPS_PROXY: proxy.url, NO_PROXY: noProxy } });
-    onTestFinished(() => dispatcher.close());
-    const { client, call } = clientOf(`https://${host}:1`, { dispatcher, retry: { maxAttempts: 1 } });
-    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "unreachable" });
-    expect(proxy.asked).toEqual(isProxied ? [`CONNECT ${host}:1`] : []);
+    const env = (proxy: string) => ({ HTTPS_PROXY: proxy, NO_PROXY: noProxy });
+    expect(await throughProxy(env, `https://${host}:1`)).toEqual({
+      error: expect.objectContaining({ code: "unreachable" }),
+      asked: isProxied ? [`CONNECT ${host}:1`] : [],
+    });
   });
 });
