@@ -33,6 +33,7 @@ export const importCommand: Command = {
       return reportFailure(error, {
         doing: `importing the instances of project ${project}`,
         profile,
+        occasion: { verb: "list" },
         secrets: sessions.tokens,
       });
     }

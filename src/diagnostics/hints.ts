@@ -17,7 +17,7 @@ const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
 /** In which call an error came about. The host doesn't tell which command runs. */
 export interface Occasion {
-  readonly verb?: "create" | "read" | "update" | "delete" | undefined;
+  readonly verb?: "create" | "read" | "update" | "delete" | "list" | undefined;
   /** Whether the resource is only looked up, with `get`. */
   readonly isLookedUp?: boolean | undefined;
   /** Whether the resource's `customTimeouts` set how long the call may take. */
@@ -193,7 +193,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     ...OF_DELETIONS,
     {
       when: "a read",
-      applies: (_error, { verb }) => verb === "read",
+      applies: (_error, { verb }) => verb === "read" || verb === "list",
       hint: () => `Run the command again. ${LONGER}`,
     },
     {

@@ -259,6 +259,17 @@ describe("`import`", () => {
     expect(service.seen[0]?.headers.authorization).toBe("Bearer token-of-command");
   });
 
+  it("says after a timeout how to wait longer", async () => {
+    const busy = { status: 503, headers: { "retry-after": "7200" } };
+    const { run } = await imported({ answer: () => busy });
+    const { code, stderr } = await run([]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("code timeout");
+    expect(stderr).toMatch(
+      /hint: Run the command again\. To wait longer, set `cloudinfra:operationTimeout`$/m,
+    );
+  });
+
   it("sends no request if it can't write the files", async () => {
     const { dir, run, service, text } = await imported({});
     writeFileSync(path.join(dir, "imported.ts"), "mine");

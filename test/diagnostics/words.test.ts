@@ -253,6 +253,11 @@ describe("a hint fits the call", () => {
     expect(hint("timeout", { verb: "update" })).toContain("customTimeouts");
   });
 
+  it("of a list, which no resource has asked for", () => {
+    const longer = "Run the command again. To wait longer, set `cloudinfra:operationTimeout`";
+    expect(hint("timeout", { verb: "list" })).toBe(longer);
+  });
+
   it.each(["config_missing", "config_invalid"] as const)(
     "of a refresh or a deletion, which uses the stored settings (%s)",
     (code) => {

@@ -1,5 +1,7 @@
 import type { FaultRule } from "../../src/emulator";
 import type { Properties } from "../../src/provider/host";
+import { findInstances } from "../../src/provider/looks/lookups";
+import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
@@ -190,6 +192,18 @@ export const ofRequests: readonly Provocation[] = [
     code: "timeout",
     when: "a read",
     provoke: () => later("read", fault({ kind: "status", status: 503, retryAfter: 7_200 })),
+  },
+  {
+    code: "timeout",
+    when: "a list in a program, or in `npx pulumi-cloudinfra import`",
+    provoke: async () => {
+      const service = await startService();
+      fault({ kind: "status", status: 503, retryAfter: 7_200 })(service);
+      const { endpoint, token } = service.emulator;
+      const settings = new Map(Object.entries({ endpoint, token }));
+      const setting = (key: string) => settings.get(key.replace("cloudinfra:", ""));
+      return (await failureOf(findInstances(setting, {}, new Sessions({}, service.clock)))).message;
+    },
   },
   {
     code: "timeout",

@@ -87,7 +87,8 @@ async function find(
   } catch (error) {
     const secrets = [...texts, ...sessions.tokens];
     const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;
-    throw new Error(inWords(error, { doing: `listing ${kind.name}s`, propertyOf, profile, secrets }), {
+    const doing = `listing ${kind.name}s`;
+    throw new Error(inWords(error, { doing, propertyOf, profile, occasion: { verb: "list" }, secrets }), {
       cause: error,
     });
   }
