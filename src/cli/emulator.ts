@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { isLoopback } from "../api/endpoint";
 import { type Emulator, type LoggedRequest, startEmulator } from "../emulator";
 import type { Command } from "./command";
 import { help, parseEmulatorArgs } from "./emulator-args";
@@ -39,14 +40,17 @@ export const emulator: Command = {
   },
 };
 
-function greeting({ endpoint, token }: Emulator): string {
+/** Says how programs reach the emulator. */
+export function greeting({ endpoint, token }: Pick<Emulator, "endpoint" | "token">): string {
+  const isHere = isLoopback(new URL(endpoint).hostname);
+  const allowHttp = isHere ? "" : "\n  pulumi config set cloudinfra:allowHttp true";
   return `Emulator of the Cloud Infrastructure Service
   endpoint  ${endpoint}
   token     ${token}
 
 In the folder of your Pulumi program:
   pulumi config set cloudinfra:endpoint ${endpoint}
-  pulumi config set --secret cloudinfra:token ${shellWord(token)}
+  pulumi config set --secret cloudinfra:token ${shellWord(token)}${allowHttp}
 
 Press Ctrl-C to stop it. Its objects are lost then.`;
 }

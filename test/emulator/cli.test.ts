@@ -3,12 +3,14 @@ import { once } from "node:events";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { greeting } from "../../src/cli/emulator";
 import { parseEmulatorArgs } from "../../src/cli/emulator-args";
 import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
 import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/behaviour-option";
 import { parseFaultOption } from "../../src/emulator/fault-option";
 import { faultKinds } from "../../src/emulator/faults";
+import { Sessions } from "../../src/provider/session";
 
 const root = path.join(__dirname, "..", "..");
 
@@ -122,6 +124,20 @@ test("a host that other machines can reach is accepted with a token", () => {
     "options.host",
     "0.0.0.0",
   );
+});
+
+test.for([
+  ["http://127.0.0.1:8787/v1", false],
+  ["http://[::1]:8787/v1", false],
+  ["http://192.168.1.5:8787/v1", true],
+  ["http://laptop.local:8787/v1", true],
+] as const)("the printed commands let a program use %s; allowHttp: %s", ([endpoint, isAllowed]) => {
+  const commands = greeting({ endpoint, token: "own" }).matchAll(/pulumi config set (?:--secret )?(.+)/g);
+  const settings = new Map([...commands].map(([, pair = ""]) => pair.split(" ") as [string, string]));
+  const sessions = new Sessions({});
+  sessions.configure((key) => settings.get(key));
+  expect(sessions.open().client.endpoint).toBe(endpoint);
+  expect(settings.has("cloudinfra:allowHttp")).toBe(isAllowed);
 });
 
 describe("a fault as text", () => {
