@@ -4,7 +4,7 @@ import { isTerminal } from "../../operations/operation";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
-import { isPartlyListed, keepingIgnored, type Paths } from "../inputs/ignored";
+import { keepingIgnored, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
 import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
@@ -13,11 +13,11 @@ import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
 import { asksForAddress, hasPublicAddress, isAddress, meansNoAddress } from "../values/addresses";
-import { idOf, sameValue } from "../values/fields";
+import { type Field, idOf, sameValue } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
-import { asValue, wordOf, wordsAfter } from "../values/words";
+import { asValue, type WireFields, wordOf, wordsAfter } from "../values/words";
 import { lookAt } from "./being-made";
 import { leftOverOf, settle, type Unfinished } from "./left-over";
 import { isKeyKept, sentFields } from "./pending";
@@ -133,14 +133,9 @@ async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<A
 /** The state as it would be if the program had declared what the object has. */
 function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: Paths): Properties {
   const values = Object.fromEntries(
-    call.kind.fields.flatMap((field) => {
-      const value = inputs[field.name];
-      if (value === undefined) return [];
-      const differs = sidesOf([field], { olds: {}, news: inputs }, object.fields).some(
-        (side) => differing(side) || isUnset(side, ignored),
-      );
-      return [[field.name, differs ? asValue(field, wordOf(field, object.fields, value)) : value]];
-    }),
+    call.kind.fields
+      .filter(({ name }) => inputs[name] !== undefined)
+      .map((field) => [field.name, valueThere(field, object.fields, inputs, ignored)]),
   );
   const words = wordsAfter(call.kind.fields, values, object.fields);
   // An address may be how the service shows the mode.
@@ -151,14 +146,24 @@ function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: 
   return outputsOf(call, object, { hidden: inputs, values, words, applied, before: {} });
 }
 
-/**
- * Whether a property that isn't shown counts as not set, because many services omit what has no value. One that is ignored may be there and
- * hidden: without it, an update would remove it.
- */
-function isUnset({ field, isShown, desired, object }: Side, ignored: Paths): boolean {
+/** The program's value if the object has it, or may have it: what is ignored and not shown may be hidden, and an update would remove it. */
+function valueThere(field: Field, object: WireFields, inputs: Properties, ignored: Paths): unknown {
+  const value = inputs[field.name];
+  const sides = sidesOf([field], { olds: {}, news: inputs }, object);
+  if (sides.some(isUnset)) {
+    const hidden = keepingIgnored([field], ignored, { olds: inputs, news: {} })[field.name];
+    return field.wire === "public_ip" ? undefined : hidden;
+  }
+  return sides.some(differing) ? asValue(field, wordOf(field, object, value)) : value;
+}
+
+/** Whether a property that isn't shown counts as not set, because many services omit what has no value. The address may show elsewhere. */
+function isUnset({ field, isShown, desired, object }: Side): boolean {
   if (isShown || field.change !== "in place") return false;
-  if (field.wire === "public_ip") return hasPublicAddress(field, object) === meansNoAddress(desired);
-  return !isPartlyListed(ignored, field.name);
+  if (field.wire !== "public_ip") return true;
+  return isAddress(desired)
+    ? !Object.values(object).includes(desired)
+    : hasPublicAddress(field, object) === meansNoAddress(desired);
 }
 
 /** Deals with an interrupted creation of the resource, which now gets another object. */

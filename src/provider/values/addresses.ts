@@ -80,13 +80,13 @@ function subnet(text: string): [string, number] {
 
 /**
  * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
- * "auto".
+ * "auto", or nothing. A private address is not in place of a public one.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
   const shown = object[field.wire];
-  if (!isAddress(value) || shown === undefined || isAddress(shown)) return undefined;
+  if (!isAddress(value) || isAddress(shown)) return undefined;
   const addresses = addressesIn(field, object);
-  return addresses.includes(value) ? value : addresses[0];
+  return addresses.includes(value) ? value : addresses.find((one) => isPrivate(one) === isPrivate(value));
 }
 
 /** Whether a value is an IP address. */

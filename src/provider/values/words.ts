@@ -108,7 +108,7 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     if (now === undefined || isLost === undefined) untold.push(name);
     // A service that shows null beside an address shows the same without one.
     const seen: Compared =
-      isLost && now === null && isAddress(value)
+      isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }
         : compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
     if (seen.isDrifted) drifted.push(name);

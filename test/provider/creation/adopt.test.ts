@@ -203,6 +203,24 @@ describe("a property without a value, which the service omits", () => {
     expect(service.emulator.instances.get(id)?.address !== undefined).toBe(name === "publicIp");
   });
 
+  test.each<[string, Properties, string, Properties]>([
+    ["a label", { labels: { env: "prod", team: "web" } }, "labels.env", { labels: { team: "web" } }],
+    ["an SSH key", { sshKeys: [SSH_KEY] }, "sshKeys[1]", { ssh_keys: [SSH_KEY] }],
+  ])("is set as the program has it beside an ignored one: %s", async (_what, wanted, path, fields) => {
+    const service = await startService({ behaviour: { spelling: withoutEmpty } });
+    const { id, news } = foreign(service);
+    await taken(service, { ...news, ...wanted, __ignoreChanges: [path] });
+    expect(service.emulator.instances.get(id)?.fields).toMatchObject(fields);
+  });
+
+  test("is set if it is another address than the one that the object has", async () => {
+    const service = await startService({ behaviour: { unshown: ["public_ip"] } });
+    const { id, news } = foreign(service, { public_ip: "auto" });
+    const { outs } = await taken(service, { ...news, publicIp: "203.0.113.77" });
+    expect(service.emulator.instances.get(id)?.address).toBe("203.0.113.77");
+    expect(outs).toMatchObject({ publicIp: "203.0.113.77", ipAddress: "203.0.113.77" });
+  });
+
   test("stays without an address if that is ignored, and without any value if the program wants none", async () => {
     const service = await startService({ behaviour: { spelling: withoutEmpty } });
     const { id, news } = foreign(service);

@@ -41,6 +41,29 @@ describe("an address that somebody has removed at a service that shows null besi
   );
 });
 
+describe("a pinned address that only the field with the address shows", () => {
+  const pinned = async () => {
+    const service = await startService({ behaviour: { unshown: ["public_ip"] } });
+    return { service, ...(await madeInstance(service, { publicIp: "203.0.113.77" })) };
+  };
+
+  test.each(["203.0.113.5", undefined])("is drift once somebody has made it %s", async (public_ip) => {
+    const { service, id, state } = await pinned();
+    service.emulator.edit(id, { public_ip });
+    const { props, inputs } = await (await service.anew()).instances.read(id, state);
+    expect(props?.ipAddress).toBe(public_ip);
+    expect(inputs?.publicIp).toBe(public_ip);
+  });
+
+  test("is no drift while it is there, nor if that field shows a private address instead", async () => {
+    const { service, id, state } = await pinned();
+    const { instances } = await service.anew();
+    expect((await instances.read(id, state)).inputs).toMatchObject({ publicIp: "203.0.113.77" });
+    service.emulator.behaviour.spelling = (now) => ({ ...now, ip_address: "10.0.0.5" });
+    expect((await instances.read(id, state)).inputs).toMatchObject({ publicIp: "203.0.113.77" });
+  });
+});
+
 test("SSH keys and labels that the service omits after somebody has changed the instance are drift", async () => {
   const service = await startService();
   const { id, state } = await madeInstance(service, everything);
