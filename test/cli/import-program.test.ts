@@ -96,6 +96,18 @@ describe("what a program can't express is left out, and a comment says why", () 
       'labels["a b"]: ',
     ],
     [
+      "a public address in a field of another name",
+      { main_ip: "203.0.113.1" },
+      {},
+      "publicIp: the service shows no mode, but 203.0.113.1 in main_ip",
+    ],
+    [
+      "a public address within another field",
+      { public_ip: null, public_net: { ipv4: { ip: "203.0.113.1" } } },
+      {},
+      "publicIp: the service shows no mode, but 203.0.113.1 in public_net.ipv4.ip",
+    ],
+    [
       "a label named constructor that is a map",
       { labels: { constructor: {} } },
       {},

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Properties } from "../../provider/host";
 import type { Kind } from "../../provider/kind";
-import { addressesIn, isPrivate } from "../../provider/values/addresses";
+import { addressesIn, isAddress, isPrivate } from "../../provider/values/addresses";
 import { type Field, hasFingerprint, referenceIn } from "../../provider/values/fields";
 import type { WireFields } from "../../provider/values/words";
 
@@ -26,7 +26,7 @@ export function express(kind: Kind, object: WireFields): Expressed {
     return fault === undefined;
   };
   for (const field of kind.fields) {
-    const { name, wire, type } = field;
+    const { name, wire, type, addressFields } = field;
     // If the service shows no mode, an update without the public address would remove it. Another mode might replace it.
     const address = addressesIn(field, object).find((one) => !isPrivate(one));
     const value = convert(type, referenceIn(field, object[wire])) ?? address;
@@ -36,6 +36,11 @@ export function express(kind: Kind, object: WireFields): Expressed {
       );
       if (labels.length > 0) args[name] = Object.fromEntries(labels);
     } else if (value !== undefined && isKept(faultOf(kind, name, value))) args[name] = value;
+    const elsewhere = value === undefined && addressFields !== undefined ? addressWithin(object) : undefined;
+    if (elsewhere !== undefined)
+      left.push(
+        `${name}: the service shows no mode, but ${elsewhere}. Without ${name}, an update may remove the address`,
+      );
   }
   const { issues = [] } = v.safeParse(kind.arguments, args);
   const missing = issues.map(({ path = [] }) => String(path[0]?.key));
@@ -69,6 +74,14 @@ function convert(type: Field["type"], value: unknown): unknown {
   if (type === "keys" || !isMap(value)) return value;
   const labels = Object.entries(value).filter(([, label]) => label !== null);
   return Object.fromEntries(labels.map(([key, label]) => [key, asString(label)]));
+}
+
+/** Says which public address an object shows, and where. */
+function addressWithin(value: unknown, path: readonly string[] = []): string | undefined {
+  if (isAddress(value)) return isPrivate(value) ? undefined : `${value} in ${path.join(".")}`;
+  if (!isMap(value)) return undefined;
+  const found = Object.entries(value).map(([key, inner]) => addressWithin(inner, [...path, key]));
+  return found.find((address) => address !== undefined);
 }
 
 const isMap = (value: unknown): value is Properties =>

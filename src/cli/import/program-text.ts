@@ -23,9 +23,7 @@ function statement({ type, name, id, args, left }: Declaration, project: Declara
   });
   const resource = `new ${type}(${literal(name)}, {\n${lines.join("\n")}\n}, { protect: true });`;
   const comments =
-    left.length === 0
-      ? []
-      : [comment(`Left out of ${id}, which keeps these values:`), ...left.map((one) => comment(`  ${one}`))];
+    left.length === 0 ? [] : [comment(`Left out of ${id}:`), ...left.map((one) => comment(`  ${one}`))];
   return [...comments, type === "Project" ? `const project = ${resource}` : resource].join("\n");
 }
 

@@ -12,8 +12,9 @@ import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
+import { isSameName } from "../updates/renamed";
 import { asksForAddress, hasPublicAddress, isAddress, meansNoAddress } from "../values/addresses";
-import { type Field, idOf, sameValue } from "../values/fields";
+import { type Field, sameValue } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -69,7 +70,7 @@ export async function adopt(
   const left = await leftOverOf(call, inputs);
   await requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
   await becomesLive(call, inputs, id, { isAdopted: true });
-  await noteForCreations(call, object);
+  await noteForCreations(call, object, inputs);
   if (left !== undefined) await putAside(call, inputs, left);
   if (differences.length === 0)
     return { id, outs: { ...outputsOfNew(call, object, inputs, valuesOf(call, wanted)), ...RESUMED } };
@@ -101,12 +102,11 @@ async function requireUnmanaged(call: Call, inputs: Properties, id: string): Pro
  * An unfinished creation of another resource, with the same name and project, may have made the object. It must not be deleted or adopted as
  * that creation's object (I3).
  */
-async function noteForCreations(call: Call, { id, fields }: ApiObject): Promise<void> {
+async function noteForCreations(call: Call, { id }: ApiObject, { name, project }: Properties): Promise<void> {
   const { journal, client } = call.session;
   for (const entry of await journal.list()) {
     const sent = sentFields(entry);
-    const projects = [sent.project, idOf(fields.project)].filter((project) => project !== undefined);
-    const isSame = sent.name === fields.name && new Set(projects).size < 2;
+    const isSame = isSameName(sent.name, name) && lastStep(sent.project) === lastStep(project);
     if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined || !isSame) continue;
     const operation = entry.operation && (await lookAt(call, entry.operation));
     // A running operation may name another object than it makes in the end.
@@ -115,6 +115,9 @@ async function noteForCreations(call: Call, { id, fields }: ApiObject): Promise<
     else if (made === undefined) await journal.note(entry.key, { id });
   }
 }
+
+/** The id in a project's path: the program may give the project as the service shows it. */
+const lastStep = (project: unknown): string | undefined => String(project).split("/").at(-1);
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {
   const found = await findNow(call, soughtOf(call.kind, id, inputs));

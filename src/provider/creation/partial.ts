@@ -1,4 +1,4 @@
-import { CloudInfraError, detailsOf, type ErrorCode } from "../../diagnostics/error";
+import { CloudInfraError, detailsOf } from "../../diagnostics/error";
 import { hintFor } from "../../diagnostics/hints";
 import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
@@ -36,7 +36,7 @@ export function unfinished(
   });
   const hint = failed
     ? `${call.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
-    : `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending, error.code)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
+    : `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
       `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}` +
       (REJECTED_NOW.has(error.code) ? NOTHING_THERE : "");
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
@@ -55,14 +55,7 @@ export function failedAgain(
   return new PartialState(error, placeholderId({ key }), outs, hint);
 }
 
-function whatIsThere(
-  { kind }: Call,
-  id: string | undefined,
-  { operation }: Pending,
-  code: ErrorCode,
-): string {
-  if (operation !== undefined && !LOST.has(code))
-    return `operation ${operation.id} is still running at the service`;
+function whatIsThere({ kind }: Call, id: string | undefined, { operation }: Pending): string {
   if (operation !== undefined) return `operation ${operation.id} was accepted`;
   return id === undefined ? "the request may have been carried out" : `${kind.name} ${id} is there`;
 }
@@ -75,8 +68,6 @@ export const GIVE_UP =
   "shows an id `operation/…` for the resource, run `pulumi state delete <urn>`, too";
 const NOTHING_THERE = `. If the service keeps rejecting it and shows no such object, remove the record of the creation: ${GIVE_UP}`;
 
-/** With these nobody knows what has become of the operation. */
-const LOST: ReadonlySet<ErrorCode> = new Set(["operation_unknown", "no_result"]);
 const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
 const MORE_TIME =
   ". To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";

@@ -4,6 +4,7 @@ import type { Call } from "../call";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
 import { secretsOf } from "../inputs/secrets";
+import { isSameName } from "../updates/renamed";
 import { hiddenOf, resourceName } from "../values/state";
 import { type Pending, sentFields } from "./pending";
 
@@ -16,7 +17,7 @@ export async function sameNamed(call: Call, pending: Pending): Promise<string[]>
   const objects = await call.kind.list(call.session.client, project, call);
   const { memory } = call.session;
   return objects
-    .filter(({ fields }) => wanted !== undefined && fields.name === wanted)
+    .filter(({ fields }) => isSameName(fields.name, wanted))
     .filter(({ id }) => memory.liveAs(identityOf(call, id)) === undefined)
     .map(({ id }) => id);
 }

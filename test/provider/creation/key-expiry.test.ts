@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
+import type { Properties } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 describe("a key is good for 24 hours, less one for clocks that differ", () => {
-  async function killedAgo(ms: number) {
-    const { service, web } = await oneInstance();
-    const entry = await web.killedBeforeTheAnswer();
+  async function killedAgo(ms: number, behaviour: Partial<Behaviour> = {}, args: Properties = {}) {
+    const { service, web } = await oneInstance({ behaviour });
+    const entry = await web.killedBeforeTheAnswer(args);
     await web.note({ ...entry, at: Date.now() - ms });
     return { service, web };
   }
@@ -30,6 +32,13 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
     await web.forgetNoted();
     expect(await web.up()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(2);
+  });
+
+  test("the error lists what has that name in lower case, if the service normalizes names", async () => {
+    const name = "Web-01";
+    const { service, web } = await killedAgo(DAY_MS, { normalize: ["lower-case"] }, { name });
+    const [id] = service.emulator.instances.keys();
+    expect(await web.up({ name })).toContain(`its list shows under that name: ${id}`);
   });
 
   test("an operation that was noted is waited for however old it is", async () => {

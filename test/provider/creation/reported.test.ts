@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
 import { openJournal } from "../../../src/journal/journal";
 import type { HostProvider, Properties } from "../../../src/provider/host";
 import { textOf } from "../../../src/provider/identity";
@@ -53,20 +54,24 @@ describe("an instance that the engine has saved is not deleted as that of an unf
     await expectLeftAlone(service, web, id);
   });
 
-  test.each([
-    ["known", []],
-    ["unknown", []],
-    ["unknown", ["project"]],
-  ])("if another resource has imported it: operation %s, not shown: %j", async (operation, unshown) => {
-    const { service, web } = await oneInstance({ behaviour: { unshown } });
-    await (operation === "known" ? web.killedUp() : web.killedBeforeTheAnswer());
+  const asPath = ({ project, ...now }: Properties) => ({ ...now, project: project && `projects/${project}` });
+  test.each<[string, Partial<Behaviour>]>([
+    ["known", {}],
+    ["unknown", {}],
+    ["unknown", { unshown: ["project"] }],
+    ["unknown", { normalize: ["lower-case"] }],
+    ["unknown", { spelling: asPath }],
+  ])("if another resource has imported it: operation %s, %j", async (operation, behaviour) => {
+    const { service, web } = await oneInstance({ behaviour });
+    const name = "Web-01";
+    await (operation === "known" ? web.killedUp({ name }) : web.killedBeforeTheAnswer({ name }));
     service.emulator.finishOperations();
     const [id = ""] = idsOf(service);
-    const { name } = service.emulator.instances.get(id)?.fields ?? {};
     const process = await web.process();
-    const imported = web.news({ __urn: URN.replace("::web", "::server"), __import: id, name });
+    const project = behaviour.spelling === asPath ? `projects/${web.project}` : web.project;
+    const imported = web.news({ __urn: URN.replace("::web", "::server"), __import: id, name, project });
     await process.create(await checked(process, {}, imported));
-    await web.up({ image: "debian-14" });
+    await web.up({ name: "Web-02", image: "debian-14" });
     expect(idsOf(service)).toHaveLength(2);
     expect(idsOf(service)).toContain(id);
   });
