@@ -6,7 +6,7 @@ import * as pulumi from "@pulumi/pulumi";
  */
 export interface Run {
   hasWarnedOfToken: boolean;
-  /** The URNs of the resources that the engine has registered. */
+  /** The URNs of the resources that the engine has registered, and their objects. */
   readonly registered: Set<string>;
 }
 

@@ -15,12 +15,21 @@ export function watchForUnsettled(): void {
   });
 }
 
-/** Remembers the URN of a resource once the engine has registered it. The provider moves the entry of a former URN to it. */
-export async function recordRegistration({ urn }: Pick<pulumi.Resource, "urn">): Promise<void> {
+/**
+ * Remembers a resource once the engine has registered it: its URN, to which the provider moves the entry of a former one, and its object, which
+ * may be that of another resource's interrupted creation.
+ */
+export async function recordRegistration({
+  urn,
+  id,
+}: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
   const { registered } = currentRun();
   try {
     const known = await resolved(urn);
-    if (known !== undefined) registered.add(known);
+    if (known === undefined) return;
+    registered.add(known);
+    const object = await resolved(id);
+    if (object !== undefined) registered.add(objectOf(known, object));
   } catch {
     // Pulumi reports that the resource could not be registered.
   }
@@ -29,10 +38,17 @@ export async function recordRegistration({ urn }: Pick<pulumi.Resource, "urn">):
 /** Warns of the unsettled creations of resources that the program has not registered in this run. */
 export async function warnOfUnsettled(read: () => Promise<readonly UnsettledEntry[]>): Promise<void> {
   const { registered } = currentRun();
-  const entries = (await read()).filter(({ urn }) => !registered.has(urn));
+  const entries = (await read()).filter(
+    ({ urn, id }) => !registered.has(urn) && !(id !== undefined && registered.has(objectOf(urn, id))),
+  );
   if (entries.length === 0) return;
   const { unsettledWarning } = await import("../journal/unsettled.js");
   await pulumi.log.warn(unsettledWarning(entries, WORDS));
+}
+
+/** An object and its type, which is the last one in the URN. */
+function objectOf(urn: string, id: string): string {
+  return `${urn.split("::")[2]?.split("$").at(-1)} ${id}`;
 }
 
 const WORDS = {

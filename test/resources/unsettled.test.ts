@@ -64,6 +64,13 @@ describe("a creation that was interrupted, and whose resource the program no lon
     expect(warning).not.toContain('"web"');
   });
 
+  test("isn't named if another resource has its object, whose id is that of the same type", async () => {
+    const program = () => new Instance("server", args);
+    const outputs = { ...web, id: "server-id" };
+    expect(await warnings(program, [outputs])).toEqual([]);
+    expect(await warnings(() => new Project("server", { region: "eu-1" }), [outputs])).toHaveLength(1);
+  });
+
   test("is not mistaken for one of another run in the same process", async () => {
     await warnings(() => new Instance("web", args), [web]);
     const [warning] = await warnings(() => {}, [web]);
@@ -75,7 +82,7 @@ test("a resource that the engine could not register counts as not declared", asy
   await pulumi.runtime.setMocks({ call: () => ({}), newResource: () => ({ id: "", state: {} }) });
   const urn = pulumi.output(Promise.reject<string>(new Error("not registered")));
   pulumi.recover(urn, () => ""); // or the run would end with an unhandled rejection
-  await recordRegistration({ urn });
+  await recordRegistration({ urn, id: urn });
   await warnOfUnsettled(async () => [web]);
   expect(pulumi.log.warn).toHaveBeenCalledOnce();
 });

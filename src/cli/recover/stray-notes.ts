@@ -1,3 +1,4 @@
+import type { Entry } from "../../journal/entry";
 import type { Journal } from "../../journal/journal";
 import { unsettled } from "../../journal/unsettled";
 import { shellWord } from "../command";
@@ -12,7 +13,14 @@ export async function strayNotes(journal: Journal, deployment: Deployment): Prom
   const known = [...deployment.resources, ...pending].map(({ urn }) => urn);
   const stack = stackOf(known[0]);
   // An empty state doesn't name its stack, and the entries of other stacks are none of its business.
-  const strays = (await journal.list()).filter(({ urn }) => !known.includes(urn) && stackOf(urn) === stack);
+  // Another resource may have imported the object.
+  const isHeld = (entry: Entry): boolean =>
+    deployment.resources.some(
+      ({ id, type }) => id !== undefined && id === entry.id && entry.urn.split("::")[2]?.endsWith(type),
+    );
+  const strays = (await journal.list()).filter(
+    (entry) => !known.includes(entry.urn) && stackOf(entry.urn) === stack && !isHeld(entry),
+  );
   return strays
     .map(unsettled)
     .map(

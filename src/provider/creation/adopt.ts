@@ -7,25 +7,35 @@ import { identityOf, textOf } from "../identity";
 import { keepingIgnored, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { isUrnOf } from "../kind";
-import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
+import { alreadyManaged, becomesLive, deletedBefore, holderOf, isLiveElsewhere } from "../live";
 import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
 import { isSameName } from "../updates/renamed";
-import { asksForAddress, hasPublicAddress, isAddress, meansNoAddress } from "../values/addresses";
-import { type Field, sameValue } from "../values/fields";
+import {
+  addressesIn,
+  asksForAddress,
+  hasPublicAddress,
+  isAddress,
+  isPrivate,
+  meansNoAddress,
+} from "../values/addresses";
+import { type Field, idOf, sameValue } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { asValue, type WireFields, wordOf, wordsAfter } from "../values/words";
 import { lookAt } from "./being-made";
 import { leftOverOf, settle, type Unfinished } from "./left-over";
+import { PartialState } from "./partial";
 import { isKeyKept, sentFields } from "./pending";
 
 /**
- * Returns the id of the object to adopt because of the `import` option. Undefined if this run has seen the object as what the
- * resource was before, or has deleted it: a replacement then creates another object.
+ * Returns the id of the object to adopt because of the `import` option. Undefined if the resource had the object before: its replacement
+ * creates another one.
+ *
+ * @throws CloudInfraError `not_found` if this run has deleted the object as another resource's
  */
 export async function importedId(call: Call, inputs: Properties): Promise<string | undefined> {
   const { memory, journal } = call.session;
@@ -36,8 +46,9 @@ export async function importedId(call: Call, inputs: Properties): Promise<string
   const live = memory.liveAs(object);
   const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
   if (!isRepeated && memory.hasImported(urn, id)) return undefined;
-  const isGone = memory.isGone(object) || (await journal.run.has({ gone: textOf(object) }));
-  return isGone ? undefined : id;
+  if (await journal.run.has({ gone: textOf(object) })) return undefined;
+  if (memory.isGone(object)) throw deletedBefore(call.kind, id);
+  return id;
 }
 
 /**
@@ -70,13 +81,20 @@ export async function adopt(
   const left = await leftOverOf(call, inputs);
   await requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
   await becomesLive(call, inputs, id, { isAdopted: true });
-  await noteForCreations(call, object, inputs);
-  if (left !== undefined) await putAside(call, inputs, left);
-  if (differences.length === 0)
+  const finish = async (): Promise<void> => {
+    await noteForCreations(call, object, inputs);
+    if (left !== undefined) await putAside(call, inputs, left);
+  };
+  if (differences.length === 0) {
+    await finish();
     return { id, outs: { ...outputsOfNew(call, object, inputs, valuesOf(call, wanted)), ...RESUMED } };
+  }
   try {
-    return { id, ...(await update(call, id, { ...there, ...RESUMED }, wanted)) };
+    const { outs } = await update(call, id, { ...there, ...RESUMED }, wanted);
+    await finish();
+    return { id, outs };
   } catch (error) {
+    if (error instanceof PartialState) await finish(); // the state has the object then
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "refused") throw differs(call, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
@@ -102,21 +120,28 @@ async function requireUnmanaged(call: Call, inputs: Properties, id: string): Pro
  * An unfinished creation of another resource, with the same name and project, may have made the object. It must not be deleted or adopted as
  * that creation's object (I3).
  */
-async function noteForCreations(call: Call, { id }: ApiObject, { name, project }: Properties): Promise<void> {
+async function noteForCreations(
+  call: Call,
+  { id, fields }: ApiObject,
+  { name, project }: Properties,
+): Promise<void> {
   const { journal, client } = call.session;
   for (const entry of await journal.list()) {
-    const sent = sentFields(entry);
-    const isSame = isSameName(sent.name, name) && lastStep(sent.project) === lastStep(project);
-    if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined || !isSame) continue;
+    if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined) continue;
     const operation = entry.operation && (await lookAt(call, entry.operation));
     // A running operation may name another object than it makes in the end.
     const made = operation && isTerminal(operation) ? client.resultId(operation) : undefined;
+    const sent = sentFields(entry);
+    // The update may have renamed it, and the service may show both in another form than the program gives them.
+    const isSame =
+      [name, fields.name].some((one) => isSameName(one, sent.name)) &&
+      [project, idOf(fields.project)].some((one) => lastStep(one) === lastStep(sent.project));
     if (made === id) await journal.remove(entry.key);
-    else if (made === undefined) await journal.note(entry.key, { id });
+    else if (made === undefined && isSame) await journal.note(entry.key, { id });
   }
 }
 
-/** The id in a project's path: the program may give the project as the service shows it. */
+/** The id in a project's path. */
 const lastStep = (project: unknown): string | undefined => String(project).split("/").at(-1);
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {
@@ -155,7 +180,8 @@ function valueThere(field: Field, object: WireFields, inputs: Properties, ignore
   const sides = sidesOf([field], { olds: {}, news: inputs }, object);
   if (sides.some(isUnset)) {
     const hidden = keepingIgnored([field], ignored, { olds: inputs, news: {} })[field.name];
-    return field.wire === "public_ip" ? undefined : hidden;
+    const isAddressIgnored = field.wire === "public_ip" && hidden !== undefined;
+    return isAddressIgnored ? addressesIn(field, object).find((one) => !isPrivate(one)) : hidden;
   }
   return sides.some(differing) ? asValue(field, wordOf(field, object, value)) : value;
 }

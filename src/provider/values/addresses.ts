@@ -85,8 +85,8 @@ function subnet(text: string): [string, number] {
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
   const shown = object[field.wire];
   if (!isAddress(value) || isAddress(shown)) return undefined;
-  const addresses = addressesIn(field, object);
-  return addresses.includes(value) ? value : addresses.find((one) => isPrivate(one) === isPrivate(value));
+  if (Object.values(object).includes(value)) return value;
+  return addressesIn(field, object).find((one) => isPrivate(one) === isPrivate(value));
 }
 
 /** Whether a value is an IP address. */

@@ -213,6 +213,19 @@ describe("a property without a value, which the service omits", () => {
     expect(service.emulator.instances.get(id)?.fields).toMatchObject(fields);
   });
 
+  test.each(["203.0.113.77", "none"])(
+    "stays, if it is an ignored address that only its own field shows: %s",
+    async (publicIp) => {
+      const service = await startService({ behaviour: { unshown: ["public_ip"] } });
+      const { id, news } = foreign(service, { public_ip: "203.0.113.5", flavor: "m1.large" });
+      await taken(service, { ...news, publicIp, __ignoreChanges: ["publicIp"] });
+      expect(service.emulator.instances.get(id)).toMatchObject({
+        address: "203.0.113.5",
+        fields: { flavor: "m1.small" },
+      });
+    },
+  );
+
   test("is set if it is another address than the one that the object has", async () => {
     const service = await startService({ behaviour: { unshown: ["public_ip"] } });
     const { id, news } = foreign(service, { public_ip: "auto" });

@@ -55,25 +55,66 @@ describe("an instance that the engine has saved is not deleted as that of an unf
   });
 
   const asPath = ({ project, ...now }: Properties) => ({ ...now, project: project && `projects/${project}` });
-  test.each<[string, Partial<Behaviour>]>([
-    ["known", {}],
-    ["unknown", {}],
-    ["unknown", { unshown: ["project"] }],
-    ["unknown", { normalize: ["lower-case"] }],
-    ["unknown", { spelling: asPath }],
-  ])("if another resource has imported it: operation %s, %j", async (operation, behaviour) => {
-    const { service, web } = await oneInstance({ behaviour });
-    const name = "Web-01";
-    await (operation === "known" ? web.killedUp({ name }) : web.killedBeforeTheAnswer({ name }));
+  test.each<[string, string, Partial<Behaviour>]>([
+    ["known", "Web-01", {}],
+    ["known", "Server-01", {}],
+    ["unknown", "Web-01", {}],
+    ["unknown", "Server-01", {}],
+    ["unknown", "Web-01", { unshown: ["project"] }],
+    ["unknown", "Web-01", { normalize: ["lower-case"] }],
+    ["unknown", "Server-01", { normalize: ["lower-case"] }],
+    ["unknown", "Web-01", { spelling: asPath }],
+  ])(
+    "if another resource has imported it: operation %s, imported as %s, %j",
+    async (operation, name, behaviour) => {
+      const { service, web } = await oneInstance({ behaviour });
+      const former = { name: "Web-01" };
+      await (operation === "known" ? web.killedUp(former) : web.killedBeforeTheAnswer(former));
+      service.emulator.finishOperations();
+      const [id = ""] = idsOf(service);
+      const process = await web.process();
+      const project = behaviour.spelling === asPath ? `projects/${web.project}` : web.project;
+      const imported = web.news({ __urn: URN.replace("::web", "::server"), __import: id, name, project });
+      await process.create(await checked(process, {}, imported));
+      await web.up({ name: "Web-02", image: "debian-14" });
+      expect(idsOf(service)).toHaveLength(2);
+      expect(idsOf(service)).toContain(id);
+    },
+  );
+});
+
+describe("an import of the object of an unfinished creation", () => {
+  async function imported(args: Properties) {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
     service.emulator.finishOperations();
     const [id = ""] = idsOf(service);
+    const { name } = service.emulator.instances.get(id)?.fields ?? {};
+    const urn = URN.replace("::web", "::server");
+    return { service, web, id, news: web.news({ __urn: urn, __import: id, name, ...args }) };
+  }
+
+  test("that fails leaves the creation as it was: the next `up` resumes it", async () => {
+    const { service, web, id, news } = await imported({ flavor: "none-such" });
+    service.emulator.refuse("flavor", "none-such");
     const process = await web.process();
-    const project = behaviour.spelling === asPath ? `projects/${web.project}` : web.project;
-    const imported = web.news({ __urn: URN.replace("::web", "::server"), __import: id, name, project });
-    await process.create(await checked(process, {}, imported));
-    await web.up({ name: "Web-02", image: "debian-14" });
-    expect(idsOf(service)).toHaveLength(2);
-    expect(idsOf(service)).toContain(id);
+    const { message } = await failureOf(process.create(await checked(process, {}, news)));
+    expect(message).toContain("is not what the program asks for");
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("is an error if the creation's own resource has replaced the object before", async () => {
+    const { service, web, id, news } = await imported({});
+    const process = await web.process();
+    await process.create(await checked(process, {}, web.news({ image: "debian-14" })));
+    expect(idsOf(service)).not.toContain(id);
+    const { failures } = await process.check({}, news);
+    expect(failures.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining(`${id} was deleted in this run`),
+    ]);
+    expect((await failureOf(process.create(news))).message).toContain("was deleted in this run");
+    expect(idsOf(service)).toHaveLength(1);
   });
 });
 

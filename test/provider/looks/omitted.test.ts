@@ -55,6 +55,15 @@ describe("a pinned address that only the field with the address shows", () => {
     expect(inputs?.publicIp).toBe(public_ip);
   });
 
+  test("is no drift if another field shows it beside the instance's main address", async () => {
+    const { service, id, state } = await pinned();
+    const beside = { ip_address: "203.0.113.5", floating_ip: "203.0.113.77" };
+    service.emulator.behaviour.spelling = (now) => ({ ...now, ...beside });
+    service.emulator.touch(id);
+    const { instances } = await service.anew();
+    expect((await instances.read(id, state)).inputs).toMatchObject({ publicIp: "203.0.113.77" });
+  });
+
   test("is no drift while it is there, nor if that field shows a private address instead", async () => {
     const { service, id, state } = await pinned();
     const { instances } = await service.anew();

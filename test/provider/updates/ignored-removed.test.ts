@@ -64,6 +64,15 @@ describe("what ignoreChanges lists, and the service accepts without showing it,"
   });
 });
 
+test("an ignored address that only its own field shows, and somebody has changed, stays as it is", async () => {
+  const service = await startRaced({ behaviour: { unshown: ["public_ip"] } });
+  const saved = await madeInstance(service, { publicIp: "203.0.113.77" });
+  service.emulator.edit(saved.id, { public_ip: "203.0.113.88" });
+  await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges });
+  await service.updated(saved, { flavor: "m1.large" });
+  expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", public_ip: "203.0.113.88" });
+});
+
 test("an update of an instance with keys that others set, shown as fingerprints, sends nothing", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service);
