@@ -11,7 +11,7 @@ import { keepingIgnored, replacing } from "./inputs/ignored";
 import { madeUpName } from "./inputs/names";
 import { isUnknown, withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { alreadyManaged, deletedBefore, holderOf, isLiveElsewhere, otherHolder } from "./live";
+import { alreadyManaged, holderOf, isLiveElsewhere, otherHolder } from "./live";
 import type { Memory } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -61,8 +61,7 @@ export async function noticeCheck(
     const object = objectOf(kind, sessions, profile, imported);
     const holder = holderOf(memory, object, urn);
     const taken = holder === urn ? undefined : alreadyManaged(kind, imported, holder);
-    const wrong = memory.isGone(object) ? deletedBefore(kind, imported) : taken;
-    if (wrong !== undefined) return { failure: `import: ${wrong.message}. ${wrong.hint}` };
+    if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
     await log.row(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
   }
   const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
