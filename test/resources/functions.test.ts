@@ -83,6 +83,20 @@ test("a filter that is a secret is in no error of getInstancesOutput, and one th
   });
 });
 
+test("an error of getInstancesOutput doesn't contain the keys of secret labels", async () => {
+  let failure: unknown;
+  await registered(async () => {
+    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({
+      labels: pulumi.secret({ "pw 7": "x" }),
+    });
+    pulumi.recover(found, () => []);
+    failure = await resolved(found).catch((error: unknown) => error);
+  });
+  expect(failure).toMatchObject({
+    message: expect.stringContaining("labels: a label key must not be empty"),
+  });
+});
+
 test("getInstances leaves out instances that no longer exist, though the service still lists them", async () => {
   const { id } = emulator.addInstance();
   const ids = async () => (await getInstances()).map((found) => found.id);

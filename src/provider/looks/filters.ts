@@ -15,10 +15,11 @@ export interface InstanceFilter extends ProjectFilter {
 /**
  * Checks the arguments of `getInstances`. A program in JavaScript may pass anything, and a filter that is dropped would widen the result.
  *
+ * @param secrets names of the arguments that are secret: their keys, too
  * @throws CloudInfraError `input_invalid` that names each property, and no value
  */
-export function instanceFilter(given: unknown): InstanceFilter {
-  const args = new Arguments(given, ["profile", "project", "status", "labels"]);
+export function instanceFilter(given: unknown, secrets: readonly string[] = []): InstanceFilter {
+  const args = new Arguments(given, ["profile", "project", "status", "labels"], secrets);
   return args.checked({
     profile: args.text("profile"),
     project: args.text("project"),
@@ -37,7 +38,11 @@ class Arguments {
   private readonly args: ReadonlyMap<string, unknown>;
   private readonly problems: string[] = [];
 
-  constructor(given: unknown = {}, known: readonly string[]) {
+  constructor(
+    given: unknown = {},
+    known: readonly string[],
+    private readonly secrets: readonly string[] = [],
+  ) {
     this.args = new Map(isMap(given) ? Object.entries(given) : []);
     if (!isMap(given)) this.problems.push(`the arguments must be a map, but are ${nameOf(given)}`);
     const all =
@@ -63,7 +68,7 @@ class Arguments {
       return undefined;
     }
     const labels = Object.entries(value).map(([key, label]) => {
-      const path = /^\w+$/.test(key) ? `${name}.${key}` : `${name}[${JSON.stringify(key)}]`;
+      const path = this.secrets.includes(name) ? name : pathOf(name, key);
       if (!/^\S+$/.test(key))
         this.problems.push(`${path}: a label key must not be empty or contain white space`);
       return [key, this.string(path, label) ?? ""] as const;
@@ -85,6 +90,9 @@ class Arguments {
     return undefined;
   }
 }
+
+const pathOf = (name: string, key: string): string =>
+  /^\w+$/.test(key) ? `${name}.${key}` : `${name}[${JSON.stringify(key)}]`;
 
 const isMap = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);

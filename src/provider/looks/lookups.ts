@@ -38,7 +38,7 @@ export async function findInstances(
 ) {
   const { texts } = secretsOf({ ...Object(given), __secrets: secrets });
   const objects = await find(instanceKind, { setting, sessions, texts }, () => {
-    const { profile, ...filter } = instanceFilter(given);
+    const { profile, ...filter } = instanceFilter(given, secrets);
     return { profile, list: (client, options) => client.instances.list(filter, options) };
   });
   return objects.map((object) => v.parse(foundInstance, object));
