@@ -104,14 +104,3 @@ export function alreadyManaged({ name }: Kind, id: string, owner = "another reso
     hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
   });
 }
-
-/** The error about an object that `import` names, and that was that of an unfinished creation which no longer fitted, for example. */
-export function deletedBefore({ name }: Kind, id: string): CloudInfraError {
-  return new CloudInfraError(
-    "not_found",
-    `${name} ${id} was deleted in this run, before it could be imported`,
-    {
-      hint: `Correct the \`import\` option, or remove it: \`pulumi up\` then creates another ${name}`,
-    },
-  );
-}

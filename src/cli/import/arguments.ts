@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Properties } from "../../provider/host";
 import type { Kind } from "../../provider/kind";
-import { addressesIn, isAddress, isPrivate } from "../../provider/values/addresses";
+import { isAddress, isPrivate, publicAddressIn } from "../../provider/values/addresses";
 import { type Field, hasFingerprint, referenceIn } from "../../provider/values/fields";
 import type { WireFields } from "../../provider/values/words";
 
@@ -28,7 +28,7 @@ export function express(kind: Kind, object: WireFields): Expressed {
   for (const field of kind.fields) {
     const { name, wire, type, addressFields } = field;
     // If the service shows no mode, an update without the public address would remove it. Another mode might replace it.
-    const address = addressesIn(field, object).find((one) => !isPrivate(one));
+    const address = publicAddressIn(field, object);
     const value = convert(type, referenceIn(field, object[wire])) ?? address;
     if (isMap(value) && type === "labels") {
       const labels = Object.entries(value).filter(([key, label]) =>

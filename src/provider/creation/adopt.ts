@@ -1,35 +1,32 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import { isTerminal } from "../../operations/operation";
 import { type Call, soughtOf, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
 import { keepingIgnored, type Paths } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
-import { isUrnOf } from "../kind";
-import { alreadyManaged, becomesLive, deletedBefore, holderOf, isLiveElsewhere } from "../live";
+import type { Kind } from "../kind";
+import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
 import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
 import { differing, type Side, sidesOf } from "../updates/conflict";
 import { importTable } from "../updates/conflict-table";
-import { isSameName } from "../updates/renamed";
 import {
-  addressesIn,
   asksForAddress,
   hasPublicAddress,
   isAddress,
-  isPrivate,
   meansNoAddress,
+  publicAddressIn,
 } from "../values/addresses";
-import { type Field, idOf, sameValue } from "../values/fields";
+import { type Field, sameValue } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf, outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { asValue, type WireFields, wordOf, wordsAfter } from "../values/words";
-import { lookAt } from "./being-made";
 import { leftOverOf, settle, type Unfinished } from "./left-over";
+import { type Maker, makersOf, releaseFrom } from "./makers";
 import { PartialState } from "./partial";
-import { isKeyKept, sentFields } from "./pending";
+import { isKeyKept } from "./pending";
 
 /**
  * Returns the id of the object to adopt because of the `import` option. Undefined if the resource had the object before: its replacement
@@ -49,6 +46,17 @@ export async function importedId(call: Call, inputs: Properties): Promise<string
   if (await journal.run.has({ gone: textOf(object) })) return undefined;
   if (memory.isGone(object)) throw deletedBefore(call.kind, id);
   return id;
+}
+
+/** The error about an object that was that of an unfinished creation which no longer fitted, for example. */
+function deletedBefore({ name }: Kind, id: string): CloudInfraError {
+  return new CloudInfraError(
+    "not_found",
+    `${name} ${id} was deleted in this run, before it could be imported`,
+    {
+      hint: `Correct the \`import\` option, or remove it: \`pulumi up\` then creates another ${name}`,
+    },
+  );
 }
 
 /**
@@ -81,20 +89,21 @@ export async function adopt(
   const left = await leftOverOf(call, inputs);
   await requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
   await becomesLive(call, inputs, id, { isAdopted: true });
-  const finish = async (): Promise<void> => {
-    await noteForCreations(call, object, inputs);
-    if (left !== undefined) await putAside(call, inputs, left);
+  const makers = await makersOf(call, object, inputs);
+  if (left !== undefined) await endBefore(call, inputs, left, makers);
+  const release = async (): Promise<void> => {
+    await releaseFrom(makers, call, id);
+    if (left?.key !== undefined) await session.journal.remove(left.key);
   };
-  if (differences.length === 0) {
-    await finish();
-    return { id, outs: { ...outputsOfNew(call, object, inputs, valuesOf(call, wanted)), ...RESUMED } };
-  }
   try {
-    const { outs } = await update(call, id, { ...there, ...RESUMED }, wanted);
-    await finish();
+    const outs =
+      differences.length === 0
+        ? { ...outputsOfNew(call, object, inputs, valuesOf(call, wanted)), ...RESUMED }
+        : (await update(call, id, { ...there, ...RESUMED }, wanted)).outs;
+    await release();
     return { id, outs };
   } catch (error) {
-    if (error instanceof PartialState) await finish(); // the state has the object then
+    if (error instanceof PartialState) await release(); // the state has the object then
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "refused") throw differs(call, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
@@ -115,34 +124,6 @@ async function requireUnmanaged(call: Call, inputs: Properties, id: string): Pro
   if (holder !== urn) throw alreadyManaged(call.kind, id, holder);
   if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
 }
-
-/**
- * An unfinished creation of another resource, with the same name and project, may have made the object. It must not be deleted or adopted as
- * that creation's object (I3).
- */
-async function noteForCreations(
-  call: Call,
-  { id, fields }: ApiObject,
-  { name, project }: Properties,
-): Promise<void> {
-  const { journal, client } = call.session;
-  for (const entry of await journal.list()) {
-    if (!isUrnOf(call.kind, entry.urn) || entry.id !== undefined) continue;
-    const operation = entry.operation && (await lookAt(call, entry.operation));
-    // A running operation may name another object than it makes in the end.
-    const made = operation && isTerminal(operation) ? client.resultId(operation) : undefined;
-    const sent = sentFields(entry);
-    // The update may have renamed it, and the service may show both in another form than the program gives them.
-    const isSame =
-      [name, fields.name].some((one) => isSameName(one, sent.name)) &&
-      [project, idOf(fields.project)].some((one) => lastStep(one) === lastStep(sent.project));
-    if (made === id) await journal.remove(entry.key);
-    else if (made === undefined && isSame) await journal.note(entry.key, { id });
-  }
-}
-
-/** The id in a project's path. */
-const lastStep = (project: unknown): string | undefined => String(project).split("/").at(-1);
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {
   const found = await findNow(call, soughtOf(call.kind, id, inputs));
@@ -181,7 +162,7 @@ function valueThere(field: Field, object: WireFields, inputs: Properties, ignore
   if (sides.some(isUnset)) {
     const hidden = keepingIgnored([field], ignored, { olds: inputs, news: {} })[field.name];
     const isAddressIgnored = field.wire === "public_ip" && hidden !== undefined;
-    return isAddressIgnored ? addressesIn(field, object).find((one) => !isPrivate(one)) : hidden;
+    return isAddressIgnored ? publicAddressIn(field, object) : hidden;
   }
   return sides.some(differing) ? asValue(field, wordOf(field, object, value)) : value;
 }
@@ -195,9 +176,19 @@ function isUnset({ field, isShown, desired, object }: Side): boolean {
     : hasPublicAddress(field, object) === meansNoAddress(desired);
 }
 
-/** Deals with an interrupted creation of the resource, which now gets another object. */
-async function putAside(call: Call, inputs: Properties, left: Unfinished): Promise<void> {
-  if (left.operation !== undefined || isKeyKept(left)) await settle(call, inputs, left);
+/**
+ * Brings an interrupted creation of the resource, which now gets another object, to its end while nothing has been changed yet. If nothing can
+ * tell its end, its record stays until the import has succeeded.
+ */
+async function endBefore(
+  call: Call,
+  inputs: Properties,
+  left: Unfinished,
+  makers: readonly Maker[],
+): Promise<void> {
+  const isSame = makers.some(({ key, isCertain }) => isCertain && key === left.key);
+  if (isSame || (left.operation === undefined && !isKeyKept(left))) return;
+  await settle(call, inputs, left);
   if (left.key !== undefined) await call.session.journal.remove(left.key);
 }
 

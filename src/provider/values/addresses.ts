@@ -36,6 +36,11 @@ export function addressesIn({ addressFields = [] }: Field, object: WireFields): 
   return addressFields.map((name) => object[name]).filter(isAddress);
 }
 
+/** Returns the address under which anybody can reach an object, from the fields for it. */
+export function publicAddressIn(field: Field, object: WireFields): string | undefined {
+  return addressesIn(field, object).find((one) => !isPrivate(one));
+}
+
 /** The fields beside the mode that show the public address. */
 export function addressFieldsBeside({ wire, addressFields = [] }: Field): string[] {
   return addressFields.filter((name) => name !== wire);

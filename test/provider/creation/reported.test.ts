@@ -114,6 +114,51 @@ describe("an import of the object of an unfinished creation", () => {
   });
 });
 
+describe("beside an unfinished creation whose operation can't be read, an import", () => {
+  const ARGS = { image: "debian-13", flavor: "m1.small", network: "default" };
+
+  async function unreadable(name: string) {
+    const { service, web } = await oneInstance();
+    await web.killedUp({ name: "Web-01" });
+    const { id } = service.emulator.addInstance({ ...ARGS, project: web.project, name });
+    const fault = service.emulator.fail({ path: "/v1/operations/", kind: "status", status: 403, times: 99 });
+    const imported = {
+      ...ARGS,
+      __import: id,
+      name,
+      sshKeys: undefined,
+      labels: undefined,
+      publicIp: undefined,
+    };
+    return { service, web, id, imported, fault };
+  }
+
+  test.each([
+    ["of another instance", "db"],
+    ["of an instance of that name", "Web-01"],
+  ])("%s succeeds, and the creation's end leaves that instance alone", async (_, name) => {
+    const { service, web, id, imported, fault } = await unreadable(name);
+    const process = await web.process();
+    const urn = URN.replace("::web", "::server");
+    const news = web.news({ ...imported, __urn: urn, flavor: "m1.large" });
+    expect((await process.create(await checked(process, {}, news))).id).toBe(id);
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
+    fault.off();
+    await web.up({ image: "debian-14", name: "Web-02" });
+    expect(idsOf(service)).toContain(id);
+  });
+
+  test("by the creation's own resource fails before it has changed anything", async () => {
+    const { service, web, id, imported } = await unreadable("db");
+    const process = await web.process();
+    const news = web.news({ ...imported, flavor: "m1.large" });
+    const { message } = await failureOf(process.create(await checked(process, {}, news)));
+    expect(message).toContain("(403)");
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.small");
+    expect(await web.entry()).toBeDefined();
+  });
+});
+
 describe("an instance that the state holds under its id, while its creation is unfinished,", () => {
   async function unread() {
     const { service, web } = await oneInstance();
