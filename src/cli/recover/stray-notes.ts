@@ -12,12 +12,12 @@ export async function strayNotes(journal: Journal, deployment: Deployment): Prom
   const pending = deployment.pending_operations.map(({ resource }) => resource);
   const known = [...deployment.resources, ...pending].map(({ urn }) => urn);
   const stack = stackOf(known[0]);
-  // An empty state doesn't name its stack, and the entries of other stacks are none of its business.
   // Another resource may have imported the object.
   const isHeld = (entry: Entry): boolean =>
     deployment.resources.some(
       ({ id, type }) => id !== undefined && id === entry.id && entry.urn.split("::")[2]?.endsWith(type),
     );
+  // An empty state doesn't name its stack, and the entries of other stacks are none of its business.
   const strays = (await journal.list()).filter(
     (entry) => !known.includes(entry.urn) && stackOf(entry.urn) === stack && !isHeld(entry),
   );

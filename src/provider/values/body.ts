@@ -64,16 +64,18 @@ function sentValue(field: Field, sources: Sources): unknown {
   return desired;
 }
 
-const isShown = (field: Field, { olds, current }: Sources): boolean =>
-  (addressBeside(field, olds[field.name], current) ?? current[field.wire]) !== undefined;
+const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sources) !== undefined;
+
+const shownIn = (field: Field, { olds, current }: Sources): unknown =>
+  addressBeside(field, olds[field.name], current) ?? current[field.wire];
 
 /** The value at the service, in the form in which a request can carry it: as it was applied if it is shown as the state knows it. */
-function asItIs(field: Field, { olds, current }: Sources): unknown {
+function asItIs(field: Field, sources: Sources): unknown {
+  const { olds } = sources;
   const own = olds[field.name];
-  const beside = addressBeside(field, own, current);
-  const shown = current[field.wire];
-  if (field.type === "labels" || (shown === undefined && beside === undefined)) return shown;
-  const word = beside ?? (field.type === "text" ? textIn(field, shown) : shown);
+  const shown = shownIn(field, sources);
+  if (field.type === "labels" || shown === undefined) return shown;
+  const word = field.type === "text" ? textIn(field, shown) : shown;
   const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
   const isAsKnown = isUntold || sameValue(field, word, knownWord(field, olds));
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
