@@ -153,6 +153,11 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         "look at what the service says; to leave it there and only take it out of the stack, run `pulumi state delete`",
     },
     {
+      when: "a filter of a list",
+      applies: ({ problem }, { verb }) => verb === "list" && (problem?.errors.length ?? 0) > 0,
+      hint: () => "Correct the filter in the program",
+    },
+    {
       when: "a question",
       hint: (_properties, profile) =>
         `check ${endpointOf(profile)}: the service does not take what this package asks`,

@@ -31,8 +31,8 @@ export interface Entry {
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
   /**
-   * Whether the object may be in use: `recover` can't tell whether the creation has been finished since, and the state that it was written
-   * from may be another backend's.
+   * Whether the object may be in use: another resource may have imported it. And `recover` can't tell whether the creation has been finished
+   * since, and the state that it was written from may be another backend's.
    */
   readonly isLate?: boolean;
   /** Whether the entry stays until a check with the saved state, because the engine saves nothing before the end of its run. */
@@ -45,7 +45,7 @@ interface NamedOperation {
 }
 
 /** What becomes known of a creation after its first line is written. */
-export type More = Pick<Entry, "operation" | "id">;
+export type More = Pick<Entry, "operation" | "id" | "isLate">;
 
 /** Returns the first line of an entry's file. */
 export function firstLine(entry: Entry): string {
@@ -54,9 +54,9 @@ export function firstLine(entry: Entry): string {
 }
 
 /** Returns a later line. It starts with a line break because a kill may have cut off the line before it. */
-export function laterLine({ operation, id }: More): string {
+export function laterLine({ operation, id, isLate }: More): string {
   const known = operation && { id: operation.id, url: operation.url };
-  return `\n${JSON.stringify({ operation: known, id })}\n`;
+  return `\n${JSON.stringify({ operation: known, id, isLate })}\n`;
 }
 
 /** Parses an entry's file. Incomplete later lines are skipped. Without a complete first line, the result is `undefined`. */
@@ -114,10 +114,14 @@ function begun(fields: Fields): Entry | undefined {
   };
 }
 
-function more({ operation, id }: Fields): More {
+function more({ operation, id, isLate }: Fields): More {
   const named =
     typeof operation === "object" && operation !== null ? namedOperation({ ...operation }) : undefined;
-  return { ...(named && { operation: named }), ...(typeof id === "string" && { id }) };
+  return {
+    ...(named && { operation: named }),
+    ...(typeof id === "string" && { id }),
+    ...(isLate === true && { isLate }),
+  };
 }
 
 function namedOperation({ id, url }: Fields): NamedOperation | undefined {

@@ -25,7 +25,7 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   const { __urn: urn, __key: key, __import: imported } = hiddenOf(state);
   // With `deleteBeforeReplace`, this comes before the create that deals with unfinished creations of the resource.
   const isHandedOver =
-    memory.isBeingReplaced(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
+    memory.isHandedOver(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
   // The URN that the state records may be another resource's by now, whose creation is under way.
   const purpose = urn === undefined || key === undefined ? undefined : { urn, replaces: key };
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(call, purpose)))

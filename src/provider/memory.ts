@@ -71,7 +71,7 @@ export class Memory {
   private readonly live = new Map<string, Live>();
   /** URNs by the key of the resource that holds it: in the state, or since create has answered. */
   private readonly holders = new Map<string, string>();
-  /** Keys of current resources for which the engine asks for a replacement. */
+  /** Keys of resources whose replacement's create deals with their unfinished creations. */
   private readonly replacing = new Set<string>();
   /** By key, what the program says of a resource beside its arguments. */
   private readonly said = new Map<string, Now>();
@@ -98,7 +98,6 @@ export class Memory {
     this.urn = urn;
     const before = this.of(urn);
     this.seen.set(urn, { ...before, isToBeCreated: true });
-    if (before.key !== undefined) this.replacing.add(before.key);
     const objects = [...this.live].flatMap(([object, owner]) => (owner.urn === urn ? object : []));
     for (const object of objects) this.live.delete(object);
     return objects;
@@ -125,6 +124,11 @@ export class Memory {
   hasImported(urn: string | undefined, id: string): boolean {
     const { id: held, importedBefore } = this.of(urn);
     return id === held || id === importedBefore;
+  }
+
+  /** Records that the create of the resource which replaces the one with this key deals with unfinished creations. */
+  handsOver(key: string): void {
+    this.replacing.add(key);
   }
 
   /** Adds to what is known of a URN. */
@@ -211,8 +215,8 @@ export class Memory {
     return this.holders.has(key);
   }
 
-  /** Whether the resource with this key is about to be replaced by a create that has not answered yet. */
-  isBeingReplaced(key: string | undefined): boolean {
+  /** Whether the resource with this key is about to be replaced by a create that has not answered yet, and deals with unfinished creations. */
+  isHandedOver(key: string | undefined): boolean {
     return key !== undefined && this.replacing.has(key);
   }
 

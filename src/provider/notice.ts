@@ -69,7 +69,10 @@ export async function noticeCheck(
   const first = isLater ? entry?.resource : (key ?? placeholder?.key);
   const unfinished = isLater ? entry : placeholder;
   if (first === undefined || unfinished === undefined) return {};
-  if (key !== undefined) await journal?.run.add({ replacing: key });
+  if (key !== undefined) {
+    memory.handsOver(key);
+    await journal?.run.add({ replacing: key });
+  }
   const named = { __key: first, __autonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
   // The object may be another resource's, which then has this key, or it is retained, and keeps this name. It isn't adopted.
   const wanted = { ...news, ...madeUpName(kind, named, news) };
@@ -143,8 +146,8 @@ export async function noticeDiff(
   const { journal, memory } = at(sessions, profile);
   const pending = pendingOf(olds);
   const { checkedWithOlds = false, isChanged, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
-  if (checkedWithOlds && imported !== undefined && imported !== importedBefore && imported !== id)
-    throw otherImport(kind, id, imported);
+  const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
+  if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
   const object = objectOf(kind, sessions, profile, id);
   const other = checkedWithOlds && urn !== undefined ? otherHolder(memory, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
@@ -173,7 +176,8 @@ export async function noticeDiff(
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && isMisfit(kind, pending, news, options);
-      const end = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
+      const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
+      const end = isNewImport ? "its object is deleted, unless it is the one to import" : fit;
       await log.row(urn).write(`its creation is resumed; ${end}`);
       // Created before the placeholder is deleted: in the other order, an interruption between the two would lose the object.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };

@@ -36,6 +36,16 @@ async function later(
 const unconfirmed = (service: Service, id: string) =>
   fault({ method: "DELETE", kind: "status", status: 200, problem: { id } })(service);
 
+/** What `getInstances` says after something was done to the service. */
+async function listing(filter: Properties, spoil: (service: Service) => unknown): Promise<string> {
+  const service = await startService();
+  spoil(service);
+  const { endpoint, token } = service.emulator;
+  const settings = new Map(Object.entries({ endpoint, token }));
+  const setting = (key: string) => settings.get(key.replace("cloudinfra:", ""));
+  return (await failureOf(findInstances(setting, filter, new Sessions({}, service.clock)))).message;
+}
+
 export const ofRequests: readonly Provocation[] = [
   {
     code: "forbidden",
@@ -130,6 +140,17 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "refused",
+    when: "a filter of a list",
+    provoke: () => {
+      const errors = [{ field: "status", detail: "must be one of creating, running, stopped" }];
+      return listing(
+        { status: "runing" },
+        fault({ kind: "status", status: 422, problem: { code: "validation_failed", errors } }),
+      );
+    },
+  },
+  {
+    code: "refused",
     when: "a question",
     provoke: () => later("read", fault({ method: "GET", kind: "status", status: 400 })),
   },
@@ -196,14 +217,7 @@ export const ofRequests: readonly Provocation[] = [
   {
     code: "timeout",
     when: "a list in a program, or in `npx pulumi-cloudinfra import`",
-    provoke: async () => {
-      const service = await startService();
-      fault({ kind: "status", status: 503, retryAfter: 7_200 })(service);
-      const { endpoint, token } = service.emulator;
-      const settings = new Map(Object.entries({ endpoint, token }));
-      const setting = (key: string) => settings.get(key.replace("cloudinfra:", ""));
-      return (await failureOf(findInstances(setting, {}, new Sessions({}, service.clock)))).message;
-    },
+    provoke: () => listing({}, fault({ kind: "status", status: 503, retryAfter: 7_200 })),
   },
   {
     code: "timeout",

@@ -83,18 +83,24 @@ test("a filter that is a secret is in no error of getInstancesOutput, and one th
   });
 });
 
-test("an error of getInstancesOutput doesn't contain the keys of secret labels", async () => {
+test.each([
+  ["of the check", { "pw 7": "x" }, "labels: a label key must not be empty"],
+  ["of the service", { ACME: "x" }, "labels: must be in lower case"],
+])("an error %s about secret labels contains none of their keys", async (_, labels, words) => {
+  const errors = [{ field: "label.ACME", detail: "must be in lower case" }];
+  const fault = emulator.fail({
+    ...{ kind: "status", status: 422, method: "GET", times: 9 },
+    problem: { code: "wrong", errors },
+  });
   let failure: unknown;
   await registered(async () => {
-    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({
-      labels: pulumi.secret({ "pw 7": "x" }),
-    });
+    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({ labels: pulumi.secret(labels) });
     pulumi.recover(found, () => []);
     failure = await resolved(found).catch((error: unknown) => error);
   });
-  expect(failure).toMatchObject({
-    message: expect.stringContaining("labels: a label key must not be empty"),
-  });
+  fault.off();
+  expect(failure).toMatchObject({ message: expect.stringContaining(words) });
+  expect(failure).toMatchObject({ message: expect.not.stringMatching(/pw 7|ACME/) });
 });
 
 test("getInstances leaves out instances that no longer exist, though the service still lists them", async () => {

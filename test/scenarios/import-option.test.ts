@@ -182,6 +182,33 @@ describeLongOnEngines("the import option", (engine) => {
       await expectConverged({ stack, emulator });
     });
   });
+
+  it("in place of an unfinished creation deletes what that has made", async () => {
+    const ids = { project: "", web: "" };
+    await withStack(engine, { program: programOf({}) }, async ({ stack, emulator, write }) => {
+      const lost = emulator.fail({ kind: "gateway", method: "POST", path: "/v1/instances", times: 99 });
+      expect((await stack.run("up")).ok).toBe(false);
+      lost.off();
+      const project = [...emulator.projects.keys()].join();
+      const { id } = emulator.addInstance({
+        project,
+        name: "web",
+        image: "debian-13",
+        flavor: "small",
+        network: "n1",
+      });
+      write(programOf({ ids: { ...ids, web: id } }).replace('import: ""', ""));
+      const preview = expectOk(await stack.run("preview"));
+      const rows = preview.diagnostics.map(({ message }) => message).join("\n");
+      expect(rows).toContain(
+        "its creation is resumed; its object is deleted, unless it is the one to import",
+      );
+      expect(rows).toContain(`adopts instance ${id}`);
+      expectOk(await stack.run("up"));
+      expect([...emulator.instances.keys()]).toEqual([id]);
+      await expectConverged({ stack, emulator });
+    });
+  });
 });
 
 describeLongOnEngines("an import through another provider process", (engine) => {

@@ -47,3 +47,24 @@ describeLongOnEngines("a creation that fails three times in a row, with other ar
     });
   });
 });
+
+describeLongOnEngines("a creation that timed out", (engine) => {
+  it.skipIf(engine.name === "fake")(
+    "is brought to its end before `replacementTrigger` replaces the instance, though Pulumi asks for no diff",
+    async () => {
+      const triggeredBy = (commit: string): string =>
+        programOf({ web: ['name: "web"', `deleteBeforeReplace: true, replacementTrigger: "${commit}"`] });
+      const behaviour = { uniqueNames: true };
+      await withStack(engine, { program: triggeredBy("one"), behaviour }, async (scenario) => {
+        const { stack, emulator, write } = scenario;
+        expectOk(await stack.run("up"));
+        write(triggeredBy("two"));
+        expect(errorsOf(await cutOff(scenario))).toContain('creating instance "web"');
+        emulator.finishOperations();
+        write(triggeredBy("three"));
+        expectOk(await stack.run("up"));
+        await expectOneEach(scenario, ["web"]);
+      });
+    },
+  );
+});

@@ -1,32 +1,17 @@
-import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import { type Call, soughtOf, valuesOf } from "../call";
+import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { identityOf, textOf } from "../identity";
-import { keepingIgnored, type Paths } from "../inputs/ignored";
-import { secretsOf } from "../inputs/secrets";
 import type { Kind } from "../kind";
 import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
-import { findNow } from "../looks/absence";
 import { NotApplied, update } from "../update";
-import { differing, type Side, sidesOf } from "../updates/conflict";
-import { importTable } from "../updates/conflict-table";
-import {
-  asksForAddress,
-  hasPublicAddress,
-  isAddress,
-  meansNoAddress,
-  publicAddressIn,
-} from "../values/addresses";
-import { type Field, sameValue } from "../values/fields";
-import { withExactKeys } from "../values/label-keys";
-import { outputsOf, outputsOfNew } from "../values/outputs";
+import { outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
-import { asValue, type WireFields, wordOf, wordsAfter } from "../values/words";
+import { compared, importDiffers } from "./import-comparison";
 import { leftOverOf, settle, type Unfinished } from "./left-over";
 import { type Maker, makersOf, releaseFrom } from "./makers";
 import { PartialState } from "./partial";
-import { isKeyKept } from "./pending";
+import { warnOfLost } from "./unclear";
 
 /**
  * Returns the id of the object to adopt because of the `import` option. Undefined if the resource had the object before: its replacement
@@ -72,28 +57,16 @@ export async function adopt(
   id: string,
 ): Promise<{ id: string; outs: Properties }> {
   await requireUnmanaged(call, inputs, id);
-  const object = await toTakeOver(call, inputs, id);
-  const { kind, session } = call;
-  const { __key: key } = hiddenOf(inputs);
-  // Nothing shows yet that the service keeps keys in lower case: a label whose key differs only in case may be somebody else's.
-  const exact = { ...call, kind: withExactKeys(kind) };
-  const ignored = session.memory.ignoredBy(key);
-  const there = asItStands(exact, object, inputs, ignored);
-  const wanted = keepingIgnored(kind.fields, ignored, { olds: there, news: inputs });
-  const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(
-    (side) =>
-      differing(side) || (!side.isShown && !sameValue(side.field, there[side.field.name], side.desired)),
-  );
-  const lasting = differences.filter(({ field }) => field.change === "replace");
-  if (lasting.length > 0) throw differs(call, id, inputs, lasting);
+  const before = await compared(call, inputs, id);
   const left = await leftOverOf(call, inputs);
   await requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
   await becomesLive(call, inputs, id, { isAdopted: true });
-  const makers = await makersOf(call, object, inputs);
-  if (left !== undefined) await endBefore(call, inputs, left, makers);
+  const makers = await makersOf(call, before.object, inputs);
+  const hasWaited = left !== undefined && (await endBefore(call, inputs, left, makers));
+  const { object, there, wanted, differences } = hasWaited ? await compared(call, inputs, id) : before;
   const release = async (): Promise<void> => {
-    await releaseFrom(makers, call, id);
-    if (left?.key !== undefined) await session.journal.remove(left.key);
+    await releaseFrom(makers, call);
+    if (left?.key !== undefined) await call.session.journal.remove(left.key);
   };
   try {
     const outs =
@@ -105,10 +78,10 @@ export async function adopt(
   } catch (error) {
     if (error instanceof PartialState) await release(); // the state has the object then
     if (!isCloudInfraError(error)) throw error;
-    if (error.code === "refused") throw differs(call, id, inputs, differences, error);
+    if (error.code === "refused") throw importDiffers(call, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
     const unmade = differences.filter(({ field }) => error.fields.includes(field));
-    throw differs(call, id, inputs, unmade, error);
+    throw importDiffers(call, id, inputs, unmade, error);
   }
 }
 
@@ -125,92 +98,23 @@ async function requireUnmanaged(call: Call, inputs: Properties, id: string): Pro
   if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
 }
 
-async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {
-  const found = await findNow(call, soughtOf(call.kind, id, inputs));
-  if (found !== undefined) return found;
-  throw new CloudInfraError(
-    "not_found",
-    `the ${call.kind.name} ${id}, which \`import\` names, is not there`,
-    {
-      hint:
-        "nothing was made. Correct the id (and the project), or take the `import` option out of the program: " +
-        `then \`pulumi up\` makes ${call.kind.article} ${call.kind.name}`,
-    },
-  );
-}
-
-/** The state as it would be if the program had declared what the object has. */
-function asItStands(call: Call, object: ApiObject, inputs: Properties, ignored: Paths): Properties {
-  const values = Object.fromEntries(
-    call.kind.fields
-      .filter(({ name }) => inputs[name] !== undefined)
-      .map((field) => [field.name, valueThere(field, object.fields, inputs, ignored)]),
-  );
-  const words = wordsAfter(call.kind.fields, values, object.fields);
-  // An address may be how the service shows the mode.
-  const modes = call.kind.fields.filter(
-    ({ name }) => isAddress(values[name]) && asksForAddress(inputs[name]),
-  );
-  const applied = Object.fromEntries(modes.map(({ name }) => [name, { value: inputs[name] }]));
-  return outputsOf(call, object, { hidden: inputs, values, words, applied, before: {} });
-}
-
-/** The program's value if the object has it, or may have it: what is ignored and not shown may be hidden, and an update would remove it. */
-function valueThere(field: Field, object: WireFields, inputs: Properties, ignored: Paths): unknown {
-  const value = inputs[field.name];
-  const sides = sidesOf([field], { olds: {}, news: inputs }, object);
-  if (sides.some(isUnset)) {
-    const hidden = keepingIgnored([field], ignored, { olds: inputs, news: {} })[field.name];
-    const isAddressIgnored = field.wire === "public_ip" && hidden !== undefined;
-    return isAddressIgnored ? publicAddressIn(field, object) : hidden;
-  }
-  return sides.some(differing) ? asValue(field, wordOf(field, object, value)) : value;
-}
-
-/** Whether a property that isn't shown counts as not set, because many services omit what has no value. The address may show elsewhere. */
-function isUnset({ field, isShown, desired, object }: Side): boolean {
-  if (isShown || field.change !== "in place") return false;
-  if (field.wire !== "public_ip") return true;
-  return isAddress(desired)
-    ? !Object.values(object).includes(desired)
-    : hasPublicAddress(field, object) === meansNoAddress(desired);
-}
-
 /**
- * Brings an interrupted creation of the resource, which now gets another object, to its end while nothing has been changed yet. If nothing can
- * tell its end, its record stays until the import has succeeded.
+ * Brings an interrupted creation of the resource, which now gets another object, to its end while nothing has been changed yet. Its record stays
+ * until the import has succeeded: it may have made the imported object.
+ *
+ * @returns whether it had to be waited for
  */
 async function endBefore(
   call: Call,
   inputs: Properties,
   left: Unfinished,
   makers: readonly Maker[],
-): Promise<void> {
-  const isSame = makers.some(({ key, isCertain }) => isCertain && key === left.key);
-  if (isSame || (left.operation === undefined && !isKeyKept(left))) return;
-  await settle(call, inputs, left);
-  if (left.key !== undefined) await call.session.journal.remove(left.key);
-}
-
-/** @param cause the error of the update that should have made them equal */
-function differs(
-  { kind }: Call,
-  id: string,
-  inputs: Properties,
-  sides: readonly Side[],
-  cause?: CloudInfraError,
-): CloudInfraError {
-  const secrets = secretsOf(inputs);
-  const before = cause === undefined ? "nothing was changed. " : "";
-  return new CloudInfraError(
-    "import_differs",
-    `${kind.name} ${id}, which \`import\` names, is not what the program asks for, and can't be made so in place`,
-    {
-      lines: importTable(sides, secrets),
-      cause,
-      hint:
-        `${before}Write into the program what the service has; ` +
-        "or take the `import` option out to get another one",
-    },
-  );
+): Promise<boolean> {
+  if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
+  await settle(call, inputs, left).catch((error: unknown) => {
+    // Only a person can tell what has become of it, by this import for example.
+    if (isCloudInfraError(error) && error.code === "key_expired") return warnOfLost(call, left);
+    throw error;
+  });
+  return true;
 }

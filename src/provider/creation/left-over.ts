@@ -9,7 +9,7 @@ import type { Seen } from "../memory";
 import { removeObject } from "../removal";
 import { hiddenOf } from "../values/state";
 import { carryOut } from "./carry-out";
-import { advice, PartialState } from "./partial";
+import { advice, ifRejected, PartialState } from "./partial";
 import { type Pending, pendingOf, placeholderId, sentFields } from "./pending";
 import { nextKey } from "./post";
 import { warnOfLeftAlone, warnOfLost } from "./unclear";
@@ -171,7 +171,7 @@ export function settle(call: Call, inputs: Properties, unfinished: Unfinished): 
 async function brought(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {
   const end = await carryOut(call, inputs, unfinished, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
-    const hint = `${advice(error.why, call.session.settings.profile)}Run the command again: it finishes an interrupted creation whose object is not needed`;
+    const hint = `${advice(error.why, call.session.settings.profile)}Run the command again: it finishes an interrupted creation whose object is not needed${ifRejected(error.why)}`;
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;

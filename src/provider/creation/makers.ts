@@ -42,10 +42,10 @@ async function madeBy(call: Call, { operation }: Entry): Promise<string | undefi
 /** The id in a project's path. */
 const lastStep = (project: unknown): string | undefined => String(project).split("/").at(-1);
 
-/** Once the state has an object, no unfinished creation may delete or adopt it as its own (I3). */
-export async function releaseFrom(makers: readonly Maker[], { session }: Call, id: string): Promise<void> {
+/** Once the state has an object, no unfinished creation may delete it as its own (I3). */
+export async function releaseFrom(makers: readonly Maker[], { session }: Call): Promise<void> {
   for (const { key, isCertain } of makers) {
     if (isCertain) await session.journal.remove(key);
-    else await session.journal.note(key, { id });
+    else await session.journal.note(key, { isLate: true });
   }
 }

@@ -37,8 +37,7 @@ export function unfinished(
   const hint = failed
     ? `${call.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
     : `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
-      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}` +
-      (REJECTED_NOW.has(error.code) ? NOTHING_THERE : "");
+      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}${ifRejected(error)}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
@@ -67,6 +66,10 @@ export const GIVE_UP =
   "run `npx pulumi-cloudinfra recover --forget <urn>`, and the command that it prints, if any. If `pulumi stack --show-ids` " +
   "shows an id `operation/…` for the resource, run `pulumi state delete <urn>`, too";
 const NOTHING_THERE = `. If the service keeps rejecting it and shows no such object, remove the record of the creation: ${GIVE_UP}`;
+
+/** How to give up a creation whose resent request the service rejects. */
+export const ifRejected = ({ code }: CloudInfraError): string =>
+  REJECTED_NOW.has(code) ? NOTHING_THERE : "";
 
 const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
 const MORE_TIME =

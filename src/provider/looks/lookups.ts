@@ -3,7 +3,7 @@ import type { ApiObject, Client } from "../../api/client";
 import { inWords } from "../../diagnostics/words";
 import { type Call, lookup } from "../call";
 import type { Properties } from "../host";
-import { secretsOf } from "../inputs/secrets";
+import { type Secrets, secretsOf } from "../inputs/secrets";
 import { instanceKind, type Kind, projectKind } from "../kind";
 import { Sessions } from "../session";
 import { outputsOf } from "../values/outputs";
@@ -36,8 +36,8 @@ export async function findInstances(
   sessions: Sessions,
   secrets: readonly string[] = [],
 ) {
-  const { texts } = secretsOf({ ...Object(given), __secrets: secrets });
-  const objects = await find(instanceKind, { setting, sessions, texts }, () => {
+  const known = secretsOf({ ...Object(given), __secrets: secrets });
+  const objects = await find(instanceKind, { setting, sessions, known }, () => {
     const { profile, ...filter } = instanceFilter(given, secrets);
     return { profile, list: (client, options) => client.instances.list(filter, options) };
   });
@@ -61,7 +61,7 @@ interface Asked {
   readonly setting: StackSetting;
   readonly sessions: Sessions;
   /** Secrets among the arguments. */
-  readonly texts?: readonly string[];
+  readonly known?: Secrets;
 }
 
 /** A list request, and the profile of the settings to send it with. */
@@ -72,7 +72,7 @@ interface Search {
 
 async function find(
   kind: Kind,
-  { setting, sessions, texts = [] }: Asked,
+  { setting, sessions, known }: Asked,
   prepare: () => Search,
 ): Promise<Properties[]> {
   let profile: string | undefined;
@@ -85,12 +85,16 @@ async function find(
     const objects = await search.list(session.client, call);
     return objects.filter((object) => !isDeleted(object)).map((object) => shown(call, object));
   } catch (error) {
-    const secrets = [...texts, ...sessions.tokens];
-    const propertyOf = (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire;
-    const doing = `listing ${kind.name}s`;
-    throw new Error(inWords(error, { doing, propertyOf, profile, occasion: { verb: "list" }, secrets }), {
-      cause: error,
-    });
+    const circumstances = {
+      doing: `listing ${kind.name}s`,
+      // The query has `label.<key>` for each label.
+      propertyOf: (wire: string) => (wire === "label" ? "labels" : wire),
+      profile,
+      occasion: { verb: "list" },
+      secrets: [...(known?.texts ?? []), ...sessions.tokens],
+      secretProperties: known?.names,
+    } as const;
+    throw new Error(inWords(error, circumstances), { cause: error });
   }
 }
 

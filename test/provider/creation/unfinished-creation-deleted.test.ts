@@ -50,6 +50,21 @@ describe("the deletion of a creation that was cut off", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
+  // Because of `replacementTrigger` or `replaceWith`, the engine replaces a resource without asking for a diff.
+  test("deletes what it made if the resource is replaced without a diff", async () => {
+    const { service, web } = await placeholder();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 0;
+    const { id, inputs, state } = web.there();
+    const process = await web.process();
+    const news = web.news(SHORT);
+    await process.check(inputs, news);
+    const { inputs: wanted } = await process.check({}, news);
+    await process.delete(id, state);
+    const made = await process.create(wanted);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
   test("deletes what a failed operation left", async () => {
     const { service, web } = await placeholder(true);
     service.emulator.finishOperations();
