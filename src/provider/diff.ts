@@ -1,5 +1,5 @@
 import type { Difference, Properties } from "./host";
-import { type Field, sameValue } from "./values/fields";
+import { type Field, isChanged } from "./values/fields";
 import { hiddenOf } from "./values/state";
 
 /** Whether two sets of properties are of one profile. Another name of it is taken into the state, and is no change at the service. */
@@ -9,7 +9,7 @@ export function isSameProfile(olds: Properties, news: Properties): boolean {
 
 /** Names of the fields in which two sets of properties differ. What is not known yet differs from all that is. */
 export function changedFields(fields: readonly Field[], olds: Properties, news: Properties): Field[] {
-  return fields.filter((field) => !sameValue(field, olds[field.name], news[field.name]));
+  return fields.filter((field) => isChanged(field, olds[field.name], news[field.name]));
 }
 
 /** Names of the arguments that the program marks as secret, while the state has them, and what is derived from them, in the clear. */

@@ -30,7 +30,7 @@ import {
   readBack,
 } from "./updates/update-outcome";
 import { type Change, presentChanged, toWrite, type Written, write } from "./updates/update-write";
-import type { Field } from "./values/fields";
+import { type Field, sameValue } from "./values/fields";
 import { hiddenOf, hiddenOutputs } from "./values/state";
 
 /**
@@ -45,11 +45,12 @@ import { hiddenOf, hiddenOutputs } from "./values/state";
 export async function update(
   call: Call,
   id: string,
-  olds: Properties,
+  state: Properties,
   news: Properties,
   earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
 ): Promise<{ outs: Properties }> {
-  requireRecordedEndpoint(call, id, olds);
+  requireRecordedEndpoint(call, id, state);
+  const olds = withoutReleased(call, state, news);
   const fields = fieldsToSet(call, olds, news, earlier.unsettled);
   const asked: Change = { id, olds, news, fields, ...earlier };
   const isOthers = earlier.former === undefined;
@@ -76,6 +77,15 @@ export async function update(
         isUnclear(change, outcome),
         sidesOf(outcome.unmade, change, outcome.object.fields).some(mayShowMode),
       );
+}
+
+/** The state without an empty list of SSH keys that the program no longer gives: the keys that others have added since may stay. */
+function withoutReleased({ kind }: Call, state: Properties, news: Properties): Properties {
+  const released = kind.fields.filter(
+    (field) =>
+      field.type === "keys" && news[field.name] === undefined && sameValue(field, state[field.name], []),
+  );
+  return { ...state, ...Object.fromEntries(released.map(({ name }) => [name, undefined])) };
 }
 
 /** The fields that differ from the state, and those that an earlier update may still set or may have set: their remote values may be new. */

@@ -27,7 +27,10 @@ export interface InstanceArgs {
    * @default the service's default
    */
   publicIp?: pulumi.Input<string>;
-  /** SSH public keys, one line each. Their order and comments don't matter. Updated in place. */
+  /**
+   * SSH public keys, one line each. Their order and comments don't matter. An empty list removes all keys. Updated in place.
+   * @default the instance keeps the keys that others add
+   */
   sshKeys?: pulumi.Input<pulumi.Input<string>[]>;
   /** Labels. Only those set here are managed, and others are kept. Updated in place. */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>>>;

@@ -10,7 +10,7 @@ import type { Kind } from "../kind";
 import { isShared } from "../live";
 import { NotApplied, update } from "../update";
 import { addressBeside, hasPublicAddress, meansNoAddress } from "../values/addresses";
-import { type Field, labelsOf } from "../values/fields";
+import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { contradicts } from "../values/spelling";
 import { hiddenOf } from "../values/state";
@@ -150,7 +150,10 @@ function honored(
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
     return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;
   if (asked === undefined || shown === undefined) return asked;
-  if (field.type === "keys") return Array.isArray(shown) && shown.length === 0 ? undefined : asked;
+  if (field.type === "keys") {
+    const isIgnored = Array.isArray(shown) && shown.length === 0 && !sameValue(field, asked, []);
+    return isIgnored ? undefined : asked;
+  }
   if (field.type !== "labels") return asked;
   const keys = new Set(Object.keys(labelsOf(shown)).map((key) => key.toLowerCase()));
   const kept = Object.entries(labelsOf(asked)).filter(([key]) => keys.has(key.toLowerCase()));

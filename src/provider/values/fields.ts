@@ -104,13 +104,19 @@ export function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
+/** Whether a program's value differs from the one before. An empty list of SSH keys forbids all others, and no list allows them. */
+export function isChanged(field: Field, before: unknown, after: unknown): boolean {
+  const isListed = (value: unknown): boolean => field.type === "keys" && value !== undefined;
+  return isListed(before) !== isListed(after) || !sameValue(field, before, after);
+}
+
 /** The checked inputs with the former spelling of values that are equal: the engine compares inputs by itself. */
 export function withFormerSpelling(fields: readonly Field[], olds: Properties, news: Properties): Properties {
   // A request can't carry a fingerprint in place of its key.
   const isSpelt = ({ type, name }: Field): boolean =>
     type !== "keys" || keysIn(olds[name] ?? []) !== undefined;
   const equal = fields.filter(
-    (field) => isSpelt(field) && sameValue(field, olds[field.name], news[field.name]),
+    (field) => isSpelt(field) && !isChanged(field, olds[field.name], news[field.name]),
   );
   return { ...news, ...Object.fromEntries(equal.map(({ name }) => [name, olds[name]])) };
 }

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+import { SSH_KEY } from "../samples";
+import type { ServiceOptions } from "../service";
+
+const THEIRS = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRoZWlycw colleague@laptop";
+
+async function made(sshKeys: unknown, behaviour: ServiceOptions["behaviour"] = {}) {
+  const { service, web } = await oneInstance({ behaviour });
+  const { emulator } = service;
+  expect(await web.up({ sshKeys })).toBeUndefined();
+  const { id } = web.there();
+  const puts = () => emulator.requests.filter(({ method }) => method === "PUT").length;
+  const keysThere = () => emulator.instances.get(id)?.fields.ssh_keys ?? [];
+  return { emulator, web, id, puts, keysThere };
+}
+
+test.each([{}, { absentValues: "null" }, { postIgnores: ["ssh_keys"] }] as const)(
+  "an empty list of SSH keys needs no update after the creation, nor later, with %j",
+  async (behaviour) => {
+    const { web, puts } = await made([], behaviour);
+    await web.refresh();
+    expect(await web.up({ sshKeys: [] })).toBeUndefined();
+    expect(puts()).toBe(0);
+  },
+);
+
+test("an empty list of SSH keys that is added removes the keys that others have added", async () => {
+  const { emulator, web, id, keysThere } = await made(undefined);
+  emulator.edit(id, { ssh_keys: [THEIRS] });
+  await web.refresh();
+  expect(await web.up({ sshKeys: [] })).toBeUndefined();
+  expect(keysThere()).toEqual([]);
+  expect(await web.up({ sshKeys: [] })).toBeUndefined();
+});
+
+test("once an empty list of SSH keys is removed from the program, the keys that others add are left alone", async () => {
+  const { emulator, web, id, puts, keysThere } = await made([]);
+  expect(await web.up({ sshKeys: undefined })).toBeUndefined();
+  expect(puts()).toBe(0);
+  emulator.edit(id, { ssh_keys: [THEIRS] });
+  expect(await web.up({ sshKeys: undefined, flavor: "m1.large" })).toBeUndefined();
+  await web.refresh();
+  expect(await web.up({ sshKeys: undefined, flavor: "m1.large" })).toBeUndefined();
+  expect(keysThere()).toEqual([THEIRS]);
+});
+
+test("if an empty list of SSH keys is removed after others have added a key, the key stays", async () => {
+  const { emulator, web, id, keysThere } = await made([]);
+  emulator.edit(id, { ssh_keys: [THEIRS] });
+  expect(await web.up({ sshKeys: undefined, flavor: "m1.large" })).toBeUndefined();
+  expect(keysThere()).toEqual([THEIRS]);
+});
+
+test("the program's keys go when it gives none any more, by an empty list or by no list", async () => {
+  for (const sshKeys of [[], undefined]) {
+    const { web, keysThere } = await made([SSH_KEY]);
+    expect(await web.up({ sshKeys })).toBeUndefined();
+    expect(keysThere()).toEqual([]);
+    expect(await web.up({ sshKeys })).toBeUndefined();
+  }
+});
