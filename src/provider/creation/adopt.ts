@@ -8,7 +8,7 @@ import { NotApplied, update } from "../update";
 import { outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { compared, importDiffers } from "./import-comparison";
-import { leftOverOf, settle, type Unfinished } from "./left-over";
+import { leftOverOf, settle, settled, type Unfinished } from "./left-over";
 import { type Maker, makersOf, releaseFrom } from "./makers";
 import { PartialState } from "./partial";
 import { warnOfLost } from "./unclear";
@@ -111,10 +111,11 @@ async function endBefore(
   makers: readonly Maker[],
 ): Promise<boolean> {
   if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
-  await settle(call, inputs, left).catch((error: unknown) => {
-    // Only a person can tell what has become of it, by this import for example.
-    if (isCloudInfraError(error) && error.code === "key_expired") return warnOfLost(call, left);
-    throw error;
+  await settle(call, inputs, left).catch(async (error: unknown) => {
+    if (!isCloudInfraError(error) || error.code !== "key_expired") throw error;
+    // Only a person can tell what has become of it, by this import for example. The deletion of its record need not try again.
+    await warnOfLost(call, left);
+    await settled(call, left);
   });
   return true;
 }

@@ -134,6 +134,17 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
+  test("of its object adopts it if the creation has timed out and the service has purged the operation", async () => {
+    const behaviour = { operationMs: 60_000, operationKeptMs: 3_000 };
+    const { service, web } = await oneInstance({ behaviour });
+    expect(await web.up({ name: "Web-01", __timeouts: { create: "5s" } })).toContain("is not over");
+    await service.clock.sleep(100_000);
+    const [id = ""] = idsOf(service);
+    expect(await web.up({ name: "Web-01" })).toContain(`under that name: ${id}`);
+    expect(await web.up({ name: "Web-01", __import: id })).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
   test("of its object that fails leaves the creation as it was, if nothing tells its object: the next `up` resumes it", async () => {
     const { service, web } = await oneInstance();
     await web.killedBeforeTheAnswer({ name: "Web-01" });
