@@ -154,7 +154,11 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
     {
       when: "a filter of a list",
-      applies: ({ problem }, { verb }) => verb === "list" && (problem?.errors.length ?? 0) > 0,
+      applies: ({ problem }, { verb }) =>
+        verb === "list" &&
+        problem?.errors.some(({ field, pointer }) =>
+          /^\/?(project|status|label)/.test(field ?? pointer ?? ""),
+        ) === true,
       hint: () => "Correct the filter in the program",
     },
     {

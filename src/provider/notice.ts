@@ -177,7 +177,7 @@ export async function noticeDiff(
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && isMisfit(kind, pending, news, options);
       const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
-      const end = isNewImport ? "its object is deleted, unless it is the one to import" : fit;
+      const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
       await log.row(urn).write(`its creation is resumed; ${end}`);
       // Created before the placeholder is deleted: in the other order, an interruption between the two would lose the object.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };

@@ -90,8 +90,8 @@ export class OneInstance extends EngineRow {
   }
 
   /** A creation that was killed before it could note what the service answered. */
-  async killedBeforeTheAnswer(args: Properties = {}): Promise<Entry> {
-    await this.killedUp(args);
+  async killedBeforeTheAnswer(args: Properties = {}, run: Run = {}): Promise<Entry> {
+    await this.killedUp(args, run);
     const { operation: _operation, ...entry } = await this.noted();
     await this.note(entry);
     return this.noted();

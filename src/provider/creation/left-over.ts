@@ -53,14 +53,13 @@ export function isHeld({ key, id, operation }: Entry, seen: Seen): boolean {
 }
 
 /**
- * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or the object was never
- * reported to the engine; or the state still holds what the creation replaces, so the engine never saved the object.
+ * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or nothing else may have the object, and it
+ * was never reported to the engine, or the state still holds what the creation replaces, so the engine never saved it.
  */
 function mayDelete({ session }: Call, { isInState, id, replaces, isLate = false }: Unfinished): boolean {
   return (
     isInState ||
-    (id === undefined && !isLate) ||
-    (replaces !== undefined && session.memory.isCurrent(replaces))
+    (!isLate && (id === undefined || (replaces !== undefined && session.memory.isCurrent(replaces))))
   );
 }
 
@@ -141,12 +140,7 @@ export async function settleLeftOver(
     if (call.session.memory.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     const unfinished = ofEntry(entry, keyAt);
     const inputs = { __urn: purpose.urn, project: state.project };
-    await settle(call, inputs, unfinished).catch((error: unknown) => {
-      // Whatever has become of its object, nothing may be done with it.
-      if (unfinished.isLate && isCloudInfraError(error) && error.code === "key_expired")
-        return warnOfLost(call, unfinished);
-      throw error;
-    });
+    await settle(call, inputs, unfinished);
     await journal.remove(entry.key);
   }
 }
@@ -162,10 +156,15 @@ export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promi
  *
  * @throws CloudInfraError, never PartialState: the call is about another resource, whose state stays as it is
  */
-export function settle(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {
-  return call.progress.during("waiting for the end of an interrupted creation", () =>
-    brought(call, inputs, unfinished),
-  );
+export async function settle(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {
+  await call.progress
+    .during("waiting for the end of an interrupted creation", () => brought(call, inputs, unfinished))
+    .catch((error: unknown) => {
+      // Whatever has become of its object, nothing may be done with it.
+      if (unfinished.isLate && isCloudInfraError(error) && error.code === "key_expired")
+        return warnOfLost(call, unfinished);
+      throw error;
+    });
 }
 
 async function brought(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {

@@ -9,7 +9,7 @@ import {
   isShownByAddress,
   meansNoAddress,
 } from "../values/addresses";
-import { type Field, labelsOf, sameValue } from "../values/fields";
+import { type Field, isChanged, labelsOf, sameValue } from "../values/fields";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { type Applied, appliedIn, type WireFields, wordOf } from "../values/words";
@@ -93,7 +93,7 @@ function eachKey({ field, isShown, object, ...labels }: Side, applied: Propertie
   }));
 }
 
-export const isToChange = ({ field, inState, desired }: Side): boolean => !sameValue(field, inState, desired);
+export const isToChange = ({ field, inState, desired }: Side): boolean => isChanged(field, inState, desired);
 
 /** The service has what the program asks for, whoever put it there. */
 export const isThere = (side: Side): boolean =>
@@ -134,7 +134,7 @@ function isInSameCase({ inState, known, now, desired }: Side): boolean {
 
 /** The service shows the desired value, and showed the former value differently. */
 export const isProven = (side: Side): boolean =>
-  isThere(side) && !(isToChange(side) && sameValue(side.field, side.now, side.known));
+  isThere(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
 /** The service shows something else than the program asks for. */
 export const differing = (side: Side): boolean => side.isShown && !isThere(side);

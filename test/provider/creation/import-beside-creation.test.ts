@@ -173,3 +173,38 @@ test("an instance that has the name of another resource's unfinished creation is
   expect(idsOf(service)).toContain(id);
   expect(service.warnings.join()).not.toContain(id);
 });
+
+describe("an instance that a resource has imported is not deleted as that of an unfinished creation", () => {
+  test.each(["an unknown operation", "a known operation", "a noted id"])(
+    "that was to replace another resource's instance, with %s: its change is reverted, and that resource comes first",
+    async (known) => {
+      const { service, web } = await oneInstance();
+      await web.up({ name: "web" });
+      const { id: former } = web.there();
+      const how = { deleteBeforeReplace: false };
+      const next = { name: "web", image: "debian-14" };
+      await (known === "an unknown operation"
+        ? web.killedBeforeTheAnswer(next, how)
+        : web.killedUp(next, how));
+      service.emulator.finishOperations();
+      const id = idsOf(service).find((one) => one !== former) ?? "";
+      if (known === "a noted id") await web.journal.note((await web.noted()).key, { id });
+      const process = await web.process();
+      const news = web.news({ ...next, __urn: URN.replace("::web", "::site"), __import: id });
+      expect((await process.create(await checked(process, {}, news))).id).toBe(id);
+      expect(await web.up({ name: "web" })).toBeUndefined();
+      expect(idsOf(service)).toEqual([former, id]);
+    },
+  );
+
+  test("of the same request: the record of the creation then names it, so that no warning calls it superfluous", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedBeforeTheAnswer({ name: "web" });
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const process = await web.process();
+    const news = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
+    await process.create(await checked(process, {}, news));
+    expect((await web.noted()).id).toBe(id);
+  });
+});

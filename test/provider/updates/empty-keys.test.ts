@@ -34,6 +34,42 @@ test("an empty list of SSH keys that is added removes the keys that others have 
   expect(await web.up({ sshKeys: [] })).toBeUndefined();
 });
 
+test.each([
+  {},
+  { revision: "header" },
+  { getObject: 405 },
+  { putReply: 202 },
+  { unshown: ["ssh_keys"] },
+  { normalize: ["bare-keys"] },
+] as const)(
+  "an empty list of SSH keys that is added removes them, too, if anything else has changed since, with %j",
+  async (behaviour) => {
+    const { emulator, web, id, keysThere } = await made(undefined, behaviour);
+    emulator.edit(id, { ssh_keys: [THEIRS] });
+    await web.refresh();
+    emulator.edit(id, { labels: { owner: "ops" } });
+    expect(await web.up({ sshKeys: [] })).toBeUndefined();
+    expect(keysThere()).toEqual([]);
+  },
+);
+
+test("an empty list of SSH keys is sent, too, if somebody else has made the other half of the change", async () => {
+  const { emulator, web, id, keysThere } = await made(undefined);
+  emulator.edit(id, { ssh_keys: [THEIRS] });
+  await web.refresh();
+  emulator.edit(id, { flavor: "m1.large" });
+  expect(await web.up({ sshKeys: [], flavor: "m1.large" })).toBeUndefined();
+  expect(keysThere()).toEqual([]);
+});
+
+test("an empty list of SSH keys that the service ignores is an error", async () => {
+  const { emulator, web, id } = await made(undefined);
+  emulator.edit(id, { ssh_keys: [THEIRS] });
+  await web.refresh();
+  emulator.ignoreUpdatesOf("ssh_keys");
+  expect(await web.up({ sshKeys: [] })).toContain("did not change sshKeys");
+});
+
 test("once an empty list of SSH keys is removed from the program, the keys that others add are left alone", async () => {
   const { emulator, web, id, puts, keysThere } = await made([]);
   expect(await web.up({ sshKeys: undefined })).toBeUndefined();
