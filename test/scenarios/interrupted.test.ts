@@ -126,8 +126,8 @@ describeLongOnEngines("a creation whose answer was lost", (engine) => {
 describeLongOnEngines("an update that was cut off after the service accepted it", (engine) => {
   it("is waited for by the next up, and then is as the program wants it", async () => {
     const behaviour = { putReply: 202, operationMs: 100 } as const;
-    const source = (flavor: string): string =>
-      program(`flavor: "${flavor}"`, 'customTimeouts: { update: "1500ms" }');
+    const source = (flavor: string, update = "1500ms"): string =>
+      program(`flavor: "${flavor}"`, `customTimeouts: { update: "${update}" }`);
     await withStack(engine, { program: source("small"), behaviour }, async (scenario) => {
       const { stack, emulator, write } = scenario;
       expectOk(await stack.run("up"));
@@ -136,6 +136,7 @@ describeLongOnEngines("an update that was cut off after the service accepted it"
       expect(errorsOf(await stack.run("up"))).toMatch(/goes on at the service/);
       emulator.behaviour.operationMs = 100;
       emulator.finishOperations();
+      write(source("large", "5m"));
       expectOk(await stack.run("up"));
       const id = await expectOne(scenario);
       expect(emulator.instances.get(id)?.fields.flavor).toBe("large");
