@@ -153,13 +153,10 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         "look at what the service says; to leave it there and only take it out of the stack, run `pulumi state delete`",
     },
     {
-      when: "a filter of a list",
-      applies: ({ problem }, { verb }) =>
-        verb === "list" &&
-        problem?.errors.some(({ field, pointer }) =>
-          /^\/?(project|status|label)/.test(field ?? pointer ?? ""),
-        ) === true,
-      hint: () => "Correct the filter in the program",
+      when: "a list in a program",
+      applies: (_error, { verb }) => verb === "list",
+      hint: (_properties, profile) =>
+        `Correct the filter, if you have given one. Otherwise, check ${endpointOf(profile)}`,
     },
     {
       when: "a question",

@@ -1,4 +1,5 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import type { Entry } from "../journal/entry";
 import type { For } from "../journal/journal";
 import { isTerminal } from "../operations/operation";
 import { type Call, requireRecordedEndpoint, waitForEnd } from "./call";
@@ -61,15 +62,18 @@ async function isUnfinished(call: Call, purpose: For): Promise<boolean> {
 /** Deletes an object that no other resource has. */
 async function removeMade(call: Call, id: string, state: Properties): Promise<void> {
   const { __key: key, __import: imported } = hiddenOf(state);
-  if (call.kind === projectKind)
-    await call.progress.during("waiting for the deletion of the project's last instances", () =>
-      settleInstancesOf(call, id, key),
-    );
+  const late =
+    call.kind === projectKind
+      ? await call.progress.during("waiting for the deletion of the project's last instances", () =>
+          settleInstancesOf(call, id, key),
+        )
+      : [];
   const made = await idAfterRename(call, await idOfCreation(call, id, state), state);
   await removeObject(call, made, state.project).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
     await removeObject(call, await idAfterRename(call, made, state), state.project);
   });
+  for (const entry of late) await call.session.journal.remove(entry.key);
   if (imported === id) await call.session.journal.run.add({ gone: textOf(identityOf(call, id)) });
 }
 
@@ -114,9 +118,12 @@ async function requireNotAdoptedAgain(call: Call, id: string, state: Properties)
 /**
  * Settles the journal entries for instances of the project: nothing else would ever find these instances (X2). Those of another stack have
  * no project with this key.
+ *
+ * @returns the entries that stay until the project is deleted: their objects may be in use, and a resource may still adopt them
  */
-async function settleInstancesOf(call: Call, project: string, key: string | undefined): Promise<void> {
-  const { journal } = call.session;
+async function settleInstancesOf(call: Call, project: string, key: string | undefined): Promise<Entry[]> {
+  const { journal, memory } = call.session;
+  const late: Entry[] = [];
   const instances = { ...call, kind: instanceKind };
   for (const entry of await journal.list()) {
     const isOurs = key !== undefined && entry.projectKey === key;
@@ -125,8 +132,10 @@ async function settleInstancesOf(call: Call, project: string, key: string | unde
     call.known.push(askedFor(entry));
     if (entry.id === undefined) {
       await settleEntry(instances, { __urn: entry.urn, project }, entry);
-      await journal.remove(entry.key);
-    } else if (!(await isLive(instances, entry.id)))
+      if (entry.isLate) late.push(entry);
+      else await journal.remove(entry.key);
+    } else if (!memory.isGone(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))
       await warnOfLeftAlone(instances, { id: entry.id, fields: {} });
   }
+  return late;
 }

@@ -140,7 +140,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "refused",
-    when: "a filter of a list",
+    when: "a list in a program",
     provoke: () => {
       const errors = [{ field: "status", detail: "must be one of creating, running, stopped" }];
       return listing(

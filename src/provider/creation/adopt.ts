@@ -65,7 +65,7 @@ export async function adopt(
   const hasWaited = left !== undefined && (await endBefore(call, inputs, left, makers));
   const { object, there, wanted, differences } = hasWaited ? await compared(call, inputs, id) : before;
   const release = async (): Promise<void> => {
-    await releaseFrom(makers, call, id);
+    await releaseFrom(makers, call);
     if (left?.key !== undefined) await call.session.journal.remove(left.key);
   };
   try {
@@ -110,7 +110,7 @@ async function endBefore(
   left: Unfinished,
   makers: readonly Maker[],
 ): Promise<boolean> {
-  if (makers.some(({ key, evidence }) => evidence === "certain" && key === left.key)) return false;
+  if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
   await settle(call, inputs, left).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "key_expired") throw error;
     // Only a person can tell what has become of it, by this import for example. The deletion of its record need not try again.

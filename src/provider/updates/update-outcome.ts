@@ -210,7 +210,7 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
     before: { ...olds, revision: undefined },
   });
   // With the address of somebody's choice, their change would look like the service's assignment.
-  const isTheirs = drifted.includes("publicIp") && own?.fields.public_ip === undefined;
+  const isTheirs = drifted.includes("publicIp");
   return isTheirs && news.publicIp === olds.publicIp ? { ...outputs, ipAddress: olds.ipAddress } : outputs;
 }
 

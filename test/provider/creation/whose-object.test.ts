@@ -161,6 +161,37 @@ test.each([
   },
 );
 
+describe("if `recover` has found the creation of an instance, the deletion of its project", () => {
+  async function recovered() {
+    const service = await startService();
+    const project = await madeProject(service);
+    const web = new OneInstance(service, project);
+    await web.killedUp();
+    service.emulator.finishOperations();
+    await web.note({ ...(await web.noted()), recovered: true, isLate: true });
+    const [id = ""] = service.emulator.instances.keys();
+    return { service, project, web, id };
+  }
+
+  test("keeps its record as long as the instance is there: the next `up` adopts it", async () => {
+    const { service, project, web, id } = await recovered();
+    const { projects } = await service.anew();
+    const { message } = await failureOf(projects.delete(project.id, project.state));
+    expect(message).toContain("still holds instances");
+    expect(service.warnings.join()).toContain(`instance ${id}`);
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("removes its record once the project is deleted", async () => {
+    const { service, project, web, id } = await recovered();
+    service.emulator.remove(id);
+    const { projects } = await service.anew();
+    await projects.delete(project.id, project.state);
+    expect(await web.entry()).toBeUndefined();
+  });
+});
+
 describe("an instance that the engine may have saved", () => {
   /** The entry has its id: create has reported it. */
   async function reported() {

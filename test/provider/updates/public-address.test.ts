@@ -270,3 +270,30 @@ describe('the address that "auto" became', () => {
     expect(said).toContain("set cloudinfra:ipAddressField to the field that shows it");
   });
 });
+
+test.each([
+  [{}, false],
+  [{}, true],
+  [{ revision: "header" }, false],
+  [{ putReply: 204 }, true],
+] as const)(
+  "an address that somebody pinned while it was ignored isn't overwritten unseen once the option is gone, with %j, refreshed: %s",
+  async (behaviour, isRefreshed) => {
+    const PINNED = "203.0.113.77";
+    const { service, web } = await oneInstance({ behaviour });
+    const ignored = { publicIp: "auto", __ignoreChanges: ["publicIp"] };
+    await web.up(ignored);
+    const { id } = web.there();
+    service.emulator.edit(id, { public_ip: PINNED });
+    expect(await web.up({ ...ignored, labels: { a: "1" } })).toBeUndefined();
+    if (isRefreshed) {
+      await web.refresh();
+      expect(web.there().state.publicIp).toBe(PINNED); // so the preview shows that `up` changes it
+      return;
+    }
+    expect(await web.up({ publicIp: "auto", labels: { a: "2" } })).toContain(
+      "somebody else changed publicIp",
+    );
+    expect(service.emulator.instances.get(id)?.fields.public_ip).toBe(PINNED);
+  },
+);
