@@ -85,10 +85,13 @@ function subnet(text: string): [string, number] {
 
 /**
  * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
- * "auto", or nothing. A private address is not in place of a public one.
+ * "auto", or nothing. A private address is not in place of a public one. If `value` means that there is none, and the field shows nothing,
+ * returns the public address that the object has nevertheless.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
   const shown = object[field.wire];
+  if (typeof value === "string" && meansNoAddress(value) && (shown ?? "") === "")
+    return publicAddressIn(field, object);
   if (!isAddress(value) || isAddress(shown)) return undefined;
   if (Object.values(object).includes(value)) return value;
   return addressesIn(field, object).find((one) => isPrivate(one) === isPrivate(value));

@@ -297,3 +297,36 @@ test.each([
     expect(service.emulator.instances.get(id)?.fields.public_ip).toBe(PINNED);
   },
 );
+
+describe.each([{ publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
+  "an address that somebody gives to an instance with publicIp none, which only ip_address shows (%j),",
+  (behaviour) => {
+    const given = async (ignored: readonly string[] = []) => {
+      const { service, web } = await oneInstance({ behaviour });
+      const args = { publicIp: "none", __ignoreChanges: ignored };
+      await web.up(args);
+      service.emulator.edit(web.there().id, { public_ip: "auto" });
+      return { service, web, args };
+    };
+
+    test("is not removed by another update", async () => {
+      const { service, web, args } = await given();
+      expect(await web.up({ ...args, flavor: "m1.large" })).toContain("somebody else changed publicIp");
+      expect(modesOf(service)).toEqual(["auto"]);
+    });
+
+    test("is drift, which `up` corrects", async () => {
+      const { service, web, args } = await given();
+      await web.refresh();
+      expect(web.there().state.publicIp).not.toBe("none");
+      expect(await web.up(args)).toBeUndefined();
+      expect(modesOf(service)).not.toEqual(["auto"]);
+    });
+
+    test("stays as long as it is ignored", async () => {
+      const { service, web, args } = await given(["publicIp"]);
+      expect(await web.up({ ...args, flavor: "m1.large" })).toBeUndefined();
+      expect(modesOf(service)).toEqual(["auto"]);
+    });
+  },
+);
