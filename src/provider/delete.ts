@@ -6,7 +6,7 @@ import { type Call, requireRecordedEndpoint, waitForEnd } from "./call";
 import { idOfCreation, lookAt } from "./creation/being-made";
 import { settle, settled, settleEntry, settleLeftOver } from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
-import { warnOfLeftAlone } from "./creation/unclear";
+import { warnOfLeftAlone, warnOfLost } from "./creation/unclear";
 import type { Properties } from "./host";
 import { identityOf, textOf } from "./identity";
 import { askedFor } from "./inputs/secrets";
@@ -130,7 +130,11 @@ async function settleInstancesOf(call: Call, project: string, key: string | unde
     const isOfProject = isUrnOf(instanceKind, entry.urn) && sentFields(entry).project === project;
     if (!isOurs || !isOfProject) continue;
     call.known.push(askedFor(entry));
-    if (entry.id === undefined) {
+    if (entry.isLate && entry.id === undefined && entry.operation === undefined) {
+      // Resending the request might create an object that nothing may delete.
+      await warnOfLost(instances, entry);
+      late.push(entry);
+    } else if (entry.id === undefined) {
       await settleEntry(instances, { __urn: entry.urn, project }, entry);
       if (entry.isLate) late.push(entry);
       else await journal.remove(entry.key);

