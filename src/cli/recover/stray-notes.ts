@@ -1,5 +1,6 @@
 import type { Entry } from "../../journal/entry";
 import type { Journal } from "../../journal/journal";
+import { stackOf } from "../../journal/place";
 import { unsettled } from "../../journal/unsettled";
 import { shellWord } from "../command";
 import type { Deployment } from "./deployment";
@@ -11,7 +12,7 @@ import type { Deployment } from "./deployment";
 export async function strayNotes(journal: Journal, deployment: Deployment): Promise<string[]> {
   const pending = deployment.pending_operations.map(({ resource }) => resource);
   const known = [...deployment.resources, ...pending].map(({ urn }) => urn);
-  const stack = stackOf(known[0]);
+  const stack = known[0] && stackOf(known[0]);
   // Another resource may have imported the object.
   const isHeld = (entry: Entry): boolean =>
     deployment.resources.some(
@@ -29,9 +30,4 @@ export async function strayNotes(journal: Journal, deployment: Deployment): Prom
         "If your program still declares the resource, `pulumi up` resumes the creation. Otherwise, delete the object in the service " +
         `if it exists, and remove the entry:\n  npx pulumi-cloudinfra recover --forget ${shellWord(urn)}`,
     );
-}
-
-/** `urn:pulumi:STACK::PROJECT` of a URN. */
-function stackOf(urn: string | undefined): string | undefined {
-  return urn?.split("::").slice(0, 2).join("::");
 }

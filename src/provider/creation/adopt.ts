@@ -113,7 +113,7 @@ async function endBefore(
   if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
   await settle(call, inputs, left).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "key_expired") throw error;
-    // Only a person can tell what has become of it, by this import for example. The deletion of its record need not try again.
+    // The import is how the user resolves a lost outcome. Without `settled`, the deletion of the placeholder would fail with the same error.
     await warnOfLost(call, left);
     await settled(call, left);
   });

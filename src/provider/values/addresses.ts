@@ -85,8 +85,8 @@ function subnet(text: string): [string, number] {
 
 /**
  * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
- * "auto", or nothing. A private address is not in place of a public one. If `value` means that there is none, and the field shows nothing,
- * returns the public address that the object has nevertheless.
+ * "auto", or nothing. A private address is not in place of a public one. If `value` stands for no address and the field is empty, returns the
+ * object's public address.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
   const shown = object[field.wire];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
 import type { HostProvider, Properties } from "../../../src/provider/host";
-import { oneInstance, URN } from "../one-instance";
+import { type OneInstance, oneInstance, URN } from "../one-instance";
 import { failureOf, type Service } from "../service";
 
 const idsOf = ({ emulator }: Service): string[] => [...emulator.instances.keys()];
@@ -124,26 +125,26 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
-  test("of its object adopts it if the service has purged the operation: no retry can tell what has become of it", async () => {
-    const { service, web } = await oneInstance({ behaviour: { operationKeptMs: 3_000 } });
-    await web.killedUp({ name: "Web-01" });
-    await service.clock.sleep(10_000);
-    const [id = ""] = idsOf(service);
-    expect(await web.up({ name: "Web-01" })).toContain(`under that name: ${id}`);
-    expect(await web.up({ name: "Web-01", __import: id })).toBeUndefined();
-    expect(await web.expectOne()).toBe(id);
-  });
-
-  test("of its object adopts it if the creation has timed out and the service has purged the operation", async () => {
-    const behaviour = { operationMs: 60_000, operationKeptMs: 3_000 };
-    const { service, web } = await oneInstance({ behaviour });
-    expect(await web.up({ name: "Web-01", __timeouts: { create: "5s" } })).toContain("is not over");
-    await service.clock.sleep(100_000);
-    const [id = ""] = idsOf(service);
-    expect(await web.up({ name: "Web-01" })).toContain(`under that name: ${id}`);
-    expect(await web.up({ name: "Web-01", __import: id })).toBeUndefined();
-    expect(await web.expectOne()).toBe(id);
-  });
+  const TIMED_OUT = { name: "Web-01", __timeouts: { create: "5s" } };
+  test.each<[string, Partial<Behaviour>, (web: OneInstance) => Promise<void>]>([
+    ["was killed", {}, (web) => web.killedUp({ name: "Web-01" })],
+    [
+      "timed out",
+      { operationMs: 60_000 },
+      async (web) => expect(await web.up(TIMED_OUT)).toContain("is not over"),
+    ],
+  ])(
+    "of its object succeeds if the creation %s, and the service has purged the operation",
+    async (_, behaviour, begin) => {
+      const { service, web } = await oneInstance({ behaviour: { ...behaviour, operationKeptMs: 3_000 } });
+      await begin(web);
+      await service.clock.sleep(100_000);
+      const [id = ""] = idsOf(service);
+      expect(await web.up({ name: "Web-01" })).toContain(`under that name: ${id}`);
+      expect(await web.up({ name: "Web-01", __import: id })).toBeUndefined();
+      expect(await web.expectOne()).toBe(id);
+    },
+  );
 
   test("of its object that fails leaves the creation as it was, if nothing tells its object: the next `up` resumes it", async () => {
     const { service, web } = await oneInstance();

@@ -277,7 +277,7 @@ test.each([
   [{ revision: "header" }, false],
   [{ putReply: 204 }, true],
 ] as const)(
-  "an address that somebody pinned while it was ignored isn't overwritten unseen once the option is gone, with %j, refreshed: %s",
+  "an update reports an address that somebody pinned while `ignoreChanges` listed it, with %j, refreshed: %s",
   async (behaviour, isRefreshed) => {
     const PINNED = "203.0.113.77";
     const { service, web } = await oneInstance({ behaviour });
