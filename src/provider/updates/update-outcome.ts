@@ -193,7 +193,14 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   };
   // An address for the mode that was just set is no evidence: unless the update's reply shows it, it may be somebody else's choice.
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
-  const known = { values, words, applied: marks, ipAddress: olds.ipAddress };
+  const modes = others.filter(
+    (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
+  );
+  const former = only(
+    modes.filter((field) => isMarked(field, change)),
+    applied,
+  );
+  const known = { values, words, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
   // The service may omit a new value that stands for none, such as "none" for the address.
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = call.kind.fields.filter((field) => !mayBeOmitted(field));
@@ -202,16 +209,27 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && untold.includes(name);
   const isUnseen = outcome.isOthers === true && call.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
-  const outputs = outputsOf(call, drifted.length === 0 && !isUnseen ? now : ours, {
+  // Without a mark, an address of somebody's choice would look like the service's assignment as soon as it is in the state.
+  const theirs = modes.filter(({ name }) => drifted.includes(name));
+  const ofTheirs = theirs.map(({ name }) => [name, { value: news[name], word: words[name] ?? news[name] }]);
+  return outputsOf(call, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,
     values,
     words,
-    applied: { ...only(others, applied), ...formerPairs(change, made), ...unproven(change, outcome, made) },
+    applied: {
+      ...only(others, applied),
+      ...formerPairs(change, made),
+      ...unproven(change, outcome, made),
+      ...Object.fromEntries(ofTheirs),
+    },
     before: { ...olds, revision: undefined },
   });
-  // With the address of somebody's choice, their change would look like the service's assignment.
-  const isTheirs = drifted.includes("publicIp");
-  return isTheirs && news.publicIp === olds.publicIp ? { ...outputs, ipAddress: olds.ipAddress } : outputs;
+}
+
+/** Whether an earlier update has marked a field, because somebody had changed it and the program ignores that. */
+function isMarked({ name }: Field, { olds, news }: Change): boolean {
+  const mark = appliedIn(hiddenOf(olds).__applied ?? {}, name);
+  return mark?.word !== undefined && mark.value === news[name];
 }
 
 /** The remote value of what was just applied, unless somebody else has changed it since. */
