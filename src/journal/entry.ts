@@ -31,10 +31,12 @@ export interface Entry {
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
   /**
-   * Whether the object may be in use: another resource may have imported it. And `recover` can't tell whether the creation has been finished
-   * since, and the state that it was written from may be another backend's.
+   * Whether the object may be in use: `recover` can't tell whether the creation has been finished since, and the state that it was written
+   * from may be another backend's.
    */
   readonly isLate?: boolean;
+  /** Ids of objects that resources have imported since. If the creation has made one of them, the object belongs to that resource. */
+  readonly imported?: readonly string[];
   /** Whether the entry stays until a check with the saved state, because the engine saves nothing before the end of its run. */
   readonly isKept?: boolean;
 }
@@ -45,25 +47,25 @@ interface NamedOperation {
 }
 
 /** What becomes known of a creation after its first line is written. */
-export type More = Pick<Entry, "operation" | "id" | "isLate">;
+export type More = Pick<Entry, "operation" | "id" | "imported">;
 
 /** Returns the first line of an entry's file. */
 export function firstLine(entry: Entry): string {
-  const { operation: _, id: __, ...begun } = entry;
+  const { operation: _, id: __, imported: ___, ...begun } = entry;
   return `${JSON.stringify(begun)}\n`;
 }
 
 /** Returns a later line. It starts with a line break because a kill may have cut off the line before it. */
-export function laterLine({ operation, id, isLate }: More): string {
+export function laterLine({ operation, id, imported }: More): string {
   const known = operation && { id: operation.id, url: operation.url };
-  return `\n${JSON.stringify({ operation: known, id, isLate })}\n`;
+  return `\n${JSON.stringify({ operation: known, id, imported })}\n`;
 }
 
 /** Parses an entry's file. Incomplete later lines are skipped. Without a complete first line, the result is `undefined`. */
 export function parseEntry(text: string): Entry | undefined {
   const [first = "", ...later] = text.split("\n");
   let entry = begun(parseObject(first));
-  for (const line of later) entry &&= { ...entry, ...more(parseObject(line)) };
+  for (const line of later) entry &&= extended(entry, more(parseObject(line)));
   return entry;
 }
 
@@ -114,13 +116,22 @@ function begun(fields: Fields): Entry | undefined {
   };
 }
 
-function more({ operation, id, isLate }: Fields): More {
+function more({ operation, id, imported }: Fields): More {
   const named =
     typeof operation === "object" && operation !== null ? namedOperation({ ...operation }) : undefined;
   return {
     ...(named && { operation: named }),
     ...(typeof id === "string" && { id }),
-    ...(isLate === true && { isLate }),
+    ...(Array.isArray(imported) && { imported: imported.filter((one) => typeof one === "string") }),
+  };
+}
+
+/** Several processes may note imports. */
+function extended(entry: Entry, { imported, ...known }: More): Entry {
+  return {
+    ...entry,
+    ...known,
+    ...(imported && { imported: [...(entry.imported ?? []), ...imported] }),
   };
 }
 

@@ -135,8 +135,8 @@ async function settleInstancesOf(call: Call, project: string, key: string | unde
       await warnOfLost(instances, entry);
       late.push(entry);
     } else if (entry.id === undefined) {
-      await settleEntry(instances, { __urn: entry.urn, project }, entry);
-      if (entry.isLate) late.push(entry);
+      const mayBeThere = await settleEntry(instances, { __urn: entry.urn, project }, entry);
+      if (entry.isLate && mayBeThere) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!memory.isGone(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))
       await warnOfLeftAlone(instances, { id: entry.id, fields: {} });

@@ -28,6 +28,15 @@ describe("an entry", () => {
     expect(warnings).toEqual([]);
   });
 
+  test("holds all imports that were told of it, also after a move", async () => {
+    const { journal } = opened();
+    await journal.begin(begun());
+    for (const id of ["ins-1", "ins-2"]) await journal.note("key-1", { imported: [id] });
+    await journal.move({ urn: URN }, otherUrn);
+    await journal.note("key-1", { imported: ["ins-3"] });
+    expect((await journal.read({ urn: otherUrn }))?.imported).toEqual(["ins-1", "ins-2", "ins-3"]);
+  });
+
   test("gives the body back as the very text that was sent, whatever is in it", async () => {
     const body = '{ "labels":{"b":"\\u00e9","a":"line\\n\u2028\u{1f600}"},\n"é":1e3}\r\n';
     const { journal } = opened();

@@ -98,10 +98,14 @@ export class OneInstance extends EngineRow {
   }
 
   /** Makes this the entry of the journal. */
-  async note({ operation, id, ...begun }: Entry): Promise<void> {
+  async note({ operation, id, imported, ...begun }: Entry): Promise<void> {
     await this.forgetNoted();
     await this.journal.begin(begun);
-    const more = { ...(operation && { operation }), ...(id !== undefined && { id }) };
+    const more = {
+      ...(operation && { operation }),
+      ...(id !== undefined && { id }),
+      ...(imported && { imported }),
+    };
     await this.journal.note(begun.key, more);
   }
 

@@ -8,10 +8,9 @@ import { NotApplied, update } from "../update";
 import { outputsOfNew } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { compared, importDiffers } from "./import-comparison";
-import { leftOverOf, settle, settled, type Unfinished } from "./left-over";
+import { leftOverOf, settle, type Unfinished } from "./left-over";
 import { type Maker, makersOf, releaseFrom } from "./makers";
 import { PartialState } from "./partial";
-import { warnOfLost } from "./unclear";
 
 /**
  * Returns the id of the object to adopt because of the `import` option. Undefined if the resource had the object before: its replacement
@@ -61,11 +60,11 @@ export async function adopt(
   const left = await leftOverOf(call, inputs);
   await requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
   await becomesLive(call, inputs, id, { isAdopted: true });
-  const makers = await makersOf(call, before.object, inputs);
+  const makers = await makersOf(call, before.object);
   const hasWaited = left !== undefined && (await endBefore(call, inputs, left, makers));
   const { object, there, wanted, differences } = hasWaited ? await compared(call, inputs, id) : before;
   const release = async (): Promise<void> => {
-    await releaseFrom(makers, call);
+    await releaseFrom(makers, call, before.object);
     if (left?.key !== undefined) await call.session.journal.remove(left.key);
   };
   try {
@@ -111,11 +110,7 @@ async function endBefore(
   makers: readonly Maker[],
 ): Promise<boolean> {
   if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
-  await settle(call, inputs, left).catch(async (error: unknown) => {
-    if (!isCloudInfraError(error) || error.code !== "key_expired") throw error;
-    // The import is how the user resolves a lost outcome. Without `settled`, the deletion of the placeholder would fail with the same error.
-    await warnOfLost(call, left);
-    await settled(call, left);
-  });
+  // The import is how the user resolves a lost outcome.
+  await settle(call, inputs, left, { mayBeLost: true });
   return true;
 }

@@ -44,7 +44,7 @@ export async function fitted(
     await discard(call, inputs, object, unfinished);
     return undefined;
   }
-  if (await isShared(call, wanted, object.id)) {
+  if (unfinished.imported?.includes(object.id) || (await isShared(call, wanted, object.id))) {
     await warnOfTaken(call, inputs, object);
     return undefined;
   }

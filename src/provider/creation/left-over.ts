@@ -145,8 +145,12 @@ export async function settleLeftOver(
   }
 }
 
-/** Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3. */
-export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promise<void> {
+/**
+ * Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3.
+ *
+ * @returns whether it has made an object, or may have
+ */
+export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promise<boolean> {
   return settle(call, inputs, ofEntry(entry));
 }
 
@@ -154,20 +158,29 @@ export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promi
  * Brings an unfinished creation that nobody wants any longer to its end. Its object is deleted if I3 allows it; otherwise, it is
  * left alone with a warning.
  *
+ * @param mayBeLost whether a warning is enough if nobody can tell how it ended
+ * @returns whether it has made an object, or may have
  * @throws CloudInfraError, never PartialState: the call is about another resource, whose state stays as it is
  */
-export async function settle(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {
-  await call.progress
-    .during("waiting for the end of an interrupted creation", () => brought(call, inputs, unfinished))
-    .catch((error: unknown) => {
-      // Whatever has become of its object, nothing may be done with it.
-      if (unfinished.isLate && isCloudInfraError(error) && error.code === "key_expired")
-        return warnOfLost(call, unfinished);
-      throw error;
-    });
+export async function settle(
+  call: Call,
+  inputs: Properties,
+  unfinished: Unfinished,
+  { mayBeLost = unfinished.isLate === true } = {},
+): Promise<boolean> {
+  try {
+    return await call.progress.during("waiting for the end of an interrupted creation", () =>
+      brought(call, inputs, unfinished),
+    );
+  } catch (error) {
+    if (!mayBeLost || !isCloudInfraError(error) || error.code !== "key_expired") throw error;
+    await warnOfLost(call, unfinished);
+    await settled(call, unfinished); // so that no other call of this run reports it again
+    return true;
+  }
 }
 
-async function brought(call: Call, inputs: Properties, unfinished: Unfinished): Promise<void> {
+async function brought(call: Call, inputs: Properties, unfinished: Unfinished): Promise<boolean> {
   const end = await carryOut(call, inputs, unfinished, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const hint = `${advice(error.why, call.session.settings.profile)}Run the command again: it finishes an interrupted creation whose object is not needed${ifRejected(error.why)}`;
@@ -176,6 +189,7 @@ async function brought(call: Call, inputs: Properties, unfinished: Unfinished): 
   const object = end.kind === "key spent" ? undefined : end.object;
   if (object !== undefined) await discard(call, inputs, object, unfinished);
   await settled(call, unfinished);
+  return object !== undefined;
 }
 
 /**
@@ -190,6 +204,7 @@ export async function discard(
   object: ApiObject,
   unfinished: Unfinished,
 ): Promise<void> {
+  if (unfinished.imported?.includes(object.id)) return;
   const isRetained = call.session.memory.isRetained(hiddenOf(inputs));
   if (!isRetained && mayDelete(call, unfinished))
     await removeObject(call, object.id, sentFields(unfinished).project);

@@ -27,6 +27,8 @@ const schema = v.object({
   secrets: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
   /** Whether the name that a creation asked for was made up, and not given by the program. */
   isAutonamed: v.fallback(v.optional(v.boolean()), undefined),
+  /** Ids of objects that resources have imported since: a creation may have made one of them. */
+  imported: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
   /** Whether nobody knows if the service has accepted that update. */
   isUnsure: v.fallback(v.optional(v.boolean()), undefined),
   /** The revision that the reply to that update showed: as long as the object has it, all that is shown is the update's work. */

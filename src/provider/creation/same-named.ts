@@ -18,7 +18,7 @@ export async function sameNamed(call: Call, pending: Pending): Promise<string[]>
   const { memory } = call.session;
   return objects
     .filter(({ fields }) => isSameName(fields.name, wanted))
-    .filter(({ id }) => memory.liveAs(identityOf(call, id)) === undefined)
+    .filter(({ id }) => memory.liveAs(identityOf(call, id)) === undefined && !pending.imported?.includes(id))
     .map(({ id }) => id);
 }
 

@@ -207,7 +207,49 @@ describe("an instance that a resource has imported is not deleted as that of an 
     const process = await web.process();
     const news = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
     await process.create(await checked(process, {}, news));
-    expect(await web.noted()).toMatchObject({ isLate: true });
-    expect((await web.noted()).id).toBeUndefined();
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(web.there().id).toBe(made);
+    expect(idsOf(service)).toEqual([made, id]);
+  });
+});
+
+describe("an instance that a resource has imported, and that an unfinished creation may have made,", () => {
+  const SITE = URN.replace("::web", "::site");
+
+  async function imported() {
+    const { service, web } = await oneInstance();
+    await web.killedBeforeTheAnswer({ name: "web" });
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const process = await web.process();
+    const inputs = await checked(process, {}, web.news({ name: "web", __urn: SITE, __import: id }));
+    const site = await process.create(inputs);
+    return { service, web, id, site: { ...site, inputs } };
+  }
+
+  test("stays that resource's if the creation's resource is declared again: that gets another one", async () => {
+    const { service, web, id } = await imported();
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(web.there().id).not.toBe(id);
+    expect(idsOf(service)).toEqual([id, web.there().id]);
+    expect(service.warnings.join()).toContain(`another resource of the program has instance ${id}`);
+  });
+
+  test("stays that resource's if its creation's resource is declared again and times out", async () => {
+    const { service, web, id } = await imported();
+    const outage = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
+    expect(await web.up({ name: "web" })).toContain("is kept in the state");
+    outage.off();
+    expect(await web.up({ name: "web" }, { onAnotherMachine: true })).toBeUndefined();
+    expect(web.there().id).not.toBe(id);
+    expect(idsOf(service)).toEqual([id, web.there().id]);
+  });
+
+  test("isn't named as an object that the creation may have made once its outcome is lost", async () => {
+    const { web, id } = await imported();
+    await web.note({ ...(await web.noted()), at: Date.now() - 25 * 3_600_000 });
+    const said = await web.up({ name: "web" });
+    expect(said).toContain("no object of that name");
+    expect(said).not.toContain(id);
   });
 });

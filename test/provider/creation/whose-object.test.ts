@@ -195,6 +195,15 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     expect(await web.entry()).toBeDefined();
   });
 
+  test("removes its record if the instance is gone, even if the deletion fails: the record can't be in the way of a later `up`", async () => {
+    const { service, project, web, id } = await recovered();
+    service.emulator.remove(id);
+    service.emulator.fail({ kind: "status", status: 403, method: "DELETE", times: 99 });
+    const { projects } = await service.anew();
+    expect((await failureOf(projects.delete(project.id, project.state))).message).toContain("(403)");
+    expect(await web.entry()).toBeUndefined();
+  });
+
   test("removes its record once the project is deleted", async () => {
     const { service, project, web, id } = await recovered();
     service.emulator.remove(id);
