@@ -14,7 +14,7 @@ import {
   meansNoAddress,
   publicAddressIn,
 } from "../values/addresses";
-import { type Field, sameValue } from "../values/fields";
+import { type Field, isChanged, sameValue } from "../values/fields";
 import { withExactKeys } from "../values/label-keys";
 import { outputsOf } from "../values/outputs";
 import { hiddenOf } from "../values/state";
@@ -45,13 +45,25 @@ export async function compared(call: Call, inputs: Properties, id: string): Prom
   const ignored = session.memory.ignoredBy(hiddenOf(inputs).__key);
   const there = asItStands(exact, object, inputs, ignored);
   const wanted = keepingIgnored(kind.fields, ignored, { olds: there, news: inputs });
+  // An empty list removes keys that aren't shown. But the update must not remove anything else that isn't shown.
+  const isOther = ({ isShown, field, desired }: Side): boolean => {
+    const compare = canRemove(exact, object, field) ? isChanged : isUnlike;
+    return !isShown && compare(field, there[field.name], desired);
+  };
   const differences = sidesOf(exact.kind.fields, { olds: {}, news: wanted }, object.fields).filter(
-    (side) =>
-      differing(side) || (!side.isShown && !sameValue(side.field, there[side.field.name], side.desired)),
+    (side) => differing(side) || isOther(side),
   );
   const lasting = differences.filter(({ field }) => field.change === "replace");
   if (lasting.length > 0) throw importDiffers(call, id, inputs, lasting);
   return { object, there, wanted, differences };
+}
+
+const isUnlike = (field: Field, one: unknown, other: unknown): boolean => !sameValue(field, one, other);
+
+/** Whether an update can't remove anything of an object but a certain field: everything else is shown, and so is the revision. */
+function canRemove({ kind }: Call, { fields, revision }: ApiObject, field: Field): boolean {
+  const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
+  return revision !== undefined && others.every(({ wire }) => fields[wire] !== undefined);
 }
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {

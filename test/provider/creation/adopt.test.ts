@@ -253,6 +253,20 @@ describe("a property without a value, which the service omits", () => {
   });
 });
 
+test.each<[string, readonly string[], boolean]>([
+  ["removes the keys of an imported instance", [], true],
+  ["removes keys that the service doesn't show", ["ssh_keys"], true],
+  ["leaves everything alone if the service doesn't show the labels, either", ["ssh_keys", "labels"], false],
+])("an empty list of SSH keys %s", async (_, unshown, isRemoved) => {
+  const service = await startService({ behaviour: { unshown } });
+  const { id, news } = foreign(service, { ssh_keys: [SSH_KEY], labels: { team: "ops" }, public_ip: "auto" });
+  await taken(service, { ...news, sshKeys: [] });
+  expect(service.emulator.instances.get(id)?.fields).toMatchObject({
+    ssh_keys: isRemoved ? [] : [SSH_KEY],
+    labels: { team: "ops" },
+  });
+});
+
 test.each([{}, { flavor: "m1.large" }])(
   "an instance whose address is shown in place of the mode, and beside it, is taken over: %j",
   async (others) => {
