@@ -11,8 +11,6 @@ import { isPartlyListed } from "./inputs/ignored";
 import { secretsOf } from "./inputs/secrets";
 import { isAbsence, present } from "./looks/present";
 import { askedBy } from "./updates/asked";
-import { sidesOf } from "./updates/conflict";
-import { mayShowMode } from "./updates/kept-address";
 import {
   afterRename,
   foundElsewhere,
@@ -22,8 +20,9 @@ import {
   type Told,
 } from "./updates/renamed";
 import {
+  type Doubt,
+  doubtAbout,
   isPending,
-  isUnclear,
   type Outcome,
   outputsAfter,
   ownReply,
@@ -47,7 +46,7 @@ export async function update(
   id: string,
   state: Properties,
   news: Properties,
-  earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
+  earlier: Pick<Change, "unsettled" | "former" | "isUnsure" | "ignored"> = {},
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, state);
   const olds = withoutReleased(call, state, news);
@@ -74,8 +73,7 @@ export async function update(
     : new NotApplied(
         outcome.unmade,
         { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unmade }) },
-        isUnclear(change, outcome),
-        sidesOf(outcome.unmade, change, outcome.object.fields).some(mayShowMode),
+        doubtAbout(change, outcome),
       );
 }
 
@@ -220,15 +218,10 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */
 export class NotApplied extends CloudInfraError {
-  /**
-   * @param isUnclear whether the service may have made the change, and show the value in its own way
-   * @param mayShowAddress whether it may have set the mode of the address, and show the address that was pinned before
-   */
   constructor(
     readonly fields: readonly Field[],
     readonly outs: Properties,
-    isUnclear: boolean,
-    mayShowAddress: boolean,
+    doubt: Doubt | undefined,
   ) {
     const names = fields.map(({ name }) => name).join(", ");
     const options =
@@ -237,12 +230,15 @@ export class NotApplied extends CloudInfraError {
     const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
     const place =
       ". If the instance has the address, set cloudinfra:ipAddressField to the field that shows it";
+    const hints = {
+      address:
+        'The service may show the address in place of the mode: look there which one it has. If it has the mode, add `ignoreChanges: ["publicIp"]`',
+      word: `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`,
+      former: `The service may have had the value before, and show it in its own way: look there first. If it doesn't have it, ${options}`,
+      none: `if it can't be changed in place, ${options}${isAddress ? place : ""}`,
+    } as const;
     super("not_applied", `the service accepted the update, but did not change ${names}`, {
-      hint: mayShowAddress
-        ? 'The service may show the address in place of the mode: look there which one it has. If it has the mode, add `ignoreChanges: ["publicIp"]`'
-        : isUnclear
-          ? `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`
-          : `if it can't be changed in place, ${options}${isAddress ? place : ""}`,
+      hint: hints[doubt ?? "none"],
     });
   }
 }

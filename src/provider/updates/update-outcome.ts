@@ -11,7 +11,7 @@ import { contradicts, isSpelling, mayBeSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { type Applied, appliedIn, compareWords, type WireFields, wordOf, wordsAfter } from "../values/words";
 import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
-import { keepsAddress } from "./kept-address";
+import { keepsAddress, mayShowMode } from "./kept-address";
 import { type Change, presentChanged, type Written } from "./update-write";
 
 /** What became of an update. */
@@ -140,7 +140,7 @@ function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
     differing(side) &&
     !hasNewAddress(side, before, after) &&
     !isSpelling(side) &&
-    !(isAccepted && mayBeAccepted(side)) &&
+    !(isAccepted && (mayBeAccepted(side) || wasAskedFor(side, change))) &&
     !keepsAddress(side, change, { own, before }) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
@@ -154,10 +154,32 @@ function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
 /** Whether a refresh accepted the service's word for what may be the desired value. */
 const mayBeAccepted = (side: Side): boolean => side.applied !== undefined && mayBeSpelling(side);
 
-/** Whether an update of the unmade fields alone may show that they have the desired values: it would leave the revision as it is. */
-export function isUnclear(change: Change, { object, unmade }: Outcome): boolean {
+/** Whether an update whose reply was lost asked for the same value. Then the service may have it, and show it in its own way. */
+const wasAskedFor = (side: Side, { former = {}, isUnsure = false }: Change): boolean =>
+  isUnsure && mayBeNew(side) && sameValue(side.field, former[side.field.name], side.desired);
+
+/** Whether an object has something that the state doesn't know, and that may be the desired value as the service shows it. */
+function mayBeNew({ field, inState, now, desired }: Side): boolean {
+  const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
+  return isOpen && now !== null && !contradicts({ field, now, desired });
+}
+
+/** Why the service may have a desired value although it doesn't show it. */
+export type Doubt =
+  /** It may show the address that was pinned before in place of the mode. */
+  | "address"
+  /** It may show the value in its own way: an update of that field alone would leave the revision as it is, and so prove it. */
+  | "word"
+  /** It has not changed anything, so it may have had the value before, and may show it in its own way. */
+  | "former";
+
+/** Returns what may be the reason why the service doesn't show a desired value that it has. */
+export function doubtAbout(change: Change, { object, unmade, before }: Outcome): Doubt | undefined {
   const sides = sidesOf(unmade, change, object.fields);
-  return unmade.length < change.fields.length && sides.some((side) => differing(side) && mayBeAccepted(side));
+  if (sides.some(mayShowMode)) return "address";
+  const isOneOfMore = unmade.length < change.fields.length;
+  if (isOneOfMore && sides.some((side) => differing(side) && mayBeAccepted(side))) return "word";
+  return before !== undefined && hasRevisionOf(object, before) && sides.some(mayBeNew) ? "former" : undefined;
 }
 
 /** Whether the service has assigned an address, although it doesn't show the mode that was set. */

@@ -136,6 +136,37 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     expect(outs).not.toHaveProperty("__applied");
   });
 
+  test("has a key that an update has added whose reply was lost: after a refresh, the next `up` is content", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
+    await web.up();
+    service.emulator.fail({ kind: "lost-reply", method: "PUT" });
+    expect(await web.up({ sshKeys: [ours] })).toContain("a reply to this update was lost");
+    await web.refresh();
+    expect(await web.up({ sshKeys: [ours] })).toBeUndefined();
+    service.emulator.clearRequests();
+    expect(await web.up({ sshKeys: [ours] })).toBeUndefined();
+    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+
+  test("may have a key that the program adds: the error doesn't advise a replacement before a look there", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
+    await web.up();
+    service.emulator.edit(web.there().id, { ssh_keys: [ours] });
+    await web.refresh();
+    expect(await web.up({ sshKeys: [ours] })).toContain("look there first");
+  });
+
+  test("doesn't have a key that it ignores, whatever became of the first update", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
+    await web.up();
+    service.emulator.ignoreUpdatesOf("ssh_keys");
+    service.emulator.fail({ kind: "lost-reply", method: "PUT" });
+    await web.up({ sshKeys: [ours] });
+    await web.refresh();
+    for (const _ of ["first", "again"])
+      expect(await web.up({ sshKeys: [ours] })).toContain("did not change sshKeys");
+  });
+
   test("has to remove that key if the program doesn't have it", async () => {
     const { service, saved, state } = await drifted();
     service.emulator.ignoreUpdatesOf("ssh_keys");
