@@ -2,9 +2,7 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-
-/** The names of Pulumi's project files, in the order in which the CLI looks for them. */
-const PROJECT_FILES = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
+import { projectFileFor, readProjectFile } from "./project-file";
 
 /**
  * Returns the URL of the backend that keeps the stack's state, found as the CLI finds it: `PULUMI_BACKEND_URL`, then `backend.url`
@@ -19,25 +17,18 @@ export function backendOf(cwd: string, env: NodeJS.ProcessEnv): string {
 }
 
 function projectBackend(folder: string): string | undefined {
-  for (const name of PROJECT_FILES) {
-    const text = contentOf(path.join(folder, name));
-    if (text !== undefined)
-      return name.endsWith(".json") ? memberOf(text, "backend", "url") : yamlBackend(text);
+  const file = projectFileFor(folder);
+  try {
+    return file && readProjectFile(file).backendUrl;
+  } catch {
+    return undefined; // the CLI reports a file that can't be read
   }
-  const parent = path.dirname(folder);
-  return parent === folder ? undefined : projectBackend(parent);
-}
-
-/** Reads `backend.url` in block or flow style. Two keys are no reason to load a YAML parser in every program. */
-function yamlBackend(text: string): string | undefined {
-  const block = /^backend:[^\S\n]*(\{[^}\n]*\}|(?:\n[^\S\n]+[^\n]*|\n[^\S\n]*(?=\n))+)/m.exec(text)?.[1];
-  return /(?:^|[\s{,])["']?url["']?:[^\S\n]*["']?([^\s"',}]+)/m.exec(block ?? "")?.[1];
 }
 
 function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env.PULUMI_CREDENTIALS_PATH || env.PULUMI_HOME || path.join(homeOf(env), ".pulumi");
   const text = contentOf(path.join(folder, "credentials.json"));
-  return text === undefined ? undefined : memberOf(text, "current");
+  return text === undefined ? undefined : currentIn(text);
 }
 
 /** The user's home, or a folder that does not exist if the user has none. */
@@ -57,12 +48,10 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-function memberOf(text: string, ...names: readonly string[]): string | undefined {
+function currentIn(credentials: string): string | undefined {
   try {
-    let value: unknown = JSON.parse(text);
-    for (const name of names)
-      value = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
-    return typeof value === "string" && value !== "" ? value : undefined;
+    const { current }: { current?: unknown } = Object(JSON.parse(credentials));
+    return typeof current === "string" && current !== "" ? current : undefined;
   } catch {
     return undefined;
   }

@@ -28,6 +28,7 @@ describe("the program's folder", () => {
     'main: "src/index.ts"',
     "main: 'src' # quoted",
     "main:   src/index.ts\r",
+    "main:\n  src",
   ])("is where `%s` leads", (line) => {
     const dir = project(`name: app\n${line}\nruntime: nodejs\nconfig:\n  main: elsewhere\n`);
     expect(programFolder(dir)).toBe(path.join(dir, "src"));
@@ -48,10 +49,12 @@ describe("the program's folder", () => {
     expect(programFolder(dir)).toBe(path.join(dir, "src"));
   });
 
-  it("is told to be missing where there is no project, and where `main` is not there or not on one line", () => {
+  it("is told to be missing where there is no project, and where `main` is not there or the file is damaged", () => {
     const dir = project("main: lib/index.ts\n");
     expect(() => programFolder(dir)).toThrow(path.join(dir, "lib/index.ts"));
     expect(() => programFolder(path.parse(dir).root)).toThrow("no Pulumi.yaml");
-    expect(() => programFolder(project("main: >\n  src\n"))).toThrow("one line");
+    expect(() => programFolder(project("name: app\nmain: src: token-1\n"))).toThrow(
+      /bad indentation of a mapping entry in line 2(?!.*token-1)/s,
+    );
   });
 });

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { backendOf } from "../../src/journal/backend";
 import { openJournal } from "../../src/journal/journal";
 import { fileName, journalFolder } from "../../src/journal/place";
 import { begun, ENDPOINT, emptyFolder, opened, URN } from "./folder";
@@ -66,6 +67,19 @@ describe("an entry's file name", () => {
     await journal.begin(begun());
     expect(files()).toEqual([path.join(dir, fileName(purpose))]);
   });
+});
+
+test.each([
+  ["Pulumi.yaml", "backend:\n  url: s3://team-dev\n"],
+  ["Pulumi.yaml", "backend: # the team's bucket\n  url: s3://team-dev # for now\n"],
+  ["Pulumi.yml", "backend:\n# the former url: s3://former\n  # url: s3://former\n  url: 's3://team-dev'\n"],
+  ["Pulumi.yaml", 'name: app\n"backend": {\n  "url": "s3://team-dev"\n}\n'],
+  ["Pulumi.json", '{\n\t"backend": { "url": "s3://team-dev" }\n}'],
+])("the backend is the one that the project file names: %s with %j", (name, text) => {
+  const folder = emptyFolder();
+  writeFileSync(path.join(folder, name), text);
+  const program = path.join(folder, "src");
+  expect(backendOf(program, { PULUMI_HOME: folder })).toBe("s3://team-dev");
 });
 
 test("backends that differ only in their query are two, and the query, which may hold a secret, is not written down", async () => {
