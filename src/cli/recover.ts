@@ -1,5 +1,7 @@
+import path from "node:path";
 import { CloudInfraError } from "../diagnostics/error";
 import { type Journal, openJournal } from "../journal/journal";
+import { projectFileFor } from "../journal/project-file";
 import { type Command, reportFailure, reportUsageError } from "./command";
 import { programFolder } from "./program-folder";
 import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
@@ -47,6 +49,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
     openJournal({
       ...{ endpoint, dir: journalDir, cwd: dir, env: process.env, backend, warn: console.error },
       organization: () => organization,
+      projectFolder: () => path.dirname(projectFileFor(path.resolve(args.cwd)) ?? dir),
     });
   if (args.forget !== undefined) {
     if (settings.places.length === 0) throw noEndpoint();

@@ -8,16 +8,17 @@ import { projectFileFor, readProjectFile } from "./project-file";
  * Returns the URL of the backend that keeps the stack's state, found as the CLI finds it: `PULUMI_BACKEND_URL`, then `backend.url`
  * in the project file, then the current login.
  *
- * @param cwd the program's folder
- * @returns the folder itself if the URL can't be known: two stacks of the same name can only be told apart by it
+ * @param folder the folder of the project file, or one below it
+ * @returns the folder of the project file if the URL can't be known: two stacks of the same name can only be told apart by it
  */
-export function backendOf(cwd: string, env: NodeJS.ProcessEnv): string {
-  const url = env.PULUMI_BACKEND_URL || projectBackend(cwd) || currentLogin(env);
-  return url === undefined ? cwd : normalized(url, cwd, env);
+export function backendOf(folder: string, env: NodeJS.ProcessEnv): string {
+  const file = projectFileFor(folder);
+  const url = env.PULUMI_BACKEND_URL || projectBackend(file) || currentLogin(env);
+  if (url !== undefined) return normalized(url, folder, env);
+  return file === undefined ? folder : path.dirname(file);
 }
 
-function projectBackend(folder: string): string | undefined {
-  const file = projectFileFor(folder);
+function projectBackend(file: string | undefined): string | undefined {
   try {
     return file && readProjectFile(file).backendUrl;
   } catch {

@@ -67,6 +67,8 @@ export interface JournalOptions extends Place {
   readonly endpoint: string;
   /** Organization of the stack, if it is known by now. */
   readonly organization?: (() => string | undefined) | undefined;
+  /** Folder of Pulumi's project file, from the program's folder, if that isn't in it: `main` may lead out of it. */
+  readonly projectFolder?: (() => string | undefined) | undefined;
   /** Returns the token in use: only a hash of it is written. @default always the same */
   readonly token?: (() => string) | undefined;
   /** Backend of the stack. @default found as the CLI finds it */
@@ -95,7 +97,7 @@ class FileJournal implements Journal {
   private readonly known = new Map<string, string>();
   /** The file of each entry that was seen here, by its key. */
   private readonly files = new Map<string, string>();
-  private backend: string | undefined;
+  private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]>;
 
   constructor(private readonly options: JournalOptions) {
@@ -227,9 +229,15 @@ class FileJournal implements Journal {
   }
 
   private purposeOf({ urn, replaces }: For): Purpose {
-    this.backend ??= this.options.backend ?? backendOf(this.cwd, this.options.env ?? process.env);
-    const { endpoint } = this.options;
-    return { urn, replaces, organization: this.options.organization?.(), backend: this.backend, endpoint };
+    const { endpoint, organization, backend = this.backendUrl() } = this.options;
+    return { urn, replaces, organization: organization?.(), backend, endpoint };
+  }
+
+  private backendUrl(): string {
+    const folder = path.resolve(this.cwd, this.options.projectFolder?.() ?? ".");
+    if (this.backend?.folder !== folder)
+      this.backend = { folder, url: backendOf(folder, this.options.env ?? process.env) };
+    return this.backend.url;
   }
 
   private folder(): string {

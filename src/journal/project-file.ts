@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 // Every program loads this parser anyway: Pulumi's SDK does.
-import { FAILSAFE_SCHEMA, load, YAMLException } from "js-yaml";
+import { loadAll, YAMLException } from "js-yaml";
 import { CloudInfraError } from "../diagnostics/error";
 
 /** The names of Pulumi's project files, in the order in which the CLI looks for them. */
@@ -27,7 +27,8 @@ export interface ProjectFile {
  */
 export function readProjectFile(file: string): ProjectFile {
   try {
-    const { main, backend } = fieldsOf(load(readFileSync(file, "utf8"), { schema: FAILSAFE_SCHEMA }));
+    const [content] = loadAll(readFileSync(file, "utf8")); // the CLI ignores further documents, too
+    const { main, backend } = fieldsOf(content);
     return { main: textOf(main), backendUrl: textOf(fieldsOf(backend).url) };
   } catch (error) {
     const why =

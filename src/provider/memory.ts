@@ -62,6 +62,8 @@ interface Diffed {
 export class Memory {
   /** Organization of the stack, once a check or, in a run without checks, a delete has reported it. */
   organization: string | undefined;
+  /** Folder of Pulumi's project file, from the program's folder, if that isn't in it. It is known as soon as the organization. */
+  projectFolder: string | undefined;
   /** Whether this run is a preview, which decides nothing. */
   isPreview = false;
   /** URN of any resource that a check of this run was about: it holds the stack's current name. */

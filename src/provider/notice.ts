@@ -35,6 +35,7 @@ export async function noticeCheck(
   const { __urn: urn, profile, ...hidden } = hiddenOf(news);
   if (urn === undefined) return {};
   sessions.memory.organization = hidden.__organization;
+  sessions.memory.projectFolder = hidden.__projectFolder;
   sessions.memory.isPreview = isUnknown(news.__key);
   const { journal, memory } = at(sessions, profile);
   const exists = Object.keys(olds).length > 0;

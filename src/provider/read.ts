@@ -11,7 +11,7 @@ import { findOrAbsent } from "./looks/absence";
 import { findMade, findNamed, findOfCreation } from "./looks/see-again";
 import { settleAsked } from "./updates/asked";
 import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
-import type { Field } from "./values/fields";
+import { type Field, sameValue } from "./values/fields";
 import { withKnownKeys } from "./values/label-keys";
 import { outputsOf } from "./values/outputs";
 import { plain } from "./values/plain";
@@ -69,7 +69,34 @@ function settled(
   const { made, left } = settleAsked(call, state, pending, object);
   const seen = refreshed(call, object, { ...state, ...made });
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
-  return { ...seen, props: plain({ ...seen.props, __pending: { ...pending, asked: left } }) };
+  const marks = pending.isUnsure === true ? marksFor(call, left, { before: state, now: seen.props }) : {};
+  const __applied = { ...marks, ...hiddenOf(seen.props).__applied };
+  return { ...seen, props: plain({ ...seen.props, __applied, __pending: { ...pending, asked: left } }) };
+}
+
+/**
+ * What an update may have set, if the service shows another value there than before. That may be its word for what the update asked for: if it
+ * accepts the same again without a change of the revision, it is.
+ */
+function marksFor({ kind }: Call, asked: Properties, { before, now }: Seen): Properties {
+  const { __applied: marks = {}, __unmanaged: others = {} } = hiddenOf(before);
+  const { __unmanaged: othersNow = {} } = hiddenOf(now);
+  const hasMoved = (field: Field): boolean =>
+    !sameValue(field, before[field.name], now[field.name]) ||
+    (othersNow[field.name] !== undefined && othersNow[field.name] !== others[field.name]);
+  const moved = kind.fields.filter(
+    (field) =>
+      field.type !== "labels" &&
+      (asked[field.name] ?? undefined) !== undefined &&
+      (Object.hasOwn(marks, field.name) || hasMoved(field)),
+  );
+  return Object.fromEntries(moved.map(({ name }) => [name, { value: asked[name] }]));
+}
+
+/** The state before a refresh, and after it. */
+interface Seen {
+  readonly before: Properties;
+  readonly now: Properties;
 }
 
 async function look(call: Call, id: string, state: Properties): Promise<ApiObject | undefined> {

@@ -119,6 +119,7 @@ export class Sessions {
       endpoint: client.endpoint,
       dir: journalDir,
       organization: () => this.memory.organization,
+      projectFolder: () => this.memory.projectFolder,
       run: outside.run,
       token: () => client.tokens[0] ?? "",
       env,

@@ -6,14 +6,15 @@ import type { Sessions } from "./session";
 import { hiddenOf } from "./values/state";
 
 /**
- * Records that a delete begins. A run without checks, such as `destroy`, learns its organization from the state. It has no program that warns
+ * Records that a delete begins. A run without checks, such as `destroy`, learns its organization and folder from the state. It has no program that warns
  * of unsettled creations, so this process does at its end: until then, a later delete may settle them.
  */
 export function noticeDelete(sessions: Sessions, interruption: Interruption, state: Properties): void {
   const { memory } = sessions;
   if (memory.urn !== undefined) return;
-  const { __urn: urn, __organization } = hiddenOf(state);
+  const { __urn: urn, __organization, __projectFolder } = hiddenOf(state);
   memory.organization ??= __organization;
+  memory.projectFolder ??= __projectFolder;
   if (urn !== undefined) interruption.beforeTheEnd(() => warnOfUnsettled(sessions, stackOf(urn)));
 }
 

@@ -46,7 +46,7 @@ export async function update(
   id: string,
   state: Properties,
   news: Properties,
-  earlier: Pick<Change, "unsettled" | "former" | "isUnsure" | "ignored"> = {},
+  earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
 ): Promise<{ outs: Properties }> {
   requireRecordedEndpoint(call, id, state);
   const olds = withoutReleased(call, state, news);

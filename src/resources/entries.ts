@@ -6,7 +6,7 @@ import { type Entry, parseEntry } from "../journal/entry";
 import { isAt, journalFolder, stackOf } from "../journal/place";
 import { type UnsettledEntry, unsettled } from "../journal/unsettled";
 import { journalDir } from "./confirm";
-import { organizationOfStack } from "./sdk";
+import { organizationOfStack, projectFolder } from "./sdk";
 
 /** Reads the entries of this stack from the journal on this machine, for any endpoint. */
 export async function unsettledEntries(): Promise<UnsettledEntry[]> {
@@ -15,7 +15,8 @@ export async function unsettledEntries(): Promise<UnsettledEntry[]> {
   const texts = await Promise.all(names.map((name) => readText(systemDisk, path.join(folder, name))));
   const own = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}`;
   const cwd = process.cwd();
-  const home = { organization: organizationOfStack(), backend: backendOf(cwd, process.env), cwd };
+  const backend = backendOf(path.resolve(cwd, projectFolder() ?? "."), process.env);
+  const home = { organization: organizationOfStack(), backend, cwd };
   const isOwn = (entry: Entry): boolean => stackOf(entry.urn) === own && isAt(entry, home);
   return texts
     .flatMap((text) => (text && parseEntry(text)) || [])

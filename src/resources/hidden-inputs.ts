@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { v4 as uuidV4 } from "uuid";
 import { autonaming } from "./autonaming";
 import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
-import { type Given, organizationOfStack, resolved } from "./sdk";
+import { type Given, organizationOfStack, projectFolder, resolved } from "./sdk";
 
 /** The code that the engine stores with a resource. It never changes, so that old states work with new versions of this package. */
 const providerText = (name: "project" | "instance"): string =>
@@ -48,6 +48,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const identity: Identity = { type, name, parent: opts.parent, aliases: opts.aliases };
   const { ignoreChanges = [], replaceOnChanges = [], retainOnDelete = false } = opts;
   const organization = organizationOfStack();
+  const folder = projectFolder();
   const naming = autonaming(type);
   // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
   const isPreview = pulumi.runtime.isDryRun();
@@ -62,6 +63,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
     ...(replaceOnChanges.length > 0 && { __replaceOnChanges: replaceOnChanges }),
     ...(hasFormerUrns(identity) && { __aliasUrns: otherUrns(identity) }), // the SDK has a field `__aliases` of its own
     ...(organization !== undefined && { __organization: organization }),
+    ...(folder !== undefined && { __projectFolder: folder }),
     ...(naming !== undefined && { __autonaming: naming }),
   };
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 
 // How to get at what the SDK knows. This is the only file that uses parts of the SDK that its types leave out. They are the same in all
@@ -48,6 +49,15 @@ export function organizationOfStack(): string | undefined {
   } catch {
     return undefined; // the SDK throws if it doesn't know the organization, for example in unit tests
   }
+}
+
+/** Returns the folder of Pulumi's project file, from the program's folder, if that isn't in it: `main` may lead out of it. */
+export function projectFolder(): string | undefined {
+  const root = pulumi.getRootDirectory();
+  const isKnown = path.isAbsolute(root); // not for an inline program, for example
+  const fromRoot = path.relative(root, process.cwd());
+  const isInside = fromRoot !== ".." && !fromRoot.startsWith(`..${path.sep}`);
+  return isKnown && !isInside ? path.relative(process.cwd(), root) : undefined;
 }
 
 /** A resource's arguments and options. */

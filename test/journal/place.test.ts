@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -74,12 +74,36 @@ test.each([
   ["Pulumi.yaml", "backend: # the team's bucket\n  url: s3://team-dev # for now\n"],
   ["Pulumi.yml", "backend:\n# the former url: s3://former\n  # url: s3://former\n  url: 's3://team-dev'\n"],
   ["Pulumi.yaml", 'name: app\n"backend": {\n  "url": "s3://team-dev"\n}\n'],
+  [
+    "Pulumi.yaml",
+    "x: &x\n  url: s3://team-dev\nbackend:\n  <<: *x\nretries: !!int 5\n---\nname: other\n---\n",
+  ],
   ["Pulumi.json", '{\n\t"backend": { "url": "s3://team-dev" }\n}'],
 ])("the backend is the one that the project file names: %s with %j", (name, text) => {
   const folder = emptyFolder();
   writeFileSync(path.join(folder, name), text);
   const program = path.join(folder, "src");
   expect(backendOf(program, { PULUMI_HOME: folder })).toBe("s3://team-dev");
+});
+
+test("the entries of two project folders with one program, and backends of their own, are apart", async () => {
+  const folder = emptyFolder();
+  const dir = path.join(folder, "journal");
+  for (const name of ["dev", "prod", "program"]) mkdirSync(path.join(folder, name));
+  for (const name of ["dev", "prod"])
+    writeFileSync(
+      path.join(folder, name, "Pulumi.yaml"),
+      `main: ../program\nbackend:\n  url: s3://${name}\n`,
+    );
+  const at = (name: string) =>
+    openJournal({
+      ...{ endpoint: ENDPOINT, dir, cwd: path.join(folder, "program"), env: { PULUMI_HOME: folder } },
+      projectFolder: () => `../${name}`,
+      warn: expect.fail,
+    });
+  await at("dev").begin(begun());
+  expect(await at("prod").read({ urn: URN })).toBeUndefined();
+  expect(await at("dev").read({ urn: URN })).toMatchObject({ key: "key-1", backend: "s3://dev" });
 });
 
 test("backends that differ only in their query are two, and the query, which may hold a secret, is not written down", async () => {

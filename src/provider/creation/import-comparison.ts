@@ -63,7 +63,9 @@ const isUnlike = (field: Field, one: unknown, other: unknown): boolean => !sameV
 /** Whether an update can't remove anything of an object but a certain field: everything else is shown, and so is the revision. */
 function canRemove({ kind }: Call, { fields, revision }: ApiObject, field: Field): boolean {
   const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
-  return revision !== undefined && others.every(({ wire }) => fields[wire] !== undefined);
+  const isShown = (one: Field): boolean =>
+    fields[one.wire] !== undefined && (fields[one.wire] !== null || !hasPublicAddress(one, fields));
+  return revision !== undefined && others.every(isShown);
 }
 
 async function toTakeOver(call: Call, inputs: Properties, id: string): Promise<ApiObject> {

@@ -4,6 +4,7 @@ import { isTerminal } from "../../operations/operation";
 import type { Call } from "../call";
 import { isUrnOf } from "../kind";
 import { lookAt } from "./being-made";
+import { settled } from "./left-over";
 
 /** An unfinished creation that has made an object which `import` names, or that may have made it. */
 export interface Maker {
@@ -30,13 +31,13 @@ async function madeBy(call: Call, { operation }: Entry): Promise<string | undefi
 }
 
 /** Once the state has an object, no unfinished creation may delete it or adopt it as its own (I3). */
-export async function releaseFrom(
-  makers: readonly Maker[],
-  { session }: Call,
-  { id }: ApiObject,
-): Promise<void> {
+export async function releaseFrom(makers: readonly Maker[], call: Call, { id }: ApiObject): Promise<void> {
+  const { journal } = call.session;
   for (const { key, isCertain } of makers) {
-    if (isCertain) await session.journal.remove(key);
-    else await session.journal.note(key, { imported: [id] });
+    if (isCertain) {
+      // A check of the creation's resource may have taken the key over: it would lead to the imported object.
+      await settled(call, { key });
+      await journal.remove(key);
+    } else await journal.note(key, { imported: [id] });
   }
 }

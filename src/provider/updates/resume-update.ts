@@ -40,7 +40,7 @@ export async function resumeUpdate(
   const wanted = keepingIgnored(call.kind.fields, ignored, { olds: state, news });
   if (pending === undefined) return update(call, id, state, wanted);
   const unsettled = unsettledIn(call, { state, news: wanted, pending });
-  return update(call, id, state, wanted, { unsettled, former: pending.asked, isUnsure: pending.isUnsure });
+  return update(call, id, state, wanted, { unsettled, former: pending.asked });
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Call, valuesOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Patience, readUntil } from "../looks/read-until";
-import { asksForAddress, isAddress } from "../values/addresses";
+import { asksForAddress, isAddress, meansNoAddress } from "../values/addresses";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { outputsOf } from "../values/outputs";
 import { withRemoved } from "../values/removed";
@@ -140,7 +140,7 @@ function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
     differing(side) &&
     !hasNewAddress(side, before, after) &&
     !isSpelling(side) &&
-    !(isAccepted && (mayBeAccepted(side) || wasAskedFor(side, change))) &&
+    !(isAccepted && mayBeAccepted(side)) &&
     !keepsAddress(side, change, { own, before }) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
@@ -154,15 +154,14 @@ function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
 /** Whether a refresh accepted the service's word for what may be the desired value. */
 const mayBeAccepted = (side: Side): boolean => side.applied !== undefined && mayBeSpelling(side);
 
-/** Whether an update whose reply was lost asked for the same value. Then the service may have it, and show it in its own way. */
-const wasAskedFor = (side: Side, { former = {}, isUnsure = false }: Change): boolean =>
-  isUnsure && mayBeNew(side) && sameValue(side.field, former[side.field.name], side.desired);
-
 /** Whether an object has something that the state doesn't know, and that may be the desired value as the service shows it. */
 function mayBeNew({ field, inState, now, desired }: Side): boolean {
   const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
-  return isOpen && now !== null && !contradicts({ field, now, desired });
+  return isOpen && !isNone(now) && !contradicts({ field, now, desired });
 }
+
+/** Whether a field shows that it has no value. */
+const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddress(now);
 
 /** Why the service may have a desired value although it doesn't show it. */
 export type Doubt =

@@ -24,8 +24,6 @@ export interface Change {
   readonly unsettled?: Properties | undefined;
   /** All that the earlier update asked for. */
   readonly former?: Properties | undefined;
-  /** Whether nobody knows if the service has accepted that update. */
-  readonly isUnsure?: boolean | undefined;
   /** The object that the first body was made from. */
   readonly before?: ApiObject;
   /** What is left as it is. @default what the option `ignoreChanges` lists: it says nothing about a creation */

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import type { Properties } from "../host";
 
@@ -70,7 +71,14 @@ export function sameValue(field: Field, one: unknown, other: unknown): boolean {
     return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
   }
   // A state may have a whole object as the remote value.
-  return isSame(referenceIn(field, one) ?? undefined, referenceIn(field, other) ?? undefined);
+  return isSame(comparable(field, one), comparable(field, other));
+}
+
+/** A value to compare: an IPv6 address in the one form that URLs have. */
+function comparable(field: Field, value: unknown): unknown {
+  const word = referenceIn(field, value) ?? undefined;
+  const isLong = field.addressFields !== undefined && typeof word === "string" && isIPv6(word);
+  return isLong ? URL.parse(`http://[${word}]`)?.hostname : word;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { isIPv6 } from "node:net";
 import type { Side } from "../updates/conflict";
 import { addressesIn, asksForAddress, isAddress } from "./addresses";
 import { type Field, keysIn, sameValue } from "./fields";
@@ -42,7 +41,7 @@ function hasOtherWords({ field, inState, known, applied, now, desired }: Side): 
  * removed. Further keys may be the service's own.
  */
 export function contradicts({ field, inState, now, desired }: Compared): boolean {
-  if (isAddress(now) && isAddress(desired)) return canonical(now) !== canonical(desired);
+  if (isAddress(now) && isAddress(desired)) return !sameValue(field, now, desired);
   const [shown, wanted] = [keysIn(now), keysIn(desired)];
   if (field.type !== "keys" || shown === undefined || wanted === undefined) return false;
   const removed = [...(keysIn(inState) ?? [])].filter((key) => !wanted.has(key));
@@ -51,10 +50,6 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 }
 
 type Compared = Pick<Side, "field" | "now" | "desired"> & Partial<Pick<Side, "inState">>;
-
-/** An IP address in the one form that URLs have. */
-const canonical = (address: string): string | undefined =>
-  URL.parse(`http://${isIPv6(address) ? `[${address}]` : address}`)?.hostname;
 
 /** Where the address has a field of its own, the one that asks for it keeps what was asked. */
 function hasAddressBeside(field: Field, object: Side["object"]): boolean {

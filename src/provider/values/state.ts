@@ -26,6 +26,8 @@ const hiddenProperties = v.object({
   __aliasUrns: names,
   /** The stack's organization, if its backend has organizations. */
   __organization: text,
+  /** Folder of Pulumi's project file, from the program's folder, if that isn't in it. */
+  __projectFolder: text,
   /** Only among the inputs of a program: the properties that the option `ignoreChanges` lists. */
   __ignoreChanges: names,
   /** Only among the inputs of a program: the properties that the option `replaceOnChanges` lists. */
@@ -55,6 +57,7 @@ const hiddenProperties = v.object({
         __secrets: names,
         __autonamed: flag,
         __organization: text,
+        __projectFolder: text,
       }),
     ),
     undefined,
@@ -91,8 +94,8 @@ export function nowOf(properties: Properties): Now {
   return pickNow(hiddenOf(properties));
 }
 
-function pickNow({ __urn, __timeouts, __secrets, __autonamed, __organization }: Now): Now {
-  return { __urn, __timeouts, __secrets, __autonamed, __organization };
+function pickNow({ __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder }: Now): Now {
+  return { __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder };
 }
 
 /** The options of a program's resource that decide how it is compared. */

@@ -213,6 +213,20 @@ describe("an instance that a resource has imported is not deleted as that of an 
   });
 });
 
+test("two resources never share an instance: if one imports the object of the other's unfinished creation after both were checked, the other gets its own", async () => {
+  const { service, web } = await oneInstance();
+  await web.killedUp({ name: "Web-01" });
+  service.emulator.finishOperations();
+  const [id = ""] = idsOf(service);
+  const process = await web.process();
+  const urn = URN.replace("::web", "::site");
+  const site = await checked(process, {}, web.news({ __urn: urn, __import: id, name: "Web-01" }));
+  const own = await checked(process, {}, web.news({ name: "Web-01" }));
+  expect((await process.create(site)).id).toBe(id);
+  const { id: other } = await process.create(own);
+  expect(idsOf(service)).toEqual([id, other]);
+});
+
 describe("an instance that a resource has imported, and that an unfinished creation may have made,", () => {
   const SITE = URN.replace("::web", "::site");
 

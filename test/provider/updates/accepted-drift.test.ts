@@ -112,6 +112,25 @@ test("a property that an update of which nothing was known has removed is no con
   expect(outs.publicIp).toBeUndefined();
 });
 
+test.each([false, true])(
+  "a service's own word for a new value is learnt although the reply to the update was lost, refreshed twice: %s",
+  async (isTwice) => {
+    const spelling = (now: Readonly<Record<string, unknown>>): object => ({
+      ...now,
+      ...(now.public_ip === "auto" && { public_ip: "Dynamic" }),
+    });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    await web.up({ publicIp: "none" });
+    service.emulator.fail({ kind: "lost-reply", method: "PUT" });
+    expect(await web.up({ publicIp: "auto" })).toContain("a reply to this update was lost");
+    await web.refresh();
+    if (isTwice) await web.refresh();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    await web.refresh();
+    expect(web.there().state.publicIp).toBe("auto");
+  },
+);
+
 describe("a service that shows SSH keys by their fingerprints", () => {
   const [ours, theirs] = ["A", "B"].map((key) => `ssh-ed25519 ${key} comment`);
   const fingerprints = (now: Readonly<Record<string, unknown>>): object => ({
@@ -156,12 +175,22 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     expect(await web.up({ sshKeys: [ours] })).toContain("look there first");
   });
 
+  test("is not said to have a label that it ignores and shows no trace of", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    service.emulator.ignoreUpdatesOf("labels");
+    const said = await web.up({ labels: { tier: "web" } });
+    expect(said).toContain("did not change labels");
+    expect(said).not.toContain("look there first");
+  });
+
   test("doesn't have a key that it ignores, whatever became of the first update", async () => {
     const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
     await web.up();
     service.emulator.ignoreUpdatesOf("ssh_keys");
-    service.emulator.fail({ kind: "lost-reply", method: "PUT" });
-    await web.up({ sshKeys: [ours] });
+    const lost = service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 99 });
+    expect(await web.up({ sshKeys: [ours] })).toContain("may have made the update");
+    lost.off();
     await web.refresh();
     for (const _ of ["first", "again"])
       expect(await web.up({ sshKeys: [ours] })).toContain("did not change sshKeys");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type OneInstance, oneInstance } from "../one-instance";
-import type { Service } from "../service";
+import { OneInstance, oneInstance } from "../one-instance";
+import { type Service, startService } from "../service";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -333,3 +333,13 @@ describe.each([{ publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
     });
   },
 );
+
+test("a pinned IPv6 address is the same in each of its forms: an import of it changes nothing", async () => {
+  const service = await startService();
+  const made = { name: "web", image: "debian-13", flavor: "m1.small", network: "default" };
+  const web = new OneInstance(service);
+  const { id } = service.emulator.addInstance({ ...made, project: web.project, public_ip: "2001:db8::10" });
+  const publicIp = "2001:0db8:0000:0000:0000:0000:0000:0010";
+  expect(await web.up({ ...made, publicIp, __import: id })).toBeUndefined();
+  expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+});
