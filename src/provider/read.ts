@@ -70,7 +70,8 @@ function settled(
   const seen = refreshed(call, object, { ...state, ...made });
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
   const marks = pending.isUnsure === true ? marksFor(call, left, { before: state, now: seen.props }) : {};
-  const __applied = { ...marks, ...hiddenOf(seen.props).__applied };
+  const applied = { ...marks, ...hiddenOf(seen.props).__applied };
+  const __applied = Object.keys(applied).length > 0 ? applied : undefined;
   return { ...seen, props: plain({ ...seen.props, __applied, __pending: { ...pending, asked: left } }) };
 }
 

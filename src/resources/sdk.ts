@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 
@@ -53,11 +54,12 @@ export function organizationOfStack(): string | undefined {
 
 /** Returns the folder of Pulumi's project file, from the program's folder, if that isn't in it: `main` may lead out of it. */
 export function projectFolder(): string | undefined {
-  const root = pulumi.getRootDirectory();
-  const isKnown = path.isAbsolute(root); // not for an inline program, for example
+  const given = pulumi.getRootDirectory();
+  if (!path.isAbsolute(given) || !existsSync(given)) return undefined; // for an inline program, for example
+  const root = realpathSync(given);
   const fromRoot = path.relative(root, process.cwd());
-  const isInside = fromRoot !== ".." && !fromRoot.startsWith(`..${path.sep}`);
-  return isKnown && !isInside ? path.relative(process.cwd(), root) : undefined;
+  const isOutside = fromRoot === ".." || fromRoot.startsWith(`..${path.sep}`);
+  return isOutside ? path.relative(process.cwd(), root) : undefined;
 }
 
 /** A resource's arguments and options. */
