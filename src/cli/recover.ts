@@ -36,6 +36,7 @@ export const recover: Command = {
 /** Returns whether everything succeeded. */
 async function recoverStack(args: RecoverArgs): Promise<boolean> {
   const dir = programFolder(args.cwd);
+  const projectFolder = path.dirname(projectFileFor(path.resolve(args.cwd)) ?? dir);
   const { endpoint, file } = args;
   const [text, config] = await Promise.all([
     stackExport(args),
@@ -49,7 +50,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
     openJournal({
       ...{ endpoint, dir: journalDir, cwd: dir, env: process.env, backend, warn: console.error },
       organization: () => organization,
-      projectFolder: () => path.dirname(projectFileFor(path.resolve(args.cwd)) ?? dir),
+      projectFolder: () => projectFolder,
     });
   if (args.forget !== undefined) {
     if (settings.places.length === 0) throw noEndpoint();

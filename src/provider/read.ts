@@ -13,7 +13,7 @@ import { settleAsked } from "./updates/asked";
 import { findRenamed, isOther, isSame, mayBeRenamed } from "./updates/renamed";
 import { type Field, sameValue } from "./values/fields";
 import { withKnownKeys } from "./values/label-keys";
-import { outputsOf } from "./values/outputs";
+import { outputsOf, unlessEmpty } from "./values/outputs";
 import { plain } from "./values/plain";
 import { withRemoved } from "./values/removed";
 import { hiddenInputs, hiddenOf } from "./values/state";
@@ -70,8 +70,7 @@ function settled(
   const seen = refreshed(call, object, { ...state, ...made });
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
   const marks = pending.isUnsure === true ? marksFor(call, left, { before: state, now: seen.props }) : {};
-  const applied = { ...marks, ...hiddenOf(seen.props).__applied };
-  const __applied = Object.keys(applied).length > 0 ? applied : undefined;
+  const __applied = unlessEmpty({ ...marks, ...hiddenOf(seen.props).__applied });
   return { ...seen, props: plain({ ...seen.props, __applied, __pending: { ...pending, asked: left } }) };
 }
 

@@ -54,12 +54,15 @@ export function organizationOfStack(): string | undefined {
 
 /** Returns the folder of Pulumi's project file, from the program's folder, if that isn't in it: `main` may lead out of it. */
 export function projectFolder(): string | undefined {
-  const given = pulumi.getRootDirectory();
-  if (!path.isAbsolute(given) || !existsSync(given)) return undefined; // for an inline program, for example
-  const root = realpathSync(given);
-  const fromRoot = path.relative(root, process.cwd());
-  const isOutside = fromRoot === ".." || fromRoot.startsWith(`..${path.sep}`);
-  return isOutside ? path.relative(process.cwd(), root) : undefined;
+  const root = pulumi.getRootDirectory();
+  if (!path.isAbsolute(root) || !isOutside(root) || !existsSync(root)) return undefined; // an inline program doesn't know it
+  const real = realpathSync(root);
+  return isOutside(real) ? path.relative(process.cwd(), real) : undefined;
+}
+
+/** Whether the program's folder is neither a folder nor below it. */
+function isOutside(folder: string): boolean {
+  return path.relative(folder, process.cwd()).split(path.sep)[0] === "..";
 }
 
 /** A resource's arguments and options. */

@@ -158,7 +158,7 @@ export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promi
  * Brings an unfinished creation that nobody wants any longer to its end. Its object is deleted if I3 allows it; otherwise, it is
  * left alone with a warning.
  *
- * @param mayBeLost whether a warning is enough if nobody can tell how it ended
+ * @param mayBeLost whether to warn, and not to fail, if the outcome can't be found out
  * @returns whether it has made an object, or may have
  * @throws CloudInfraError, never PartialState: the call is about another resource, whose state stays as it is
  */

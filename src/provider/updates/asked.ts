@@ -4,6 +4,7 @@ import type { Pending } from "../creation/pending";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
+import { unlessEmpty } from "../values/outputs";
 import { isSpelling } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { unmanagedIn } from "../values/unmanaged";
@@ -93,7 +94,7 @@ export function settleAsked(
       __words: { ...others(words), ...wordsAfter(made, news, withFormerLabels(now, sides)) },
       __applied: others(applied),
     },
-    left: Object.keys(left).length > 0 ? left : undefined,
+    left: unlessEmpty(left),
   };
 }
 

@@ -92,7 +92,8 @@ function shownIn(
   return names.length > 0 ? names : undefined;
 }
 
-function unlessEmpty(properties: Properties = {}): Properties | undefined {
+/** Properties, or nothing if there are none. */
+export function unlessEmpty(properties: Properties = {}): Properties | undefined {
   return Object.keys(properties).length > 0 ? properties : undefined;
 }
 

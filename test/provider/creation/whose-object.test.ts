@@ -195,7 +195,7 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     expect(await web.entry()).toBeDefined();
   });
 
-  test("removes its record if the instance is gone, even if the deletion fails: the record can't be in the way of a later `up`", async () => {
+  test("removes its record if the instance is gone, even if the deletion fails, so that a later `up` doesn't fail because of it", async () => {
     const { service, project, web, id } = await recovered();
     service.emulator.remove(id);
     service.emulator.fail({ kind: "status", status: 403, method: "DELETE", times: 99 });

@@ -167,7 +167,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
-  test("may have a key that the program adds: the error doesn't advise a replacement before a look there", async () => {
+  test("may have a key that the program adds: the error advises to look at the service before a replacement", async () => {
     const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
     await web.up();
     service.emulator.edit(web.there().id, { ssh_keys: [ours] });
