@@ -1,4 +1,5 @@
 import path from "node:path";
+import { parseEndpoint } from "../api/endpoint";
 import { CloudInfraError } from "../diagnostics/error";
 import { type Journal, openJournal } from "../journal/journal";
 import { projectFileFor } from "../journal/project-file";
@@ -12,7 +13,7 @@ import { forgetNote } from "./recover/forget";
 import { noteCreations } from "./recover/note";
 import { organizationOf } from "./recover/organization";
 import { stackExport } from "./recover/stack-export";
-import { type JournalPlace, storedSettings } from "./recover/stored-settings";
+import { ENDPOINT_OPTION, type JournalPlace, storedSettings } from "./recover/stored-settings";
 import { strayNotes } from "./recover/stray-notes";
 import { stackSettings } from "./stack-settings";
 
@@ -53,8 +54,11 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
       projectFolder: () => projectFolder,
     });
   if (args.forget !== undefined) {
-    if (settings.places.length === 0) throw noEndpoint();
-    const journals = settings.places.flatMap((place) => [journalAt(place), journalAt(place, dir)]);
+    // The entry may be for a service that the stack no longer uses.
+    const at = endpoint && parseEndpoint(endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
+    const journals = settings.journalDirs.flatMap((journalDir) =>
+      [undefined, dir].map((backend) => journalAt({ endpoint: at ?? "", journalDir }, backend)),
+    );
     return forgetNote(journals, args.forget, deployment, pending, args);
   }
   // The backend of a file is not known: the program's folder stands for it.

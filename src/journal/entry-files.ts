@@ -1,13 +1,26 @@
 import path from "node:path";
 import { DELETION } from "./deletions";
 import { type Disk, HALF_DONE, namesIn, readText } from "./disk";
-import { parseEntry } from "./entry";
+import { type Entry, parseEntry } from "./entry";
 import { RUN_FACTS } from "./run-facts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
 /** How long files are kept that nothing removes, by the end of their names, in milliseconds. */
 const KEPT_MS = { [HALF_DONE]: DAY_MS, [RUN_FACTS]: DAY_MS, [DELETION]: 30 * DAY_MS } as const;
+
+/** Reads the entries in a folder by their files. Leaves out damaged ones, which may be another program's. */
+export async function readEntries(
+  disk: Disk,
+  folder: string,
+  ending = ".jsonl",
+): Promise<ReadonlyMap<string, Entry>> {
+  const names = (await namesIn(disk, folder)).filter((name) => name.endsWith(ending));
+  const files = names.map((name) => path.join(folder, name));
+  const texts = await Promise.all(files.map((file) => readText(disk, file)));
+  const entries = texts.map((text) => parseEntry(text ?? ""));
+  return new Map(files.flatMap((file, index) => (entries[index] ? [[file, entries[index]] as const] : [])));
+}
 
 /**
  * Finds entries by the key of their resource, which their names do not tell. Each file is read once: the resource of an entry

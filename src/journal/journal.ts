@@ -1,9 +1,9 @@
 import path from "node:path";
 import { backendOf } from "./backend";
 import { Deletions } from "./deletions";
-import { appendTo, type Disk, namesIn, putFile, readText, removeFile, systemDisk, takeOut } from "./disk";
+import { appendTo, type Disk, putFile, readText, removeFile, systemDisk, takeOut } from "./disk";
 import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
-import { EntryFiles } from "./entry-files";
+import { EntryFiles, readEntries } from "./entry-files";
 import { inTime } from "./in-time";
 import { fileName, isAt, journalFolder, type Place, type Purpose, suffixOf } from "./place";
 import { RunFacts } from "./run-facts";
@@ -13,6 +13,8 @@ import { RunFacts } from "./run-facts";
  * journal can't be used, one warning says so, and it behaves as if it were empty.
  */
 export interface Journal {
+  /** The base URL of the service. */
+  readonly endpoint: string;
   /**
    * Writes an entry. It is on disk when this resolves. It takes the place of the entry that was last read here for the same
    * purpose, if any.
@@ -32,6 +34,8 @@ export interface Journal {
   remove(key: string): Promise<void>;
   /** Lists the entries of this organization, backend and endpoint, the oldest first. */
   list(): Promise<Entry[]>;
+  /** Lists the entries of this organization and backend at all endpoints, the oldest first. */
+  listEverywhere(): Promise<Entry[]>;
   /** The same as it was at the first call: what earlier runs have left, read once. */
   earlier(): Promise<readonly Entry[]>;
   /** What the processes of this run must agree on. */
@@ -56,10 +60,12 @@ export type Begun = Pick<
   | "isLate"
 >;
 
-/** What a creation is for, in this stack and at this endpoint. */
+/** What a creation is for, in this stack. */
 export interface For extends Pick<Purpose, "urn" | "replaces"> {
   /** The key of the creation, if it is known: an entry that may be another stack's must have it. */
   readonly key?: string | undefined;
+  /** @default this one */
+  readonly endpoint?: string | undefined;
 }
 
 export interface JournalOptions extends Place {
@@ -89,6 +95,7 @@ export function openJournal(options: JournalOptions): Journal {
 class FileJournal implements Journal {
   readonly run: RunFacts;
   readonly deletions: Deletions;
+  readonly endpoint: string;
   private readonly cwd: string;
   private readonly disk: Disk;
   private readonly entries: EntryFiles;
@@ -101,6 +108,7 @@ class FileJournal implements Journal {
   private entriesBefore?: Promise<readonly Entry[]>;
 
   constructor(private readonly options: JournalOptions) {
+    this.endpoint = options.endpoint;
     this.cwd = options.cwd ?? process.cwd();
     this.disk = options.disk ?? systemDisk;
     this.entries = new EntryFiles(this.disk);
@@ -109,7 +117,8 @@ class FileJournal implements Journal {
   }
 
   begin(begun: Begun): Promise<Entry | undefined> {
-    const purpose = this.purposeOf(begun);
+    const { urn, replaces } = begun;
+    const purpose = this.purposeOf({ urn, replaces });
     const isKept = savesOnlyAtTheEnd(this.options.env ?? process.env);
     const text = firstLine({ ...begun, ...purpose, isKept });
     return this.safely(async (folder) => {
@@ -206,30 +215,31 @@ class FileJournal implements Journal {
   }
 
   earlier(): Promise<readonly Entry[]> {
-    this.entriesBefore ??= this.list();
+    this.entriesBefore ??= this.listEverywhere();
     return this.entriesBefore;
   }
 
   async list(): Promise<Entry[]> {
-    const { organization, backend, endpoint } = this.purposeOf({ urn: "" });
-    const entries = await this.safely(async (folder) => {
-      const files = (await namesIn(this.disk, folder))
-        .filter((name) => name.endsWith(suffixOf(endpoint)))
-        .map((name) => path.join(folder, name));
-      const texts = await Promise.all(files.map((file) => readText(this.disk, file)));
-      return texts.flatMap((text, index) => {
-        const entry = parseEntry(text ?? "");
-        if (entry !== undefined) this.files.set(entry.key, files[index] ?? "");
-        return entry ?? []; // a damaged one may be another program's
-      });
-    });
-    const home = { organization, backend, cwd: this.cwd };
-    const isOwn = (entry: Entry): boolean => entry.endpoint === endpoint && isAt(entry, home);
-    return (entries ?? []).filter(isOwn).sort((a, b) => a.at - b.at);
+    const entries = await this.listFiles(suffixOf(this.endpoint));
+    return entries.filter(({ endpoint }) => endpoint === this.endpoint);
   }
 
-  private purposeOf({ urn, replaces }: For): Purpose {
-    const { endpoint, organization, backend = this.backendUrl() } = this.options;
+  listEverywhere(): Promise<Entry[]> {
+    return this.listFiles();
+  }
+
+  private async listFiles(ending?: string): Promise<Entry[]> {
+    const files = await this.safely((folder) => readEntries(this.disk, folder, ending));
+    // An entry that `recover` has written anew after a change of the endpoint is there twice.
+    for (const [file, { key, endpoint }] of files ?? [])
+      if (endpoint === this.endpoint || !this.files.has(key)) this.files.set(key, file);
+    const { organization, backend } = this.purposeOf({ urn: "" });
+    const home = { organization, backend, cwd: this.cwd };
+    return [...(files?.values() ?? [])].filter((entry) => isAt(entry, home)).sort((a, b) => a.at - b.at);
+  }
+
+  private purposeOf({ urn, replaces, endpoint = this.endpoint }: For): Purpose {
+    const { organization, backend = this.backendUrl() } = this.options;
     return { urn, replaces, organization: organization?.(), backend, endpoint };
   }
 
@@ -245,7 +255,7 @@ class FileJournal implements Journal {
   }
 
   private async withFileOf(key: string, work: (file: string) => Promise<void>): Promise<void> {
-    if (!this.files.has(key)) await this.list(); // learns the files of all entries
+    if (!this.files.has(key)) await this.listEverywhere(); // learns the files of all entries
     const file = this.files.get(key);
     if (file !== undefined) await this.safely(() => work(file));
   }

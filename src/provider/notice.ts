@@ -66,6 +66,8 @@ export async function noticeCheck(
     await log.row(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
   }
   const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
+  if (entry !== undefined && journal !== undefined && entry.endpoint !== journal.endpoint)
+    return { failure: unfinishedElsewhere(kind, entry, journal.endpoint) };
   const isLater = (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined;
   const first = isLater ? entry?.resource : (key ?? placeholder?.key);
   const unfinished = isLater ? entry : placeholder;
@@ -91,7 +93,7 @@ async function unfinishedEntry(
   memory: Memory,
   { urn, replaces, aliases = [] }: For & { aliases: Hidden["__aliasUrns"] },
 ): Promise<Entry | undefined> {
-  const others = replaces === undefined ? await formerPurposes(journal, memory, { urn, aliases }) : [];
+  const others = await formerPurposes(journal, memory, { urn, replaces, aliases });
   for (const purpose of [...purposesOf(urn, replaces), ...others]) {
     const entry = await journal?.read(purpose);
     if (entry === undefined || isHeld(entry, memory.of(urn))) continue;
@@ -108,23 +110,35 @@ async function unfinishedEntry(
 }
 
 /**
- * What an unfinished creation may be for, beside the resource's own URN, if the state doesn't hold the resource: a former URN, or to replace
- * what has left the state since, because the program no longer declared it or a refresh didn't find it.
+ * What an unfinished creation may be for, beside the resource's own URN: the same at another endpoint; and if the state doesn't hold the
+ * resource, a former URN, or to replace what has left the state since, because the program no longer declared it or a refresh didn't find it.
  */
 async function formerPurposes(
   journal: Journal | undefined,
   memory: Memory,
-  { urn, aliases }: { urn: string; aliases: readonly string[] },
+  { urn, replaces: current, aliases }: For & { aliases: readonly string[] },
 ): Promise<For[]> {
   const earlier = (await journal?.earlier()) ?? [];
-  const orphaned = earlier.filter(
-    (one) =>
-      one.replaces !== undefined && [urn, ...aliases].includes(one.urn) && !memory.isCurrent(one.replaces),
-  );
+  const isNew = current === undefined;
+  const urns = isNew ? [urn, ...aliases] : [urn];
+  const others = earlier.filter(({ urn: one, replaces, endpoint }) => {
+    const isOurs = replaces === undefined ? urns.includes(one) : replaces === current;
+    const isOrphan = isNew && replaces !== undefined && urns.includes(one) && !memory.isCurrent(replaces);
+    return isOrphan || (isOurs && endpoint !== journal?.endpoint);
+  });
   return [
-    ...aliases.map((alias) => ({ urn: alias })),
-    ...orphaned.toReversed().map(({ urn: one, replaces }) => ({ urn: one, replaces })),
+    ...(isNew ? aliases.map((alias) => ({ urn: alias })) : []),
+    ...others.toReversed().map(({ urn: one, replaces, endpoint }) => ({ urn: one, replaces, endpoint })),
   ];
+}
+
+function unfinishedElsewhere({ name }: Kind, { urn, endpoint }: Entry, now: string): string {
+  return (
+    `an interrupted creation of this ${name} at ${endpoint} is unfinished, and may have made an object there, but the endpoint is ${now}: ` +
+    "nothing is created. Set the endpoint back, and run `pulumi up`, which finishes that creation. If the service itself has moved, run " +
+    "`npx pulumi-cloudinfra recover --endpoint <url>` with its new address first. If you no longer want that object, delete it there if " +
+    `it exists. Then run \`npx pulumi-cloudinfra recover --forget '${urn}'\``
+  );
 }
 
 function heldTwice({ name }: Kind, other: string | undefined): string {

@@ -345,6 +345,52 @@ describe("recover --forget", () => {
   });
 });
 
+describe("recover --forget after the endpoint has changed", () => {
+  const FORMER = "https://old.example.com/v1";
+
+  /** A machine with an entry at the present endpoint, and one at the former. */
+  async function withTwoEntries() {
+    const { dir, journal, ...more } = machine();
+    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const former = openJournal({ endpoint: FORMER, cwd: dir, env, warn: console.error });
+    const entry = { urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 };
+    await former.begin(entry);
+    await journal.begin({ ...entry, key: OTHER_KEY, resource: OTHER_KEY });
+    return { journal, former, ...more };
+  }
+
+  it.each([
+    ["the state has another address", exported()],
+    ["the state is empty", exported({ settings: undefined })],
+  ])("removes the entries at all addresses: %s", async (_, state) => {
+    const { journal, write, recover } = await withTwoEntries();
+    expect(await recover(["--file", write(state), "--forget", WEB])).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("removed 2 journal entries"),
+    });
+    expect(await journal.listEverywhere()).toEqual([]);
+  });
+
+  it("removes an entry that `recover` has written anew for the present address, and the former one", async () => {
+    const { journal, former, write, recover } = await withTwoEntries();
+    const [entry] = await former.list();
+    await journal.remove(OTHER_KEY);
+    if (entry !== undefined) await journal.begin(entry);
+    expect(await journal.listEverywhere()).toHaveLength(2);
+    expect(await recover(["--file", write(exported()), "--forget", WEB])).toMatchObject({ code: 0 });
+    expect(await journal.listEverywhere()).toEqual([]);
+  });
+
+  it("removes only the entry at the address that --endpoint names", async () => {
+    const { journal, former, write, recover } = await withTwoEntries();
+    const args = ["--file", write(exported()), "--forget", WEB, "--endpoint", "https://old.example.com/"];
+    expect(await recover(args)).toMatchObject({ code: 0, stderr: "" });
+    expect(await former.list()).toEqual([]);
+    expect(await journal.list()).toHaveLength(1);
+  });
+});
+
 describe("the stack's export", () => {
   it("is read from standard input with --file -", async () => {
     const { journal, recover } = machine();

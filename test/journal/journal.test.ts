@@ -157,7 +157,7 @@ describe("the list", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("has the entries of this folder and endpoint, the oldest first, and no others", async () => {
+  test("has the entries of this folder and endpoint or of all endpoints, the oldest first, and no others", async () => {
     const { journal, dir, cwd, warnings } = opened();
     const elsewhere = opened({ dir, cwd: "/elsewhere" }).journal;
     const otherService = opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal;
@@ -169,6 +169,11 @@ describe("the list", () => {
     expect(await journal.list()).toEqual([
       { ...begun({ urn: otherUrn, at: 1, key: "key-2" }), endpoint: ENDPOINT, backend: cwd, id: "ins-2" },
       { ...begun({ at: 2 }), endpoint: ENDPOINT, backend: cwd },
+    ]);
+    expect((await journal.listEverywhere()).map(({ key, endpoint }) => [key, endpoint])).toEqual([
+      ["key-2", ENDPOINT],
+      ["key-1", ENDPOINT],
+      ["key-1", otherService.endpoint],
     ]);
     expect(warnings).toEqual([]);
   });

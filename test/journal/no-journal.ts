@@ -5,6 +5,7 @@ import { RunFacts } from "../../src/journal/run-facts";
 
 /** A journal that keeps nothing, for what is not about it. */
 export const noJournal: Journal = {
+  endpoint: "",
   begin: async () => undefined,
   note: async () => {},
   read: async () => undefined,
@@ -18,5 +19,6 @@ export const noJournal: Journal = {
   move: async () => {},
   remove: async () => {},
   list: async () => [],
+  listEverywhere: async () => [],
   earlier: async () => [],
 };

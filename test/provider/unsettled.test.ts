@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { openJournal } from "../../src/journal/journal";
 import { OneInstance, URN } from "./one-instance";
 import { madeProject, type Saved, type Service, saidBy, startService } from "./service";
 
@@ -31,6 +32,19 @@ test("a destroy warns once of an interrupted creation that it leaves unsettled",
   expect(service.warnings[0]).toContain(`instance "web" with the operation ${operation?.id}, started 20`);
   expect(service.warnings[0]).toContain(URN);
   expect(service.warnings[0]).toContain("recover --forget <urn>");
+});
+
+test("a destroy warns of an interrupted creation at an endpoint that it doesn't use", async () => {
+  const { service, web, saved } = await killed();
+  const entry = await web.noted();
+  await web.forgetNoted();
+  const elsewhere = openJournal({
+    ...{ endpoint: "https://old.example.com/v1", dir: service.journalDir },
+    warn: expect.fail,
+  });
+  await elsewhere.begin(entry);
+  await destroyed(service, saved);
+  expect(service.warnings).toEqual([expect.stringContaining(URN)]);
 });
 
 test("a destroy doesn't warn of an interrupted creation that it settles", async () => {

@@ -7,6 +7,7 @@ import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on
 import { withElsewhere } from "../harness/elsewhere";
 import { withStack } from "../harness/scenario";
 import { stateOf } from "../harness/state";
+import { killedCreation } from "./killed";
 
 const program = (flavor: string): string => `
   const project = new Project("p", { region: "eu-1" });
@@ -31,6 +32,34 @@ describeOnEngines("an endpoint that was wrong", (engine) => {
       await expectConverged({ stack, emulator });
       expect([emulator.projects.size, emulator.instances.size]).toEqual([1, 1]);
       expect(readdirSync(path.join(dir, "journal")).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+    });
+  });
+});
+
+describeOnEngines("an endpoint that changes after a killed creation", (engine) => {
+  it("isn't used for another creation, nor asked for anything; with the former endpoint, `up` finishes the first one", async () => {
+    const other = await startEmulator();
+    onTestFinished(() => other.stop());
+    await withStack(engine, { program: "" }, async (scenario) => {
+      const { stack, emulator, write } = scenario;
+      const { id: project } = emulator.addProject();
+      write(
+        `new Instance("web", { project: "${project}", image: "ubuntu", flavor: "small", network: "n" });`,
+      );
+      const made = await killedCreation(scenario, "web", { project });
+      await stack.setConfig("cloudinfra:endpoint", other.endpoint);
+      for (const command of ["preview", "up"] as const) {
+        const { ok, output } = await stack.run(command);
+        expect(ok).toBe(false);
+        expect(output.replace(/\s+/g, " ")).toContain(
+          `an interrupted creation of this instance at ${emulator.endpoint} is unfinished`,
+        );
+      }
+      expect(other.requests).toEqual([]);
+      await stack.setConfig("cloudinfra:endpoint", emulator.endpoint);
+      expectOk(await stack.run("up"));
+      expect(stateOf(await stack.deployment(), "web").id).toBe(made);
+      expect([...emulator.instances.keys()]).toEqual([made]);
     });
   });
 });

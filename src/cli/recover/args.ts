@@ -66,8 +66,9 @@ Options:
                          was last used with, or CLOUDINFRA_ENDPOINT. Explicit providers
                          and profiles with an address of their own keep it.
       --dry-run          Only report what would be done.
-      --forget <urn>     Remove the entry of this creation. The next \`pulumi up\` then
-                         creates the object again.
+      --forget <urn>     Remove the entry of this creation, at all addresses unless
+                         --endpoint names one. The next \`pulumi up\` then creates the
+                         object again.
   -h, --help             Print this help.
 
 Exit codes: 0 if all entries were written or there was nothing to recover, 1 if

@@ -7,7 +7,8 @@ import type { Deployment } from "./deployment";
 import { organizationOf } from "./organization";
 
 /**
- * Removes the journal entries of a resource, and prints what it does. There may be two: that of its creation, and that of its replacement.
+ * Removes the journal entries of a resource, at all endpoints unless the command line names one, and prints what it does. There may be several,
+ * such as that of its creation and that of its replacement.
  *
  * @returns false if there is nothing to forget, or if an entry can't be removed
  */
@@ -16,11 +17,13 @@ export async function forgetNote(
   urn: string,
   deployment: Deployment,
   { cutOff }: PendingCreations,
-  args: Pick<RecoverArgs, "cwd" | "dryRun" | "stack" | "forget">,
+  args: Pick<RecoverArgs, "cwd" | "dryRun" | "stack" | "endpoint" | "forget">,
 ): Promise<boolean> {
-  const { dryRun } = args;
+  const { dryRun, endpoint } = args;
   const entriesIn = async (journal: Journal): Promise<Entry[]> =>
-    (await journal.list()).filter((entry) => entry.urn === urn);
+    (await (endpoint === undefined ? journal.listEverywhere() : journal.list())).filter(
+      (entry) => entry.urn === urn,
+    );
   const keys = new Set<string>();
   for (const journal of journals) {
     for (const { key } of await entriesIn(journal)) {

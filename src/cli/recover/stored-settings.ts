@@ -4,6 +4,9 @@ import { found } from "../../provider/settings/setting-values";
 import type { CutOff } from "./creations";
 import { type Deployment, inClear, type Resource } from "./deployment";
 
+/** How errors name the address from the command line. */
+export const ENDPOINT_OPTION = "the option --endpoint";
+
 /** What a journal is opened with. */
 export interface JournalPlace {
   /** The normalized base URL of the service. */
@@ -30,6 +33,8 @@ export interface StoredSettings {
   placeOf(creation: Pick<CutOff, "provider" | "profile">): JournalPlace | undefined;
   /** The journals for all providers and profiles. */
   readonly places: readonly JournalPlace[];
+  /** The folders of all providers' journals. */
+  readonly journalDirs: readonly JournalPlace["journalDir"][];
 }
 
 /** Reads the settings as the provider does: those in the state take precedence over the environment. */
@@ -43,12 +48,14 @@ export function storedSettings(
     providers.map((one) => [`${one.urn}::${one.id}`, settingsOf(one, environment, given)]),
   );
   const ofDefault = settingsOf(providers.find(isDefault), environment, given);
-  const all = [ofDefault, ...byReference.values()].flatMap(({ profiles, placeOf }) =>
+  const each = [ofDefault, ...byReference.values()];
+  const all = each.flatMap(({ profiles, placeOf }) =>
     [undefined, ...profiles].map(placeOf).filter((place) => place !== undefined),
   );
   return {
     placeOf: ({ provider = "", profile }) => (byReference.get(provider) ?? ofDefault).placeOf(profile),
     places: [...new Map(all.map((place) => [JSON.stringify(place), place])).values()],
+    journalDirs: [...new Set(each.map(({ journalDir }) => journalDir))],
   };
 }
 
@@ -78,12 +85,13 @@ function settingsOf(
   const journalDir = present("journalDir") ?? last ?? textOf(environment.CLOUDINFRA_JOURNAL_DIR);
   return {
     profiles: profileNames(profiles),
+    journalDir,
     placeOf(profile: string | undefined): JournalPlace | undefined {
       const ofProfile = profile === undefined ? undefined : profileLookup(profile, profiles)("endpoint");
       const text = ofProfile?.value ?? general;
       if (text === undefined) return undefined;
       // Nothing is sent there.
-      const setting = text === named ? "the option --endpoint" : undefined;
+      const setting = text === named ? ENDPOINT_OPTION : undefined;
       const { base: endpoint } = parseEndpoint(text, { allowHttp: true, setting });
       return { endpoint, journalDir };
     },

@@ -1,12 +1,14 @@
-import { expect, onTestFinished, test } from "vitest";
+import { randomUUID } from "node:crypto";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator";
-import { oneInstance } from "../one-instance";
+import { UNKNOWN } from "../../../src/provider/inputs/unknowns";
+import { oneInstance, URN } from "../one-instance";
 import type { ServiceOptions } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 
-/** An instance whose creation goes on at its service, and the settings of another service under the profile "us". */
-async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
+/** A stack with one instance that is not made yet, and the settings of another service under the profile "us". */
+async function services(behaviour: ServiceOptions["behaviour"] = {}) {
   const us: Emulator = await startEmulator({ behaviour: { operationMs: 0 } });
   onTestFinished(() => us.stop());
   const profiles = JSON.stringify({ us: { endpoint: us.endpoint, token: us.token } });
@@ -14,6 +16,12 @@ async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
     behaviour: { operationMs: 3_600_000, ...behaviour },
     config: { profiles },
   });
+  return { us, service, web };
+}
+
+/** An instance whose creation goes on at its service. */
+async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
+  const { us, service, web } = await services(behaviour);
   expect(await web.up(SHORT)).toContain("is not over");
   return { us, service, web };
 }
@@ -36,6 +44,57 @@ test("a creation that goes on under its operation is not asked for, nor made aga
   service.emulator.finishOperations();
   expect(await web.up(SHORT)).toBeUndefined();
   await web.expectOne();
+});
+
+describe("a killed creation whose resource then gets another endpoint", () => {
+  async function killed() {
+    const { us, service, web } = await services();
+    await web.killedUp();
+    return { us, service, web };
+  }
+
+  test("isn't made again there: the error tells how to finish it, and how to give it up", async () => {
+    const { us, service, web } = await killed();
+    const message = await web.up({ profile: "us" });
+    expect(message).toContain(
+      `an interrupted creation of this instance at ${service.emulator.endpoint} is unfinished`,
+    );
+    expect(message).toContain(`the endpoint is ${us.endpoint}`);
+    expect(message).toContain(`recover --forget '${URN}'`);
+    expect(us.requests).toEqual([]);
+    service.emulator.finishOperations();
+    expect(await web.up()).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("lets the preview fail, too", async () => {
+    const { web } = await killed();
+    const provider = await web.process();
+    const news = { ...web.news({ profile: "us" }), __key: UNKNOWN };
+    expect((await provider.check({}, news)).failures).toHaveLength(1);
+    expect((await provider.check({}, { ...news, profile: undefined })).failures).toEqual([]);
+  });
+
+  test("lets its replacement be made once the entry is removed", async () => {
+    const { us, web } = await killed();
+    await web.forgetNoted();
+    expect(await web.up({ project: us.addProject().id, profile: "us" })).toBeUndefined();
+    expect([...us.instances.keys()]).toEqual([web.there().id]);
+  });
+
+  test("is found under a former URN", async () => {
+    const { us, web } = await killed();
+    const renamed = { __urn: `${URN}-2`, __aliasUrns: [URN] };
+    expect(await web.up({ ...renamed, profile: "us" })).toContain("is unfinished");
+    expect(us.requests).toEqual([]);
+  });
+
+  test("is found if it was to replace what the state no longer holds", async () => {
+    const { us, web } = await killed();
+    await web.note({ ...(await web.noted()), replaces: randomUUID() });
+    expect(await web.up({ profile: "us" })).toContain("is unfinished");
+    expect(us.requests).toEqual([]);
+  });
 });
 
 test("a creation whose object isn't known can be given up if its address was wrong", async () => {
