@@ -1,23 +1,22 @@
-import { Instance, Project } from "pulumi-cloudinfra";
+import * as pulumi from "@pulumi/pulumi";
+import { Instance, Project, Provider } from "pulumi-cloudinfra";
 
-/** Where the shop is, and the profile of settings that leads there: at home those of the stack itself. */
-const places = {
-  home: { region: "us-1" },
-  eu: { region: "eu-1", profile: "eu" },
-};
+const config = new pulumi.Config();
 
-function shop(place: keyof typeof places) {
-  const { region, ...profile } = places[place];
-  const project = new Project(`shop-${place}`, { region, ...profile });
-  return new Instance(`web-${place}`, {
-    ...profile, // always that of its project
-    project: project.id,
-    image: "debian-13",
-    flavor: "small",
-    network: "default",
-    publicIp: "auto",
-  });
+/** The other region. The first one is that of the stack's configuration. */
+const eu = new Provider("eu", { endpoint: config.require("euEndpoint"), token: config.requireSecret("euToken") });
+
+function shop(place: string, region: string, opts: pulumi.CustomResourceOptions = {}) {
+  const project = new Project(`shop-${place}`, { region }, opts);
+  return new Instance(
+    `web-${place}`,
+    { project: project.id, image: "debian-13", flavor: "small", network: "default", publicIp: "auto" },
+    opts, // always the provider of its project
+  );
 }
 
 /** Where the shop can be reached. */
-export const addresses = { home: shop("home").ipAddress, eu: shop("eu").ipAddress };
+export const addresses = {
+  home: shop("home", "us-1").ipAddress,
+  eu: shop("eu", "eu-1", { provider: eu }).ipAddress,
+};

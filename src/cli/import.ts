@@ -29,10 +29,10 @@ export const importCommand: Command = {
       await writeImport(parsed, sessions);
       return 0;
     } catch (error) {
-      const { profile, project } = parsed;
+      const { project } = parsed;
       return reportFailure(error, {
         doing: `importing the instances of project ${project}`,
-        profile,
+        provider: parsed.provider,
         occasion: { verb: "list" },
         secrets: sessions.tokens,
       });
@@ -49,8 +49,9 @@ async function writeImport(args: ImportArgs, sessions: Sessions): Promise<void> 
   ]);
   // Paths and commands in the settings start at the program's folder, which is the provider's working directory.
   process.chdir(folder);
-  sessions.configure(settings);
-  const session = sessions.open(args.profile);
+  const provider = args.provider === undefined ? undefined : existing.provider(args.provider);
+  sessions.configure(provider?.setting ?? settings);
+  const session = sessions.open();
   try {
     const { project, instances } = await inventory(session, args);
     const projects = args.withProject
@@ -65,7 +66,11 @@ async function writeImport(args: ImportArgs, sessions: Sessions): Promise<void> 
       console.log(`Project ${args.project} has no instances that can be imported. No file was written.`);
       return;
     }
-    await writeFiles(files, { document: importDocument(all), program: programText(all, left) }, args);
+    await writeFiles(
+      files,
+      { document: importDocument(all, provider), program: programText(all, left, provider) },
+      args,
+    );
     console.log(nextSteps(args, all));
   } finally {
     await session.close();

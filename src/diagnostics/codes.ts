@@ -27,6 +27,8 @@ export const MEANINGS = {
   operation_unknown: "The service accepted the request, but no longer knows the operation.",
   no_result: "The operation is done, but what it made is not to be found.",
   not_applied: "The service accepted a change, and did not make it.",
+  provider_changed:
+    "An unfinished creation began with another provider than the one that the resource has now.",
   endpoint_changed: "The object was made at another endpoint than the one that is set now.",
   key_expired: "A creation that was cut off can't be settled any more: its key is older than a day (§4.7).",
   import_differs: "What `import` names can't become what the program asks for without being replaced.",

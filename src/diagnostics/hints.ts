@@ -1,15 +1,14 @@
 import type { ErrorCode } from "./codes";
 import type { CloudInfraError } from "./error";
 
-/** Where a profile has none of its own it uses the general one. */
-const endpointOf = (profile: string | undefined): string =>
-  profile === undefined
+const endpointOf = (provider: string | undefined): string =>
+  provider === undefined
     ? "the setting `cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)"
-    : `the endpoint that the profile "${profile}" uses`;
-const tokenOf = (profile: string | undefined): string =>
-  profile === undefined
+    : `the endpoint of the provider "${provider}"`;
+const tokenOf = (provider: string | undefined): string =>
+  provider === undefined
     ? "the setting `cloudinfra:token` (or CLOUDINFRA_TOKEN)"
-    : `the token that the profile "${profile}" uses`;
+    : `the token of the provider "${provider}"`;
 /** The engine stores the settings with the stack at each `up`. */
 const STORED =
   "`pulumi refresh` and `pulumi destroy` use the settings of the last `pulumi up` unless you give them `--run-program`";
@@ -28,20 +27,20 @@ export interface Occasion {
  * Returns what somebody who runs `pulumi` can do about an error.
  *
  * @param properties the program's names of the properties that the service complained about
- * @param profile the profile of settings that the resource names, if it names one
+ * @param provider the name of the explicit provider, if there is one
  * @returns the error's own hint, else that of the first case of its code that applies, else undefined
  */
 export function hintFor(
   error: CloudInfraError,
   properties: readonly string[] = [],
-  profile?: string,
+  provider?: string,
   occasion: Occasion = {},
 ): string | undefined {
   const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, occasion) ?? true);
-  const hint = error.hint ?? found?.hint(properties, profile);
+  const hint = error.hint ?? found?.hint(properties, provider);
   // A changed setting reaches a refresh or a deletion only in this way.
   const isStored = occasion.verb === "read" || occasion.verb === "delete";
-  const namesSetting = /cloudinfra:|profile "/.test(`${error.summary} ${hint}`);
+  const namesSetting = /cloudinfra:|provider "/.test(`${error.summary} ${hint}`);
   return isStored && hint !== undefined && namesSetting && !hint.includes(STORED)
     ? `${hint}. ${STORED}`
     : hint;
@@ -53,7 +52,7 @@ export interface HintCase {
   readonly when?: string;
   /** @default always */
   readonly applies?: (error: CloudInfraError, occasion: Occasion) => boolean;
-  readonly hint: (properties: readonly string[], profile?: string) => string;
+  readonly hint: (properties: readonly string[], provider?: string) => string;
 }
 
 /** A deletion takes its limits from the state, into which only the resource's update and `up` write. */
@@ -90,29 +89,30 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
   ],
   forbidden: [
     {
-      hint: (_properties, profile) =>
-        `the token is known but may not do this: ask for the permission, or change ${tokenOf(profile)}`,
+      hint: (_properties, provider) =>
+        `the token is known but may not do this: ask for the permission, or change ${tokenOf(provider)}`,
     },
   ],
   not_found: [
     {
       when: "the project of an instance",
       applies: aboutProject,
-      hint: (_properties, profile) =>
-        profile === undefined
-          ? `this token sees no such project: check the property \`project\`, ${tokenOf(profile)} and ${endpointOf(profile)}`
-          : `the profile "${profile}" sees no such project: an instance must have the profile of its project; check \`project\` and \`profile\``,
+      hint: (_properties, provider) =>
+        provider === undefined
+          ? `this token sees no such project: check the property \`project\`, ${tokenOf(provider)} and ${endpointOf(provider)}`
+          : `the provider "${provider}" sees no such project: an instance must have the provider of its project. Check \`project\` and the provider`,
     },
     {
       when: "a new project, or the list of projects",
       applies: ({ path = "" }) => path.endsWith("/projects"),
-      hint: (_properties, profile) => `Check ${endpointOf(profile)}: the service has nothing at this address`,
+      hint: (_properties, provider) =>
+        `Check ${endpointOf(provider)}: the service has nothing at this address`,
     },
     {
       when: "a list of instances",
       applies: ({ path = "" }) => path.endsWith("/instances"),
-      hint: (_properties, profile) =>
-        `Check ${endpointOf(profile)}. If you list the instances of one project, check its id, too`,
+      hint: (_properties, provider) =>
+        `Check ${endpointOf(provider)}. If you list the instances of one project, check its id, too`,
     },
     {
       when: "an object that is looked up",
@@ -155,13 +155,13 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     {
       when: "a list in a program",
       applies: (_error, { verb }) => verb === "list",
-      hint: (_properties, profile) =>
-        `Correct the filter, if you have given one. Otherwise, check ${endpointOf(profile)}`,
+      hint: (_properties, provider) =>
+        `Correct the filter, if you have given one. Otherwise, check ${endpointOf(provider)}`,
     },
     {
       when: "a question",
-      hint: (_properties, profile) =>
-        `check ${endpointOf(profile)}: the service does not take what this package asks`,
+      hint: (_properties, provider) =>
+        `check ${endpointOf(provider)}: the service does not take what this package asks`,
     },
   ],
   conflict: [
@@ -192,7 +192,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
     {
       when: "no connection",
-      hint: (_properties, profile) => `check ${endpointOf(profile)} and that this machine can reach it`,
+      hint: (_properties, provider) => `check ${endpointOf(provider)} and that this machine can reach it`,
     },
   ],
   timeout: [
@@ -208,12 +208,12 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
   ],
   not_this_service: [
-    { hint: (_properties, profile) => `something else answered: check ${endpointOf(profile)}` },
+    { hint: (_properties, provider) => `something else answered: check ${endpointOf(provider)}` },
   ],
   bad_reply: [
     {
-      hint: (_properties, profile) =>
-        `the reply breaks the rules of the API: check ${endpointOf(profile)}; if it is right, report this to the service's operators`,
+      hint: (_properties, provider) =>
+        `the reply breaks the rules of the API: check ${endpointOf(provider)}; if it is right, report this to the service's operators`,
     },
   ],
   unsupported: [{ hint: () => "the service does not offer this" }],
@@ -226,8 +226,8 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
   operation_timeout: OF_DELETIONS,
   operation_unknown: [
     {
-      hint: (_properties, profile) =>
-        `the service no longer knows this operation: run \`pulumi refresh\`; check that ${endpointOf(profile)} has not changed`,
+      hint: (_properties, provider) =>
+        `the service no longer knows this operation: run \`pulumi refresh\`; check that ${endpointOf(provider)} has not changed`,
     },
   ],
 };

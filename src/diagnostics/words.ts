@@ -11,8 +11,8 @@ export interface Wording {
   doing: string;
   /** From the service's field to the program's property: public_ip → publicIp. @default the field itself */
   propertyOf?: ((wireField: string) => string) | undefined;
-  /** The profile of settings that the resource names. @default none */
-  profile?: string | undefined;
+  /** The name of the explicit provider. @default the default provider */
+  provider?: string | undefined;
   /** In which call it came about. @default none that is known */
   occasion?: Occasion | undefined;
   /** What must not be seen: the token, and secret inputs. @default none */
@@ -35,7 +35,7 @@ export function inWords(error: unknown, wording: Wording): string {
   if (!isCloudInfraError(error)) return redact(`${wording.doing} failed: ${inspect(error)}`, secrets);
   const faults = readFaults(error, wording);
   const headline = `${wording.doing} ${ending(error)}`;
-  const hint = hintFor(error, faults.properties, wording.profile, wording.occasion);
+  const hint = hintFor(error, faults.properties, wording.provider, wording.occasion);
   const below = [
     ...(error.lines ?? []),
     ...faults.lines,

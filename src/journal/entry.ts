@@ -8,6 +8,8 @@ export interface Entry {
   readonly backend: string;
   /** Base URL of the service. */
   readonly endpoint: string;
+  /** Name of the explicit provider through which the creation began. Undefined for the default provider. */
+  readonly provider?: string | undefined;
   /** Key of the request: the Idempotency-Key header (§4.7). */
   readonly key: string;
   /** Key of the resource: what the state holds once the engine has saved it. It differs from `key` after a failed attempt. */
@@ -87,6 +89,7 @@ function begun(fields: Fields): Entry | undefined {
     organization,
     backend,
     endpoint,
+    provider,
     key,
     resource,
     replaces,
@@ -106,6 +109,7 @@ function begun(fields: Fields): Entry | undefined {
   return {
     ...{ urn, backend, endpoint, key, resource, body, at },
     ...(typeof organization === "string" && { organization }),
+    ...(typeof provider === "string" && { provider }),
     ...(typeof replaces === "string" && { replaces }),
     ...(typeof projectKey === "string" && { projectKey }),
     ...(Array.isArray(secrets) && { secrets: secrets.filter((name) => typeof name === "string") }),

@@ -48,6 +48,7 @@ export interface Journal {
 export type Begun = Pick<
   Entry,
   | "urn"
+  | "provider"
   | "key"
   | "resource"
   | "replaces"

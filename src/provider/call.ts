@@ -104,14 +104,43 @@ export function requireRecordedEndpoint(call: Call, id: string, state: Propertie
   const recorded = recordedElsewhere(call, state);
   if (recorded === undefined) return;
   const { endpoint } = session.client;
-  const { profile } = session.settings;
-  const setting = profile === undefined ? "cloudinfra:endpoint" : `the endpoint of the profile "${profile}"`;
-  const hint = (profile === undefined ? hintOnEndpoint : hintOnProfile)(recorded);
+  const { provider } = session.settings;
+  const setting =
+    provider === undefined ? "cloudinfra:endpoint" : `the endpoint of the provider "${provider}"`;
+  const hint = provider === undefined ? hintOnSetting(recorded) : hintOnProvider(recorded);
   throw new CloudInfraError(
     "endpoint_changed",
     `${kind.name} ${id} was recorded at ${recorded}, but ${setting} is ${endpoint}: nothing was asked or changed`,
     { hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint },
   );
+}
+
+/**
+ * An unfinished creation is resumed only through the provider with which it began: another account may not show its object, and would create a
+ * second one.
+ *
+ * @throws CloudInfraError `provider_changed`
+ */
+export function requireSameProvider(
+  { session, kind }: Call,
+  { provider }: { provider?: string | undefined },
+): void {
+  const now = session.settings.provider;
+  if (provider === now) return;
+  throw new CloudInfraError(
+    "provider_changed",
+    `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource has ${nameOfProvider(now)} now`,
+    { hint: HINT_ON_PROVIDER },
+  );
+}
+
+/** What to do about an unfinished creation whose resource has another provider now. */
+export const HINT_ON_PROVIDER =
+  "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the creation";
+
+/** Names the provider of a resource in a message. */
+export function nameOfProvider(name: string | undefined): string {
+  return name === undefined ? "the default provider" : `the provider "${name}"`;
 }
 
 /** The endpoint at which an object was recorded, if it is not that of the call, or a former one. */
@@ -121,12 +150,12 @@ export function recordedElsewhere({ session }: Call, state: Properties): string 
   return recorded === undefined || known.includes(bare(recorded)) ? undefined : recorded;
 }
 
-const hintOnEndpoint = (recorded: string): string =>
+const hintOnSetting = (recorded: string): string =>
   `Set cloudinfra:endpoint back. If the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
 
-const hintOnProfile = (recorded: string): string =>
-  "Give the resource the profile that leads there. To move it, remove it from the program, run `pulumi up`, and declare it anew. " +
-  `If the service itself moved, list the old address in the profile's formerEndpoints (${recorded})`;
+const hintOnProvider = (recorded: string): string =>
+  "Give the resource the provider with that endpoint. To move it, remove it from the program, run `pulumi up`, and declare it anew. " +
+  `If the service itself moved, list the old address in the provider's \`formerEndpoints\` (${recorded})`;
 
 const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `pulumi state delete <urn>`, then `pulumi up`";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { changedFields, isSameProfile } from "./diff";
+import { changedFields } from "./diff";
 import type { CheckFailure, Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
 import { madeUpName, nameFailures } from "./inputs/names";
@@ -52,8 +52,8 @@ export function check(
  * in it would be shown, and else is what the program says now.
  */
 function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
-  const { __key, __keyAt, __import, __autonamed, profile: _, ...others } = hiddenInputs(olds);
-  const isShown = changedFields(fields, olds, news).length > 0 || !isSameProfile(olds, news);
+  const { __key, __keyAt, __import, __autonamed, ...others } = hiddenInputs(olds);
+  const isShown = changedFields(fields, olds, news).length > 0;
   const spelt = withFormerSpelling(fields, olds, news);
   return {
     ...spelt,
@@ -85,7 +85,7 @@ function pathStep(key: unknown): string {
 }
 
 function misspelt(kind: Kind, args: Properties): string[] {
-  const known = [...kind.fields.map((field) => field.name), "profile"];
+  const known = kind.fields.map((field) => field.name);
   return Object.keys(args)
     .filter((name) => !known.includes(name))
     .map((name) => `${name}: is no argument of ${kind.article} ${kind.name}; these are: ${known.join(", ")}`);

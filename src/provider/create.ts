@@ -80,7 +80,7 @@ async function resume(call: Call, inputs: Properties, left: Unfinished): Promise
 const MAX_KEYS = 3;
 
 async function make(call: Call, inputs: Properties, firstKey: string): Promise<Created> {
-  const { journal, memory } = call.session;
+  const { journal, memory, settings } = call.session;
   const { __urn: urn = "", __secrets: secrets, __autonamed: isAutonamed } = hiddenOf(inputs);
   const body = creationBody(call.kind.fields, inputs);
   const { key: replaces, displaces } = memory.of(urn);
@@ -88,7 +88,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
   if (displaces !== undefined) await journal.move(displaces.purpose, displaces.to);
   let spent: CloudInfraError | undefined;
   for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
-    const pending = { key, body, at: Date.now(), secrets, isAutonamed };
+    const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };
     memory.claim(key, urn);
     const other = await journal.begin({ urn, ...lineage, ...pending });
     if (other !== undefined) return join(call, inputs, other, body);

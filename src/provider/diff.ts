@@ -2,11 +2,6 @@ import type { Difference, Properties } from "./host";
 import { type Field, isChanged } from "./values/fields";
 import { hiddenOf } from "./values/state";
 
-/** Whether two sets of properties are of one profile. Another name of it is taken into the state, and is no change at the service. */
-export function isSameProfile(olds: Properties, news: Properties): boolean {
-  return hiddenOf(olds).profile === hiddenOf(news).profile;
-}
-
 /** Names of the fields in which two sets of properties differ. What is not known yet differs from all that is. */
 export function changedFields(fields: readonly Field[], olds: Properties, news: Properties): Field[] {
   return fields.filter((field) => isChanged(field, olds[field.name], news[field.name]));
@@ -26,7 +21,7 @@ export function newlySecret(olds: Properties, news: Properties): string[] {
 export function diff(fields: readonly Field[], olds: Properties, news: Properties): Difference {
   const changed = changedFields(fields, olds, news);
   return {
-    changes: changed.length > 0 || !isSameProfile(olds, news) ? undefined : false,
+    changes: changed.length > 0 ? undefined : false,
     replaces: changed.filter((field) => field.change === "replace").map((field) => field.name),
     deleteBeforeReplace: hiddenOf(news).__autonamed !== true,
   };

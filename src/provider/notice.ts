@@ -1,6 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { For, Journal } from "../journal/journal";
+import { nameOfProvider } from "./call";
 import { isMisfit } from "./creation/completion";
 import { isHeld, purposesOf } from "./creation/left-over";
 import { isPlaceholder, pendingOf, sentFields } from "./creation/pending";
@@ -32,12 +33,12 @@ export async function noticeCheck(
   log: EngineLog,
   { olds, news }: { olds: Properties; news: Properties },
 ): Promise<Noticed> {
-  const { __urn: urn, profile, ...hidden } = hiddenOf(news);
+  const { __urn: urn, ...hidden } = hiddenOf(news);
   if (urn === undefined) return {};
   sessions.memory.organization = hidden.__organization;
   sessions.memory.projectFolder = hidden.__projectFolder;
   sessions.memory.isPreview = isUnknown(news.__key);
-  const { journal, memory } = at(sessions, profile);
+  const { journal, memory } = at(sessions);
   const exists = Object.keys(olds).length > 0;
   const { __retainOnDelete: isRetained = false, __aliasUrns: formerUrns } = hidden;
   const { __key: heldKey, __keyAt: keyAt, __import: importedBefore } = hiddenOf(olds);
@@ -59,15 +60,16 @@ export async function noticeCheck(
   memory.knows(urn, { formerUrns });
   const { __import: imported } = hidden;
   if (imported !== undefined && !memory.hasImported(urn, imported)) {
-    const object = objectOf(kind, sessions, profile, imported);
+    const object = objectOf(kind, sessions, imported);
     const holder = holderOf(memory, object, urn);
     const taken = holder === urn ? undefined : alreadyManaged(kind, imported, holder);
     if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
     await log.row(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
   }
   const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
-  if (entry !== undefined && journal !== undefined && entry.endpoint !== journal.endpoint)
-    return { failure: unfinishedElsewhere(kind, entry, journal.endpoint) };
+  const now = { endpoint: journal?.endpoint, provider: sessions.provider };
+  if (entry !== undefined && (entry.endpoint !== now.endpoint || entry.provider !== now.provider))
+    return { failure: unfinishedElsewhere(kind, entry, now) };
   const isLater = (entry?.at ?? 0) > (placeholder?.at ?? 0) || placeholder?.key === undefined;
   const first = isLater ? entry?.resource : (key ?? placeholder?.key);
   const unfinished = isLater ? entry : placeholder;
@@ -132,12 +134,21 @@ async function formerPurposes(
   ];
 }
 
-function unfinishedElsewhere({ name }: Kind, { urn, endpoint }: Entry, now: string): string {
+/** Another service, or another account of this one, may have the object. */
+function unfinishedElsewhere(
+  { name }: Kind,
+  { urn, endpoint, provider }: Entry,
+  now: { readonly endpoint: string | undefined; readonly provider: string | undefined },
+): string {
+  const moved =
+    endpoint === now.endpoint
+      ? ""
+      : "If the service itself has moved, run `npx pulumi-cloudinfra recover --endpoint <url>` with its new address first. ";
   return (
-    `an interrupted creation of this ${name} at ${endpoint} is unfinished, and may have made an object there, but the endpoint is ${now}: ` +
-    "nothing is created. Set the endpoint back, and run `pulumi up`, which finishes that creation. If the service itself has moved, run " +
-    "`npx pulumi-cloudinfra recover --endpoint <url>` with its new address first. If you no longer want that object, delete it there if " +
-    `it exists. Then run \`npx pulumi-cloudinfra recover --forget '${urn}'\``
+    `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} is unfinished, and may have made an object ` +
+    `there, but now it would be created with ${nameOfProvider(now.provider)} at ${now.endpoint}: nothing is created. Change this back, ` +
+    `and run \`pulumi up\`, which finishes that creation. ${moved}If you no longer want that object, delete it there if it exists. ` +
+    `Then run \`npx pulumi-cloudinfra recover --forget '${urn}'\``
   );
 }
 
@@ -156,14 +167,14 @@ export async function noticeDiff(
   log: EngineLog,
   { id, olds, news }: { id: string; olds: Properties; news: Properties },
 ): Promise<Difference> {
-  const { __urn: urn, profile } = hiddenOf(news);
+  const { __urn: urn } = hiddenOf(news);
   const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
-  const { journal, memory } = at(sessions, profile);
+  const { journal, memory } = at(sessions);
   const pending = pendingOf(olds);
   const { checkedWithOlds = false, isChanged, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
-  const object = objectOf(kind, sessions, profile, id);
+  const object = objectOf(kind, sessions, id);
   const other = checkedWithOlds && urn !== undefined ? otherHolder(memory, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
   const isDecided = checkedWithOlds && !memory.isPreview;
@@ -237,15 +248,12 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
   );
 }
 
-/** Identifies an object. Without settings, the profile is all that is known of the endpoint. */
-function objectOf(kind: Kind, sessions: Sessions, profile: string | undefined, id: string): ObjectIdentity {
-  return { endpoint: sessions.ifSet(profile)?.client.endpoint ?? profile ?? "", kind: kind.name, id };
+/** Identifies an object. Without settings, its endpoint isn't known. */
+function objectOf(kind: Kind, sessions: Sessions, id: string): ObjectIdentity {
+  return { endpoint: sessions.ifSet()?.client.endpoint ?? "", kind: kind.name, id };
 }
 
 /** What check and diff use: without settings, there is no journal. */
-function at(
-  sessions: Sessions,
-  profile: string | undefined,
-): { readonly journal: Journal | undefined; readonly memory: Memory } {
-  return { journal: sessions.ifSet(profile)?.journal, memory: sessions.memory };
+function at(sessions: Sessions): { readonly journal: Journal | undefined; readonly memory: Memory } {
+  return { journal: sessions.ifSet()?.journal, memory: sessions.memory };
 }

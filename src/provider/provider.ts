@@ -58,7 +58,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
       inCi,
     }).begin();
     try {
-      const session = sessions.open(hidden.profile);
+      const session = sessions.open();
       const deadline = deadlineOf(session, action, hidden);
       const shownKind = withAddressField(kind, session.settings.ipAddressField);
       return await interruption.during((signal) =>
@@ -96,7 +96,7 @@ export function providerOf(kind: Kind, surroundings: Surroundings): HostProvider
     const circumstances = {
       doing: `${verb} ${kind.name} "${name}"${object}`,
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
-      profile: hidden.profile,
+      provider: sessions.provider,
       occasion,
       secrets: [...secrets.texts, ...sessions.tokens],
       secretProperties: secrets.names,

@@ -7,10 +7,10 @@ import { type Clock, systemClock } from "../operations/clock";
 import { Sightings } from "./looks/sightings";
 import { Memory } from "./memory";
 import { readAuthorities } from "./settings/authorities";
-import { readSettings, type Settings } from "./settings/settings";
+import { PROVIDER_NAME, readSettings, type Settings } from "./settings/settings";
 import { tokenSource } from "./settings/tokens";
 
-/** What all calls of a process for one profile share: the settings, one client, and what the client has seen. */
+/** What all calls of a process share: the settings, one client, and what the client has seen. */
 export interface Session {
   readonly settings: Settings;
   readonly client: Client;
@@ -34,11 +34,10 @@ export interface Outside extends Pick<ClientOptions, "dispatcher" | "random"> {
 
 /** Opened by the first call that needs the service: nothing is asked for by check and diff. */
 export class Sessions {
-  private stack: (key: string) => string | undefined = () => undefined;
-  /** By the profile's name; undefined: the settings without a profile. */
-  private readonly opened = new Map<string | undefined, Session>();
-  /** The profiles that were read since the last `configure`. */
-  private readonly current = new Set<string | undefined>();
+  private configured: (key: string) => string | undefined = () => undefined;
+  private session: Session | undefined;
+  /** Whether it has the settings of the last `configure`. */
+  private isCurrent = false;
   /** What check and diff saw; they need no settings. */
   readonly memory = new Memory();
 
@@ -53,45 +52,48 @@ export class Sessions {
    * The host does not wait for `configure` before it calls, so this does all its work at once. It comes once for each
    * kind, with the same settings: both share their sessions.
    */
-  configure(stack: (key: string) => string | undefined): void {
-    this.stack = stack;
-    this.current.clear();
+  configure(configured: (key: string) => string | undefined): void {
+    this.configured = configured;
+    this.isCurrent = false;
   }
 
   /**
-   * The one session of a profile, or of the settings without one.
+   * The one session of this process.
    *
    * @throws CloudInfraError `config_missing`, `config_invalid`
    */
-  open(profile?: string): Session {
-    const known = this.opened.get(profile);
-    if (known !== undefined && this.current.has(profile)) return known;
-    const settings = readSettings(this.stack, this.environment, profile);
-    const isSame = known !== undefined && isDeepStrictEqual(settings, known.settings);
-    const session = isSame ? known : this.openSession(settings);
-    this.opened.set(profile, session);
-    this.current.add(profile);
-    return session;
+  open(): Session {
+    if (this.session !== undefined && this.isCurrent) return this.session;
+    const settings = readSettings(this.configured, this.environment);
+    const isSame = this.session !== undefined && isDeepStrictEqual(settings, this.session.settings);
+    if (this.session === undefined || !isSame) this.session = this.openSession(settings);
+    this.isCurrent = true;
+    return this.session;
   }
 
-  /** The sessions that this process has opened. */
-  get all(): readonly Session[] {
-    return [...new Set(this.opened.values())];
+  /** The name of the explicit provider that this process serves. Undefined for the default provider. */
+  get provider(): string | undefined {
+    return this.configured(PROVIDER_NAME);
   }
 
   /** The tokens that requests of this process have used: replies and other programs may repeat them. */
   get tokens(): readonly string[] {
-    return this.all.flatMap(({ client }) => client.tokens);
+    return this.session?.client.tokens ?? [];
   }
 
   /** The session for check and diff: in a preview without settings there is none. */
-  ifSet(profile: string | undefined): Session | undefined {
+  ifSet(): Session | undefined {
     try {
-      return this.open(profile);
+      return this.open();
     } catch (error) {
       if (isCloudInfraError(error)) return undefined; // whoever needs the settings will say what is wrong with them
       throw error;
     }
+  }
+
+  /** The session, if any call of this process needed it. */
+  get opened(): Session | undefined {
+    return this.session;
   }
 
   private openSession(settings: Settings): Session {
@@ -104,7 +106,7 @@ export class Sessions {
     const client = createClient({
       endpoint,
       endpointSetting:
-        settings.profile === undefined ? undefined : `the endpoint of the profile "${settings.profile}"`,
+        settings.provider === undefined ? undefined : `the endpoint of the provider "${settings.provider}"`,
       allowHttp,
       token: tokenSource(settings.token, { clock, dispatcher, env, allowHttp, random }),
       clock,

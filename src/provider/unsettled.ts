@@ -18,11 +18,10 @@ export function noticeDelete(sessions: Sessions, interruption: Interruption, sta
   if (urn !== undefined) interruption.beforeTheEnd(() => warnOfUnsettled(sessions, stackOf(urn)));
 }
 
-async function warnOfUnsettled({ memory, warn, all }: Sessions, stack: string): Promise<void> {
+async function warnOfUnsettled({ memory, warn, opened }: Sessions, stack: string): Promise<void> {
   if (memory.urn !== undefined) return;
-  const lists = await Promise.all(all.map(({ journal }) => journal.listEverywhere()));
-  const entries = new Map(lists.flat().map((entry) => [entry.key, entry]));
-  const ours = [...entries.values()].filter(({ urn }) => stackOf(urn) === stack);
+  const entries = (await opened?.journal.listEverywhere()) ?? [];
+  const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
   if (ours.length > 0) await warn(unsettledWarning(ours.map(unsettled), WORDS));
 }
 

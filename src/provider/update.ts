@@ -132,7 +132,7 @@ async function writeOrKeep(call: Call, change: Change, before: ApiObject): Promi
     if (isAbsence(error)) throw await gone(call, change, error);
     const hint =
       error.hint ??
-      `${advice(error, call.session.settings.profile)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
+      `${advice(error, call.session.settings.provider)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
         "to see what has become of it";
     throw unseen(change, error, hint, { isUnsure: true });
   }

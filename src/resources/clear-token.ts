@@ -2,7 +2,6 @@ import * as pulumi from "@pulumi/pulumi";
 import { currentRun } from "./run";
 
 const SECRETS = ["token", "oidcClientSecret"];
-const IN_PROFILE = new RegExp(`"(${SECRETS.join("|")})"\\s*:`);
 
 /** Warns once in each run of a program if a token or a client secret is in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
@@ -13,15 +12,12 @@ export function warnOfTokenInClear(): void {
   const inClear = (name: string): string | undefined =>
     isSecretSetting(`cloudinfra:${name}`) ? undefined : settings.get(name);
   for (const name of SECRETS) if (inClear(name) !== undefined) warn(`cloudinfra:${name}`);
-  // If any value of a profile is encrypted, Pulumi reports the whole setting as secret.
-  const inProfile = IN_PROFILE.exec(inClear("profiles") ?? "")?.[1];
-  if (inProfile !== undefined) warn(`cloudinfra:profiles.<name>.${inProfile}`, " --path");
 }
 
-function warn(setting: string, flags = ""): void {
+function warn(setting: string): void {
   void pulumi.log.warn(
     `cloudinfra: ${setting} is stored in plaintext in the stack's settings file. ` +
-      `Set it as a secret with \`pulumi config set --secret${flags} ${setting}\`. If the file was shared, renew the token.`,
+      `Set it as a secret with \`pulumi config set --secret ${setting}\`. If the file was shared, renew the token.`,
   );
 }
 

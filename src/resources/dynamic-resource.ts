@@ -18,20 +18,6 @@ export interface DynamicResource {
   readonly secretOutputs: readonly string[];
 }
 
-/** Options of `Instance.get` and `Project.get`, which read an object that the program does not manage. */
-export interface GetOptions extends pulumi.CustomResourceOptions {
-  /** Profile of settings (`cloudinfra:profiles`) with which to read the object. @default the settings without a profile */
-  readonly profile?: string;
-}
-
-/** Arguments and options of a resource that is only read: of its arguments it has none but the profile. */
-export function lookedUp<Args>(
-  id: pulumi.Input<pulumi.ID>,
-  { profile, ...options }: GetOptions,
-): [Args, pulumi.CustomResourceOptions] {
-  return [{ ...(profile !== undefined && { profile }) } as Args, { ...options, id }];
-}
-
 /** A resource while the SDK's constructor runs. */
 export interface Construction {
   /** The options to pass to the SDK's constructor. With them, it calls this package after all transformations. */
@@ -82,10 +68,14 @@ export function beginConstruction(
 }
 
 /** Follows a resource after the SDK's constructor: until the engine has registered it, and then until the engine has saved it. */
-export function afterConstruction(resource: pulumi.CustomResource, construction: Construction): void {
+export function afterConstruction(
+  resource: pulumi.CustomResource,
+  { type }: DynamicResource,
+  construction: Construction,
+): void {
   if (pulumi.runtime.isDryRun() || !isManaged(construction.finalOptions())) return;
   void recordRegistration(resource);
-  confirmOnceSaved(resource);
+  confirmOnceSaved(resource, type);
 }
 
 /** The properties and options with which the SDK registers the resource. */

@@ -6,18 +6,25 @@ import type { Entry } from "../journal/entry";
 import { readEntries } from "../journal/entry-files";
 import { isAt, journalFolder, stackOf } from "../journal/place";
 import { type UnsettledEntry, unsettled } from "../journal/unsettled";
-import { journalDir } from "./confirm";
+import { journalDirOf } from "./confirm";
+import { currentRun } from "./run";
 import { organizationOfStack, projectFolder } from "./sdk";
 
-/** Reads the entries of this stack from the journal on this machine, for any endpoint. */
+/** Reads the entries of this stack from the journals on this machine, for any endpoint. */
 export async function unsettledEntries(): Promise<UnsettledEntry[]> {
-  const entries = await readEntries(systemDisk, journalFolder({ dir: journalDir() }));
+  const ofProviders = [...currentRun().journalDirs].map((dir) =>
+    journalDirOf({ "cloudinfra:journalDir": dir }),
+  );
+  const dirs = await Promise.all([journalDirOf(undefined), ...ofProviders]);
+  const folders = new Set(dirs.map((dir) => journalFolder({ dir })));
+  const entries = await Promise.all([...folders].map((folder) => readEntries(systemDisk, folder)));
   const own = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}`;
   const cwd = process.cwd();
   const backend = backendOf(path.resolve(cwd, projectFolder() ?? "."), process.env);
   const home = { organization: organizationOfStack(), backend, cwd };
   const isOwn = (entry: Entry): boolean => stackOf(entry.urn) === own && isAt(entry, home);
-  return [...entries.values()]
+  return entries
+    .flatMap((ofFolder) => [...ofFolder.values()])
     .filter(isOwn)
     .sort((one, other) => one.at - other.at)
     .map(unsettled);

@@ -1,17 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type DependsOn, known } from "./depends-on";
 import { namesOfSecrets } from "./hidden-inputs";
+import { inputsOf, type Provider } from "./provider";
 import { currentRun } from "./run";
 import { resolved } from "./sdk";
 
-/** Which settings a function uses. */
-export interface ProfileArgs {
-  /** Profile of settings (`cloudinfra:profiles`). @default the settings without a profile */
-  profile?: string | undefined;
-}
-
 /** The filters of {@link getInstances}. An instance must match all of them. */
-export interface GetInstancesArgs extends ProfileArgs {
+export interface GetInstancesArgs {
   /** Id of the project. @default every project that the token may see */
   project?: string | undefined;
   /** Status, for example `"running"`. @default any */
@@ -21,7 +16,7 @@ export interface GetInstancesArgs extends ProfileArgs {
 }
 
 /** {@link GetInstancesArgs} that may be outputs. */
-export interface GetInstancesOutputArgs extends ProfileArgs {
+export interface GetInstancesOutputArgs {
   /** Id of the project: `project.id`. @default every project that the token may see */
   project?: pulumi.Input<string | undefined>;
   /** Status, for example `"running"`. @default any */
@@ -76,8 +71,16 @@ export interface FoundProject {
   readonly createdAt?: string | undefined;
 }
 
+/** Options of the functions. */
+export interface FunctionOptions {
+  /** The explicit provider whose settings apply. @default that of `parent`, or else the stack's configuration */
+  provider?: Provider | undefined;
+  /** A resource, such as a component, that has the provider. @default none */
+  parent?: pulumi.Resource | undefined;
+}
+
 /** Options of the `…Output` forms of the functions. */
-export interface LookupOptions {
+export interface FunctionOutputOptions extends FunctionOptions {
   /**
    * Resources that must exist before the request is sent. A component stands for all its children. In a preview that creates one of them,
    * the result is unknown.
@@ -91,19 +94,25 @@ export interface LookupOptions {
  * the token must be set.
  *
  * @param args the filters, which are combined @default every instance that the token may see
+ * @param options whose settings apply @default the stack's configuration
  * @throws Error with the code `input_invalid` in its message if an argument is wrong, for example a label whose value is undefined; and
- * other errors that say what failed and what to do
+ * other errors that say what failed and what to do. It is also an error if a preview doesn't know the provider's settings yet
  */
-export function getInstances(args: GetInstancesArgs = {}): Promise<FoundInstance[]> {
-  return instances(args);
+export function getInstances(
+  args: GetInstancesArgs = {},
+  options: FunctionOptions = {},
+): Promise<FoundInstance[]> {
+  return found(async () => instances(args, await knownSettings("getInstances", options)));
 }
 
 /** @param secrets names of the arguments that must not be shown */
-function instances(args: GetInstancesArgs, secrets?: readonly string[]): Promise<FoundInstance[]> {
-  return found(async () => {
-    const { findInstances, sessionsOf } = await import("../provider/looks/lookups.js");
-    return findInstances(stackSetting, args, sessionsOf(currentRun()), secrets);
-  });
+async function instances(
+  args: GetInstancesArgs,
+  { setting, ownerOf }: SettingsOf,
+  secrets?: readonly string[],
+): Promise<FoundInstance[]> {
+  const { findInstances, sessionsOf } = await import("../provider/looks/lookups.js");
+  return findInstances(setting, args, sessionsOf(ownerOf()), secrets);
 }
 
 /**
@@ -111,39 +120,82 @@ function instances(args: GetInstancesArgs, secrets?: readonly string[]): Promise
  * An error of {@link getInstances} ends the program.
  *
  * @param args the filters, which are combined @default every instance that the token may see
- * @param options what must exist before the request is sent
+ * @param options whose settings apply, and what must exist before the request is sent
  */
 export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
-  options: LookupOptions = {},
+  options: FunctionOutputOptions = {},
 ): pulumi.Output<FoundInstance[]> {
-  const given = pulumi.all([pulumi.output({ ...args }), known(options.dependsOn)]);
-  return awaited(given.apply(async ([filters]) => instances(filters, await namesOfSecrets({ ...args }))));
+  const given = pulumi.all([pulumi.output({ ...args }), settingsOf(options), known(options.dependsOn)]);
+  return awaited(
+    given.apply(([filters, settings]) =>
+      found(async () => instances(filters, settings, await namesOfSecrets({ ...args }))),
+    ),
+  );
 }
 
 /**
  * Lists every project that the token may see, from all pages. The request is sent at once, in previews too, so the endpoint
  * and the token must be set.
  *
- * @param args which settings to use @default the settings without a profile
- * @throws Error that says what failed and what to do
+ * @param options whose settings apply @default the stack's configuration
+ * @throws Error that says what failed and what to do, also if a preview doesn't know the provider's settings yet
  */
-export function getProjects(args: ProfileArgs = {}): Promise<FoundProject[]> {
-  return found(async () => {
-    const { findProjects, sessionsOf } = await import("../provider/looks/lookups.js");
-    return findProjects(stackSetting, args, sessionsOf(currentRun()));
-  });
+export function getProjects(options: FunctionOptions = {}): Promise<FoundProject[]> {
+  return found(async () => projects(await knownSettings("getProjects", options)));
+}
+
+async function projects({ setting, ownerOf }: SettingsOf): Promise<FoundProject[]> {
+  const { findProjects, sessionsOf } = await import("../provider/looks/lookups.js");
+  return findProjects(setting, sessionsOf(ownerOf()));
 }
 
 /**
  * {@link getProjects} as an output. The request is sent once the resources of `dependsOn` exist. An error of {@link getProjects} ends the
  * program.
  *
- * @param options which settings to use, and what must exist before the request is sent
+ * @param options whose settings apply, and what must exist before the request is sent
  */
-export function getProjectsOutput(options: LookupOptions & ProfileArgs = {}): pulumi.Output<FoundProject[]> {
-  const { dependsOn, ...args } = options;
-  return awaited(known(dependsOn).apply(() => getProjects(args)));
+export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.Output<FoundProject[]> {
+  const given = pulumi.all([settingsOf(options), known(options.dependsOn)]);
+  return awaited(given.apply(([settings]) => found(() => projects(settings))));
+}
+
+/** Settings, and the run or provider that they belong to, whose functions share one client. An output would copy the run itself. */
+interface SettingsOf {
+  readonly setting: (key: string) => string | undefined;
+  readonly ownerOf: () => object;
+}
+
+/** These have no effect here, but Pulumi's functions take them. */
+const FURTHER_OPTIONS = ["version", "pluginDownloadURL", "async"];
+const OPTIONS = ["provider", "parent", "dependsOn"];
+
+/** Returns the settings of the explicit provider, or else of the stack. Unknown as long as the provider's arguments are. */
+function settingsOf({ provider, parent, ...others }: FunctionOptions): pulumi.Output<SettingsOf> {
+  // A filter among the options would widen the result.
+  const unknown = Object.keys(others).find((name) => ![...OPTIONS, ...FURTHER_OPTIONS].includes(name));
+  if (unknown !== undefined)
+    throw new pulumi.RunError(
+      `cloudinfra: unknown option "${unknown}": the options are ${OPTIONS.join(", ")}`,
+    );
+  const explicit = provider ?? parent?.getProvider("pulumi-nodejs:index:Provider");
+  const inputs = inputsOf(explicit);
+  if (explicit === undefined || inputs === undefined)
+    return pulumi.output({ setting: stackSetting, ownerOf: currentRun });
+  // What a token finds isn't secret because the token is.
+  const texts: pulumi.Output<Readonly<Record<string, string | undefined>>> = pulumi.unsecret(
+    pulumi.output(inputs),
+  );
+  return texts.apply((known) => ({ setting: (key: string) => known[key], ownerOf: () => explicit }));
+}
+
+async function knownSettings(name: string, options: FunctionOptions): Promise<SettingsOf> {
+  const settings = await resolved(settingsOf(options));
+  if (settings !== undefined) return settings;
+  throw new pulumi.RunError(
+    `cloudinfra: ${name}: this preview doesn't know the provider's settings yet. Use ${name}Output, whose result is then unknown`,
+  );
 }
 
 const stackSetting = (key: string): string | undefined => {

@@ -1,11 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  afterConstruction,
-  beginConstruction,
-  type DynamicResource,
-  type GetOptions,
-  lookedUp,
-} from "./dynamic-resource";
+import { afterConstruction, beginConstruction, type DynamicResource } from "./dynamic-resource";
 
 /** Arguments of an {@link Instance}. */
 export interface InstanceArgs {
@@ -34,19 +28,13 @@ export interface InstanceArgs {
   sshKeys?: pulumi.Input<pulumi.Input<string>[]>;
   /** Labels. Only those set here are managed, and others are kept. Updated in place. */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>>>;
-  /**
-   * Profile of settings (`cloudinfra:profiles`) for the account or region of the instance, the same as that of its project. It must be a
-   * plain string. A profile with another name and the same endpoint changes nothing at the service. One with another endpoint is an error.
-   * @default the settings without a profile
-   */
-  profile?: string;
 }
 
 const resource: DynamicResource = {
   provider: "instance",
   type: "pulumi-nodejs:dynamic/cloudinfra:Instance",
   outputs: [
-    ...["profile", "project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
+    ...["project", "name", "image", "flavor", "network", "publicIp", "sshKeys", "labels"],
     ...["status", "createdAt", "revision", "url", "ipAddress", "additionalProperties"],
   ],
   secretOutputs: ["additionalProperties", "__pending", "__words", "__applied"],
@@ -83,9 +71,6 @@ export class Instance extends pulumi.CustomResource {
   /** All other fields that the service returned, with the service's names. Secret, because they may contain an initial password. */
   declare readonly additionalProperties: pulumi.Output<Record<string, unknown> | undefined>;
 
-  /** Profile of settings, as given. */
-  declare readonly profile: pulumi.Output<string | undefined>;
-
   /**
    * @param name the resource's name in the program, unique among its siblings
    * @param args the instance's arguments; a wrong one is rejected before any request
@@ -102,7 +87,7 @@ export class Instance extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, construction);
+    afterConstruction(this, resource, construction);
   }
 
   /**
@@ -111,9 +96,9 @@ export class Instance extends pulumi.CustomResource {
    *
    * @param name the resource's name in the program, unique among its siblings
    * @param id the service's id
-   * @param opts Pulumi's options, and the profile with which to read the instance
+   * @param opts Pulumi's options, such as `provider`
    */
-  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Instance {
-    return new Instance(name, ...lookedUp<InstanceArgs>(id, opts));
+  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: pulumi.CustomResourceOptions = {}): Instance {
+    return new Instance(name, {} as InstanceArgs, { ...opts, id });
   }
 }

@@ -1,11 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  afterConstruction,
-  beginConstruction,
-  type DynamicResource,
-  type GetOptions,
-  lookedUp,
-} from "./dynamic-resource";
+import { afterConstruction, beginConstruction, type DynamicResource } from "./dynamic-resource";
 
 /** Arguments of a {@link Project}. */
 export interface ProjectArgs {
@@ -16,18 +10,12 @@ export interface ProjectArgs {
   name?: pulumi.Input<string>;
   /** Region of the project, as the service names it. A change replaces the project. */
   region: pulumi.Input<string>;
-  /**
-   * Profile of settings (`cloudinfra:profiles`) for the account or region of the project. It must be a plain string. A profile with another
-   * name and the same endpoint changes nothing at the service. One with another endpoint is an error.
-   * @default the settings without a profile
-   */
-  profile?: string;
 }
 
 const resource: DynamicResource = {
   provider: "project",
   type: "pulumi-nodejs:dynamic/cloudinfra:Project",
-  outputs: ["profile", "name", "region", "description", "createdAt"],
+  outputs: ["name", "region", "description", "createdAt"],
   secretOutputs: ["__pending", "__words", "__applied"],
 };
 
@@ -41,9 +29,6 @@ export class Project extends pulumi.CustomResource {
   declare readonly description: pulumi.Output<string | undefined>;
   /** When the service created the project (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
-
-  /** Profile of settings, as given. */
-  declare readonly profile: pulumi.Output<string | undefined>;
 
   /**
    * @param name the resource's name in the program, unique among its siblings
@@ -61,7 +46,7 @@ export class Project extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, construction);
+    afterConstruction(this, resource, construction);
   }
 
   /**
@@ -70,9 +55,9 @@ export class Project extends pulumi.CustomResource {
    *
    * @param name the resource's name in the program, unique among its siblings
    * @param id the service's id
-   * @param opts Pulumi's options, and the profile with which to read the project
+   * @param opts Pulumi's options, such as `provider`
    */
-  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: GetOptions = {}): Project {
-    return new Project(name, ...lookedUp<ProjectArgs>(id, opts));
+  static get(name: string, id: pulumi.Input<pulumi.ID>, opts: pulumi.CustomResourceOptions = {}): Project {
+    return new Project(name, {} as ProjectArgs, { ...opts, id });
   }
 }

@@ -8,11 +8,13 @@ export interface Run {
   hasWarnedOfToken: boolean;
   /** The URNs of the resources that the engine has registered, and their objects. */
   readonly registered: Set<string>;
+  /** The settings `journalDir` of explicit providers. */
+  readonly journalDirs: Set<pulumi.Input<string | undefined>>;
 }
 
 const KEY = Symbol.for("pulumi-cloudinfra.run");
 
-const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
+const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set(), journalDirs: new Set() });
 
 /** The run of a program that is executed without an engine. */
 const alone = newRun();

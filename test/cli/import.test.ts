@@ -85,29 +85,34 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     expect(stack.emulator.projects.size).toBe(more.length > 0 ? 0 : 1);
   });
 
-  it("asks where a profile leads, and names it in all that it writes", async () => {
+  it("asks where an explicit provider leads, and gives it to the resources", async () => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");
     const { project } = inhabited(stack.emulator);
     const { endpoint, token } = stack.emulator;
     await stack.run(env, "config", "set", "cloudinfra:endpoint", "http://127.0.0.1:1");
-    const eu = "cloudinfra:profiles.eu";
-    await stack.run(env, "config", "set", "--path", `${eu}.endpoint`, endpoint);
-    await stack.run(env, "config", "set", "--path", `${eu}.concurrency`, "3");
-    await stack.run(env, "config", "set", "--secret", "--path", `${eu}.token`, token);
-    const { code, stdout, stderr } = await imported(stack, env, "--project", project, "--profile", "eu");
+    const secret = 'new pulumi.Config("theirs").requireSecret("token")';
+    const declared = `const eu = new Provider("eu", { endpoint: "${endpoint}", token: ${secret}, concurrency: 3 });`;
+    stack.write(declared);
+    await stack.run(env, "config", "set", "--secret", "theirs:token", token);
+    const early = await imported(stack, env, "--project", project, "--provider", "eu");
+    expect(early).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no provider "eu". It has: none'),
+    });
+    await stack.run(env, "up", "--yes", "--skip-preview");
+    const { code, stdout, stderr } = await imported(stack, env, "--project", project, "--provider", "eu");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const command = /^ +pulumi (import --file .*)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
     await stack.run(env, ...command, "--yes", "--skip-preview");
-    stack.write(programIn(stack.dir));
-    expect(programIn(stack.dir)).toContain('profile: "eu"');
+    stack.write(`${declared}\n${programIn(stack.dir)}`);
+    expect(programIn(stack.dir)).toContain("protect: true, provider: eu }");
     const preview = await stack.run(env, "preview", "--expect-no-changes");
-    expect(preview).toContain("4 unchanged");
-    expect(preview).not.toContain("stands in clear");
+    expect(preview).toContain("5 unchanged");
     await stack.run(env, "refresh", "--yes", "--expect-no-changes");
     await stack.run(env, "destroy", "--yes", "--skip-preview", "--exclude-protected");
     expect(stack.emulator.instances.size).toBe(3);
-    const again = await imported(stack, env, "--project", project, "--profile", "eu", "--force");
+    const again = await imported(stack, env, "--project", project, "--provider", "eu", "--force");
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("No file was written") });
     expect(again.stderr.match(/left out: the stack already manages it/g)).toHaveLength(3);
   });

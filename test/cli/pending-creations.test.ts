@@ -33,9 +33,11 @@ function found(stack: Stack): PendingCreations {
 
 const web = creating(resource(INSTANCE, "web", instanceInputs()));
 
-it("a pending creation names the key of the project's resource, if the stack has it with the same profile", () => {
-  const project = (profile?: string): Fields =>
-    resource(PROJECT, "p", projectInputs({ ...(profile !== undefined && { profile }) }), { id: "prj-1" });
+it("a pending creation names the key of the project's resource, if the stack has it with the same provider", () => {
+  const project = (provider?: string): Fields => ({
+    ...resource(PROJECT, "p", projectInputs(), { id: "prj-1" }),
+    ...(provider !== undefined && { provider }),
+  });
   const keysWith = (...resources: Fields[]): unknown =>
     found({ resources, pending: [web] }).cutOff.map(({ begun }) => begun?.projectKey);
   expect(keysWith(project())).toEqual([OTHER_KEY]);

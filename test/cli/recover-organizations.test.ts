@@ -54,7 +54,7 @@ describe("recover", () => {
     const here = machine();
     await here.journal.begin({ ...entry, recovered: true });
     const acme = journalOf(here, "acme");
-    const creation = { what: 'instance "web"', urn: WEB, provider: undefined, profile: undefined };
+    const creation = { what: 'instance "web"', urn: WEB, provider: undefined };
     const begun = { ...entry, key: KEY, resource: KEY, recovered: true };
     await noteCreations(acme, [{ ...creation, begun }], { dryRun: false });
     expect(await acme.read({ urn: WEB })).toMatchObject({ key: KEY });

@@ -174,47 +174,15 @@ describe("recover", () => {
     });
   });
 
-  it("notes each creation with the service that its profile leads to, and forgets it there", async () => {
-    const { dir, journal, write, recover } = machine();
-    const eu = "https://eu.example.com/v1";
-    const settings = {
-      "cloudinfra:profiles": secret(JSON.stringify({ eu: { endpoint: eu, token: TOKEN }, other: {} })),
-    };
-    const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
-    const other = creating(resource(PROJECT, "p", projectInputs({ profile: "other" })));
-    const file = write(exported({ pending: [inEu, other], settings }));
-    const { code, stdout } = await recover(["--file", file]);
-    expect(code).toBe(0);
-    expect(stdout).not.toContain(TOKEN);
-    expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p"), endpoint: ENDPOINT }]);
-    const env = { XDG_STATE_HOME: `${dir}/state` };
-    const ofEu = openJournal({ endpoint: eu, cwd: dir, env, warn: console.error });
-    const noted = await ofEu.list();
-    expect(noted).toMatchObject([{ urn: WEB, key: KEY }]);
-    expect(JSON.stringify(noted)).not.toContain("profile");
-    expect(await recover(["--file", file, "--forget", WEB])).toMatchObject({ code: 0 });
-    expect(await ofEu.list()).toEqual([]);
-  });
-
-  it("takes the service that --endpoint names for a profile that has no address of its own too", async () => {
-    const { journal, write, recover } = machine();
-    const settings = {
-      "cloudinfra:endpoint": "https://old.example.com",
-      "cloudinfra:profiles": JSON.stringify({ eu: { endpoint: "https://eu.example.com" }, other: {} }),
-    };
-    const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
-    const other = creating(resource(PROJECT, "p", projectInputs({ profile: "other" })));
-    const file = write(exported({ pending: [inEu, other], settings }));
-    expect(await recover(["--file", file, "--endpoint", ENDPOINT])).toMatchObject({ code: 0 });
-    expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p"), endpoint: ENDPOINT }]);
-  });
-
   it("writes each entry for the service of the resource's own provider", async () => {
     const { dir, journal, write, recover } = machine();
     const provider = (name: string, host: string): Record<string, unknown> => ({
       ...{ urn: urnOf("pulumi:providers:pulumi-nodejs", name), id: name, custom: true },
       type: "pulumi:providers:pulumi-nodejs",
-      inputs: { "cloudinfra:endpoint": `https://${host}.example.com` },
+      inputs: {
+        "cloudinfra:endpoint": `https://${host}.example.com`,
+        ...(!name.startsWith("default") && { "cloudinfra:providerName": name }),
+      },
     });
     const through = (name: string, resource: Record<string, unknown>) =>
       creating({ ...resource, provider: `${urnOf("pulumi:providers:pulumi-nodejs", name)}::${name}` });
@@ -231,22 +199,15 @@ describe("recover", () => {
     expect(await recover(["--file", file])).toMatchObject({ code: 0, stderr: "" });
     const env = { XDG_STATE_HOME: `${dir}/state` };
     const ofEu = openJournal({ endpoint: "https://eu.example.com/v1", cwd: dir, env, warn: console.error });
-    expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
-    expect(await journal.list()).toMatchObject([{ urn: urnOf(PROJECT, "p") }]);
+    expect(await ofEu.list()).toMatchObject([{ urn: WEB, provider: "eu" }]);
+    const [noted] = await journal.list();
+    expect(noted).toMatchObject({ urn: urnOf(PROJECT, "p") });
+    expect(noted).not.toHaveProperty("provider");
     expect(await recover(["--file", file, "--forget", WEB])).toMatchObject({ code: 0 });
     expect(await ofEu.list()).toEqual([]);
     const moved = await recover(["--file", file, "--endpoint", ENDPOINT]);
     expect(moved, "an explicit provider keeps the address that it has").toMatchObject({ code: 0 });
     expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
-  });
-
-  it("fails where the settings that the stack was last used with have no such profile", async () => {
-    const { write, recover, files } = machine();
-    const inEu = creating(resource(INSTANCE, "web", instanceInputs({ profile: "eu" })));
-    const { code, stderr } = await recover(["--file", write(exported({ pending: [inEu] }))]);
-    expect(code).toBe(1);
-    expect(stderr).toContain('there is no profile "eu"');
-    expect(files()).toEqual([]);
   });
 
   it("takes the service that --endpoint names before any other, and asks for it where none is known", async () => {

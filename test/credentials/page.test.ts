@@ -80,7 +80,6 @@ describe("docs/credentials.md", () => {
   it("quotes messages that exist", () => {
     const sources = [
       "settings",
-      "profile",
       "token-setting",
       "oidc/subject",
       "oidc/fetch",
@@ -105,30 +104,15 @@ describe("docs/credentials.md", () => {
     expect(messages.filter((message) => !code.includes(inCode(message)))).toEqual([]);
   });
 
-  const profilesPart = section(page, "Several accounts or regions");
+  const providersPart = section(page, "Several accounts or regions");
 
-  it("sets profiles as it says, also in the environment", () => {
-    const set = [...profilesPart.matchAll(/cloudinfra:profiles\.eu\.(\w+)(?: (\S+))?$/gm)];
-    const eu = Object.fromEntries(set.map(([, name = "", value = "prompted"]) => [name, value]));
-    expect(
-      readSettings(() => undefined, { CLOUDINFRA_PROFILES: JSON.stringify({ eu }) }, "eu"),
-    ).toMatchObject({
-      endpoint: "https://eu.api.example.com",
-      token: { kind: "token" },
-    });
-    const inEnvironment = quoted(profilesPart).find((text) => text.startsWith("{"));
-    expect(readSettings(() => undefined, { CLOUDINFRA_PROFILES: inEnvironment }, "eu").token.kind).toBe(
-      "tokenFile",
-    );
-  });
-
-  it("has a program with profiles that compiles", async () => {
-    expect(await complaints(newcomersFolder(fenced(profilesPart, "ts").join()))).toBe("");
+  it("has a program with an explicit provider that compiles", async () => {
+    expect(await complaints(newcomersFolder(fenced(providersPart, "ts").join()))).toBe("");
   });
 
   it("names a way to call `import` that it takes", () => {
-    const [, args = ""] = /`npx pulumi-cloudinfra import (.+?)`/.exec(profilesPart) ?? [];
-    expect(parseImportArgs(["--project", "p", ...args.split(" ")])).toMatchObject({ profile: "eu" });
+    const [, args = ""] = /`npx pulumi-cloudinfra import (.+?)`/.exec(providersPart) ?? [];
+    expect(parseImportArgs(["--project", "p", ...args.split(" ")])).toMatchObject({ provider: "eu" });
   });
 
   it("leads to parts of itself that are there", () => {

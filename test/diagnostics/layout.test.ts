@@ -18,7 +18,7 @@ describe("a message as it is shown", () => {
   });
 
   test("has a command whole, which is to be copied", () => {
-    const command = "`pulumi config set --secret --path cloudinfra:profiles.eu.token a-long-value-of-it`";
+    const command = "`pulumi config set --secret --path cloudinfra:oidcClientSecret a-long-value-of-it`";
     expect(laidOut(`it failed\n  hint: ${words(10)} ${command}, ${words(10)}`)).toContain(
       `\n    ${command}, `,
     );

@@ -178,7 +178,7 @@ describe("other failures", () => {
     ["the variable CLOUDINFRA_TOKEN", true],
     ["the stack's setting cloudinfra:tokenFile (/run/token)", false],
     ["the variable CLOUDINFRA_TOKEN_COMMAND", false],
-    [`the stack's setting cloudinfra:profiles ("eu", token)`, false],
+    ['the argument `token` of the provider "eu"', false],
     ["the token exchange at https://sts.example.com/ (the variable CLOUDINFRA_OIDC_ISSUER)", false],
   ])("name the setting of the token only where it came from there: %s", (origin, isSetting) => {
     const said = told({}, "unauthorized", `the service does not accept the token from ${origin} (401)`);
@@ -276,10 +276,10 @@ describe("a hint fits the call", () => {
     }
   });
 
-  it("of a refresh with a profile or a token file that the stored settings name", () => {
-    const of = (verb: "read" | "create", summary: string, profile?: string) =>
-      hintFor(new CloudInfraError("config_invalid", summary, { hint: "Check it" }), [], profile, { verb });
-    const summaries = ['the endpoint of the profile "eu" has changed', "cloudinfra:tokenFile can't be read"];
+  it("of a refresh with an explicit provider or a token file that the stored settings name", () => {
+    const of = (verb: "read" | "create", summary: string, provider?: string) =>
+      hintFor(new CloudInfraError("config_invalid", summary, { hint: "Check it" }), [], provider, { verb });
+    const summaries = ['the endpoint of the provider "eu" has changed', "cloudinfra:tokenFile can't be read"];
     for (const summary of summaries) {
       expect(of("read", summary)).toContain("--run-program");
       expect(of("create", summary)).toBe("Check it");

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { HINTS } from "../../src/diagnostics/hints";
 import { ofOperations } from "./operations";
 import { codes, pageOf, type Told } from "./page";
-import { ofProfiles } from "./profiles";
+import { ofProviders } from "./providers";
 import { ofRequests } from "./requests";
 import { ofSettings } from "./settings";
 
-const provocations = [...ofSettings, ...ofRequests, ...ofProfiles, ...ofOperations];
+const provocations = [...ofSettings, ...ofRequests, ...ofProviders, ...ofOperations];
 const told: Told[] = [];
 
 describe.each(codes())("an error with the code %s", (code) => {

@@ -64,18 +64,19 @@ describeLongOnEngines("the examples", (engine) => {
     onTestFinished(() => there.stop());
     const old = given(here);
     const dir = together(EXAMPLES);
-    const config = { "examples:projectId": old.project, "examples:webId": old.web };
+    const config = {
+      ...{ "examples:projectId": old.project, "examples:webId": old.web },
+      ...{ "examples:euEndpoint": there.endpoint, "examples:euToken": { secret: there.token } },
+    };
     const { stack, look } = await opened(engine, dir, config, leaks);
     const preview = expectOk(await stack.run("preview"));
-    expect(changesOf(preview)).toEqual({ create: 25 });
-    const profiles = { eu: { endpoint: there.endpoint, token: there.token } };
+    expect(changesOf(preview)).toEqual({ create: 26 });
     await stack.setConfig("cloudinfra:endpoint", here.endpoint);
     await stack.setConfig("cloudinfra:token", { secret: here.token });
-    await stack.setConfig("cloudinfra:profiles", { secret: JSON.stringify(profiles) });
     const component = rewrite(path.join(dir, "component"), () => WITHOUT_COMPONENT);
 
     const up = expectOk(await stack.run("up"));
-    expect(changesOf(up)).toEqual({ create: 18 });
+    expect(changesOf(up)).toEqual({ create: 19 });
     const first = await stack.deployment();
     const idIn = (state: typeof first, name: string): string => stateOf(state, name).id ?? "";
     const fleet = idIn(first, "fleet");

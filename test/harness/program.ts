@@ -21,7 +21,7 @@ export interface ProgramFolder {
 /** The names that a scenario's program may use without more words; one line, so that line numbers stay near. */
 export const PRELUDE = [
   'const pulumi = require("@pulumi/pulumi");',
-  'const { Project, Instance } = require("pulumi-cloudinfra");',
+  'const { Project, Instance, Provider } = require("pulumi-cloudinfra");',
 ].join(" ");
 
 /** A folder with a JavaScript program that can load this package as its users do, from `dist`. */

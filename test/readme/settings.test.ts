@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseDuration } from "../../src/provider/inputs/durations";
-import { readSettings, type Settings } from "../../src/provider/settings/settings";
+import { PROVIDER_NAME, readSettings, type Settings } from "../../src/provider/settings/settings";
 import { REPOSITORY } from "../harness/modules";
 import { quoted, readMarkdown, section, tableRows } from "./markdown";
 
@@ -25,17 +25,12 @@ const values: Texts = {
   concurrency: "7",
   maxRequestsPerSecond: "7",
   oidcSubject: "github",
-  profiles: '{"eu": {"concurrency": 7}}',
 };
 const unusual = (setting: string): string => values[setting] ?? "unusual";
 
-/** What is read, for a profile, from a stack with these settings (by their names) and from these variables. */
+/** What is read from a stack with these settings (by their names) and from these variables. */
 const read = (stack: Texts, environment: Texts = {}): Settings =>
-  readSettings(
-    (key) => stack[key.replace("cloudinfra:", "")],
-    { CLOUDINFRA_PROFILES: '{"eu": {}}', ...environment },
-    "eu",
-  );
+  readSettings((key) => stack[key.replace("cloudinfra:", "")], environment);
 
 describe("the README's table of settings", () => {
   it("lists each setting and variable that is looked up, and no other", () => {
@@ -45,7 +40,6 @@ describe("the README's table of settings", () => {
       CLOUDINFRA_ENDPOINT: usual.endpoint,
       CLOUDINFRA_OIDC_TOKEN_ENDPOINT: exchange.oidcTokenEndpoint,
       CLOUDINFRA_OIDC_SUBJECT: exchange.oidcSubject,
-      CLOUDINFRA_PROFILES: '{"eu": {}}',
     };
     const lookUp = (key: string): undefined => {
       settings.push(key);
@@ -56,8 +50,9 @@ describe("the README's table of settings", () => {
         return needed[String(name)];
       },
     });
-    readSettings(lookUp, environment, "eu");
-    expect(table.map(({ setting }) => `cloudinfra:${setting}`).sort()).toEqual([...new Set(settings)].sort());
+    readSettings(lookUp, environment);
+    const lookedUp = new Set(settings.filter((key) => key !== PROVIDER_NAME));
+    expect(table.map(({ setting }) => `cloudinfra:${setting}`).sort()).toEqual([...lookedUp].sort());
     expect(table.map(({ variable }) => variable).sort()).toEqual([...new Set(variables)].sort());
   });
 

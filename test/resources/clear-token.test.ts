@@ -48,24 +48,6 @@ describe("a token in the stack's settings", () => {
     },
   );
 
-  test.each([
-    ["token", { token: "t-123456" }],
-    ["oidcClientSecret", { oidcIssuer: "https://sts.example.com", oidcClientSecret: "t-123456" }],
-  ])("in clear in a profile earns one, too: %s", async (name, eu) => {
-    const config = { "cloudinfra:profiles": JSON.stringify({ eu }) };
-    const [warning, ...more] = await warnings(config, []);
-    expect(warning).toContain(`pulumi config set --secret --path cloudinfra:profiles.<name>.${name}`);
-    expect(warning).not.toContain("t-123456");
-    expect(more).toEqual([]);
-  });
-
-  test.each([
-    ["as a secret", '{"eu":{"token":"t-123456"}}', ["cloudinfra:profiles"]],
-    ["that is not there", '{"eu":{"tokenFile":"f"}}', []],
-  ])("%s in a profile earns none", async (_how, profiles, secretKeys) => {
-    expect(await warnings({ "cloudinfra:profiles": profiles }, secretKeys)).toEqual([]);
-  });
-
   test("that is not there earns none", async () => {
     expect(await warnings({ "cloudinfra:tokenFile": "token.txt" }, [])).toEqual([]);
   });

@@ -162,7 +162,7 @@ describe("__ignoreChanges", () => {
         onRequest: (request) => void sent.push(...request.getIgnorechangesList()),
       });
       for (const ignored of [inputs.__ignoreChanges, sent]) {
-        expect(ignored).toEqual(expect.arrayContaining([...Object.keys(args), "labels", "profile"]));
+        expect(ignored).toEqual(expect.arrayContaining([...Object.keys(args), "labels"]));
         expect(ignored).not.toContain(all);
       }
     },

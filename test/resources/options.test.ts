@@ -59,16 +59,6 @@ describe("`get`", () => {
   });
 });
 
-describe("a profile", () => {
-  test.each([
-    ["made", () => new Instance("web", { ...args, profile: "eu" })],
-    ["looked at", () => Instance.get("web", "ins-1", { profile: "eu", protect: true })],
-    ["looked at", () => Project.get("shop", "prj-1", { profile: "eu" })],
-  ])("of a resource that is %s is an input", async (_how, make) => {
-    expect((await one(make)).inputs).toMatchObject({ profile: "eu" });
-  });
-});
-
 describe("outputs", () => {
   const outputs = { status: "running", ipAddress: "203.0.113.7", additionalProperties: { password: "p" } };
 

@@ -184,6 +184,31 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     expect(ids).toEqual([onlyInstance(emulator)]);
   });
 
+  it("resumes the creation of an explicit provider, whose settings it takes from the state", async () => {
+    const stack = await realStack(pulumi, "");
+    const { emulator } = stack;
+    const first = stack.machine("first");
+    await stack.run(first, "config", "set", "cloudinfra:endpoint", "https://elsewhere.example.com");
+    await stack.run(first, "config", "set", "--secret", "ours:token", emulator.token);
+    const settings = `{ endpoint: "${emulator.endpoint}", token: new pulumi.Config("ours").requireSecret("token") }`;
+    stack.write(`
+      const provider = new Provider("ours", ${settings});
+      const project = new Project("p", { region: "eu-1" }, { provider });
+      const args = { project: project.id, image: "ubuntu", flavor: "small", network: "n" };
+      new Instance("web", args, { provider });
+    `);
+    emulator.behaviour.operationMs = 600_000;
+    await stack.killedUp(first);
+    const second = stack.machine("second");
+    expect(await runRecover(stack.dir, [], { env: second })).toMatchObject({ code: 0, stderr: "" });
+    emulator.finishOperations();
+    emulator.behaviour.operationMs = 1;
+    await stack.run(second, "up", "--yes", "--skip-preview");
+    expect(new Set(posts(emulator).map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+    const { ids } = await stateOfWeb(stack, second);
+    expect(ids).toEqual([onlyInstance(emulator)]);
+  });
+
   it("resumes the creation after `pulumi config set cloudinfra:journalDir` and `recover`", async () => {
     const stack = await realStack(pulumi, program());
     const { emulator } = stack;

@@ -13,8 +13,8 @@ export interface ImportArgs {
   readonly cwd: string;
   /** @default the selected stack */
   readonly stack: string | undefined;
-  /** Profile of settings that leads to the project. @default the settings without a profile */
-  readonly profile: string | undefined;
+  /** Name of the explicit provider that leads to the project. @default the default provider */
+  readonly provider: string | undefined;
   /** Path of the program text to write. */
   readonly program: string;
   /** Path of Pulumi's import document to write. */
@@ -26,7 +26,7 @@ export interface ImportArgs {
 const options = {
   project: { type: "string", default: "" },
   "with-project": { type: "boolean", default: false },
-  profile: { type: "string" },
+  provider: { type: "string" },
   stack: { type: "string", short: "s" },
   cwd: { type: "string", short: "C", default: "." },
   program: { type: "string", default: "imported.ts" },
@@ -45,12 +45,12 @@ export function parseImportArgs(args: readonly string[]): ImportArgs | { error: 
   }
   const { "with-project": withProject, ...others } = values;
   if (!values.help && values.project === "") return { error: "Give the id of the project with --project." };
-  for (const name of ["profile", "stack", "cwd", "program", "document"] as const) {
+  for (const name of ["provider", "stack", "cwd", "program", "document"] as const) {
     if (values[name] === "") return { error: `--${name} must not be empty.` };
   }
   if (path.resolve(values.program) === path.resolve(values.document))
     return { error: "--program and --document must be different files." };
-  return { ...others, withProject, profile: values.profile, stack: values.stack };
+  return { ...others, withProject, provider: values.provider, stack: values.stack };
 }
 
 function read(args: readonly string[]) {
@@ -70,7 +70,7 @@ Options:
       --project <id>     Import the instances of this project. Required.
       --with-project     Import the project too. \`pulumi destroy\` then deletes it
                          unless it is protected.
-      --profile <name>   Use this profile (cloudinfra:profiles). The resources name it.
+      --provider <name>  Use this explicit provider of the stack. The resources get it.
   -s, --stack <name>     Use this stack. Default: the selected stack.
   -C, --cwd <folder>     Run in this folder. The other paths start there.
       --program <path>   Write the program text to this file. Default: imported.ts.
@@ -79,7 +79,7 @@ Options:
   -h, --help             Print this help.
 
 The endpoint and the token come from the stack's configuration or from the
-CLOUDINFRA_... environment variables.
+CLOUDINFRA_... environment variables, or with --provider from the stack's state.
 
 Exit codes: 0 if the files were written or there was nothing to import, 1 if the
 command failed, 2 for a usage error.`;

@@ -65,14 +65,13 @@ function nameFor({ id }: ApiObject, { name }: Properties, taken: Set<string>): s
 }
 
 function declaration(call: Call, object: ApiObject, args: Properties): Omit<Declaration, "left" | "name"> {
-  const { profile } = call.session.settings;
-  const hidden = { ...(profile !== undefined && { profile }), __key: uuidV4() };
+  const hidden = { __key: uuidV4() };
   const { additionalProperties: _secret, ...outputs } = outputsOfNew(call, object, hidden, args);
   const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${call.kind.name}`;
   return {
     type: call.kind.name === "project" ? "Project" : "Instance",
     id: object.id,
-    args: profile === undefined ? args : { profile, ...args },
+    args,
     inputs: { ...args, ...hidden, __provider },
     outputs: { ...outputs, __provider },
   };

@@ -1,10 +1,19 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import { type Call, recordedElsewhere } from "../../provider/call";
 import { isUrnOf, type Kind } from "../../provider/kind";
+import { PROVIDER_NAME } from "../../provider/settings/settings";
 import { resourceName } from "../../provider/values/state";
 import { pulumiOutput, stackOption } from "../pulumi";
 import { unfinishedCreations } from "../recover/creations";
-import { parseExport } from "../recover/deployment";
+import { type Deployment, inClear, parseExport } from "../recover/deployment";
+
+/** An explicit provider of the stack. */
+export interface StackProvider {
+  readonly name: string;
+  readonly urn: string;
+  /** Looks up a setting, with its namespace. */
+  setting(key: string): string | undefined;
+}
 
 /** What the stack already has, and what an import must not repeat. */
 export interface StackResources {
@@ -12,6 +21,8 @@ export interface StackResources {
   manages(call: Call, id: string): boolean;
   /** The names of all resources of a kind. */
   namesOf(kind: Kind): string[];
+  /** @throws CloudInfraError `config_missing` if the stack has no explicit provider with this name */
+  provider(name: string): StackProvider;
 }
 
 /**
@@ -45,5 +56,22 @@ export async function stackResources(cwd: string, stack: string | undefined): Pr
       resources
         .filter(({ urn }) => isUrnOf(kind, urn))
         .flatMap(({ urn }) => resourceName({ __urn: urn }) ?? []),
+    provider: (name) => providerOf(deployment, name),
   };
+}
+
+function providerOf({ resources }: Deployment, name: string): StackProvider {
+  const named = resources.filter(({ inputs }) => typeof inputs[PROVIDER_NAME] === "string");
+  const found = named.find(({ inputs }) => inputs[PROVIDER_NAME] === name);
+  if (found !== undefined) {
+    const setting = (key: string): string | undefined => {
+      const value = inClear(found.inputs[key]);
+      return typeof value === "string" ? value : undefined;
+    };
+    return { name, urn: found.urn, setting };
+  }
+  const names = named.map(({ inputs }) => `"${inputs[PROVIDER_NAME]}"`).join(", ") || "none";
+  throw new CloudInfraError("config_missing", `the stack has no provider "${name}". It has: ${names}`, {
+    hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
+  });
 }

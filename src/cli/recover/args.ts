@@ -64,7 +64,7 @@ Options:
   -C, --cwd <folder>     Run in this folder. The other paths start there.
       --endpoint <url>   The address of the service. Default: the address that the stack
                          was last used with, or CLOUDINFRA_ENDPOINT. Explicit providers
-                         and profiles with an address of their own keep it.
+                         with an address of their own keep it.
       --dry-run          Only report what would be done.
       --forget <urn>     Remove the entry of this creation, at all addresses unless
                          --endpoint names one. The next \`pulumi up\` then creates the

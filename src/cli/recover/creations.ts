@@ -5,6 +5,7 @@ import { isPlaceholder, type Pending, pendingOf } from "../../provider/creation/
 import { nextKey } from "../../provider/creation/post";
 import type { Properties } from "../../provider/host";
 import { instanceKind, type Kind, projectKind } from "../../provider/kind";
+import { PROVIDER_NAME } from "../../provider/settings/settings";
 import { creationBody } from "../../provider/values/body";
 import { type Hidden, hiddenOf, resourceName } from "../../provider/values/state";
 import { type Deployment, inClear, type Resource } from "./deployment";
@@ -22,8 +23,6 @@ export interface CutOff {
   readonly urn: string;
   /** URN and id of the resource's provider. */
   readonly provider: string | undefined;
-  /** The profile that the resource names. */
-  readonly profile: string | undefined;
   /** The content of the journal entry; undefined if the state doesn't hold enough of the creation. */
   readonly begun: Begun | undefined;
 }
@@ -64,10 +63,11 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
     const urn = urnForNextUp(resource.urn, hidden.__urn);
     return {
       what: titleOf(kind, resource.urn),
-      ...{ urn, provider: resource.provider, profile: hidden.profile },
+      ...{ urn, provider: resource.provider },
       begun: begun(kind, { ...hidden, __urn: urn }, inputs, {
         replaces: replaced && keysOf(replaced)[0],
-        projectKey: keyOfProject(inputs, deployment),
+        projectKey: keyOfProject(resource, inputs, deployment),
+        provider: nameOfProvider(resource, deployment),
         // The list keeps a creation that has been finished since, and whose object the program may have released.
         ...(replaced === undefined && { isLate: true }),
         ...(retried?.key !== undefined && { key: nextKey(retried.key), at: retried.at ?? UNKNOWN_AGE }),
@@ -115,11 +115,22 @@ function replacedBy(pending: Resource, { resources }: Deployment): Resource | un
 }
 
 /** The key of the resource that has the project of an instance. */
-function keyOfProject({ project, profile }: Properties, { resources }: Deployment): string | undefined {
+function keyOfProject(
+  { provider }: Resource,
+  { project }: Properties,
+  { resources }: Deployment,
+): string | undefined {
   const found = resources.find(
-    ({ type, id, inputs }) => kinds.get(type) === projectKind && id === project && inputs.profile === profile,
+    (one) => kinds.get(one.type) === projectKind && one.id === project && one.provider === provider,
   );
   return found && keysOf(found)[0];
+}
+
+/** The name that the explicit provider of a resource tells its process. */
+function nameOfProvider({ provider }: Resource, { resources }: Deployment): string | undefined {
+  const found = resources.find(({ urn, id }) => `${urn}::${id}` === provider);
+  const name = found?.inputs[PROVIDER_NAME];
+  return typeof name === "string" ? name : undefined;
 }
 
 /**
@@ -150,7 +161,7 @@ function begun(
     __autonamed: isAutonamed,
   }: Hidden & { readonly __urn: string },
   inputs: Properties,
-  more: Pick<Begun, "replaces" | "projectKey" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
+  more: Pick<Begun, "replaces" | "projectKey" | "provider" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
 ): Begun | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;

@@ -1,6 +1,4 @@
 import { parseEndpoint } from "../../api/endpoint";
-import { profileLookup, profileNames } from "../../provider/settings/profile";
-import { found } from "../../provider/settings/setting-values";
 import type { CutOff } from "./creations";
 import { type Deployment, inClear, type Resource } from "./deployment";
 
@@ -17,7 +15,7 @@ export interface JournalPlace {
 
 /** What the command line and the stack's configuration say beside the state. */
 export interface Given {
-  /** The address from the command line; explicit providers and profiles with an address of their own keep it. */
+  /** The address from the command line. Explicit providers with an address of their own keep it. */
   readonly endpoint?: string | undefined;
   /** The stack's present configuration, if it can be read. */
   readonly config?: ((key: string) => string | undefined) | undefined;
@@ -26,12 +24,12 @@ export interface Given {
 /** The settings that the stack was last used with. The state has the token too, but nothing reads it. */
 export interface StoredSettings {
   /**
-   * The journal for a creation with this provider and profile; undefined if no setting names the service.
+   * The journal for a creation with this provider; undefined if no setting names the service.
    *
-   * @throws CloudInfraError `config_missing`, `config_invalid`
+   * @throws CloudInfraError `config_invalid`
    */
-  placeOf(creation: Pick<CutOff, "provider" | "profile">): JournalPlace | undefined;
-  /** The journals for all providers and profiles. */
+  placeOf(creation: Pick<CutOff, "provider">): JournalPlace | undefined;
+  /** The journals for all providers. */
   readonly places: readonly JournalPlace[];
   /** The folders of all providers' journals. */
   readonly journalDirs: readonly JournalPlace["journalDir"][];
@@ -49,11 +47,9 @@ export function storedSettings(
   );
   const ofDefault = settingsOf(providers.find(isDefault), environment, given);
   const each = [ofDefault, ...byReference.values()];
-  const all = each.flatMap(({ profiles, placeOf }) =>
-    [undefined, ...profiles].map(placeOf).filter((place) => place !== undefined),
-  );
+  const all = each.map(({ place }) => place()).filter((place) => place !== undefined);
   return {
-    placeOf: ({ provider = "", profile }) => (byReference.get(provider) ?? ofDefault).placeOf(profile),
+    placeOf: ({ provider = "" }) => (byReference.get(provider) ?? ofDefault).place(),
     places: [...new Map(all.map((place) => [JSON.stringify(place), place])).values()],
     journalDirs: [...new Set(each.map(({ journalDir }) => journalDir))],
   };
@@ -74,9 +70,8 @@ function settingsOf(
   const look = (name: string, variable: string): string | undefined =>
     stored(name) ?? textOf(environment[variable]);
   const isExplicit = provider !== undefined && !isDefault(provider);
-  const general =
+  const address =
     (isExplicit ? stored("endpoint") : undefined) ?? named ?? look("endpoint", "CLOUDINFRA_ENDPOINT");
-  const profiles = found(look("profiles", "CLOUDINFRA_PROFILES"), "the setting cloudinfra:profiles", "");
   // The next `up` reads entries in the present folder. A configuration that has lost its address may not be the one that it uses.
   const present = (name: string): string | undefined =>
     isExplicit ? undefined : textOf(config?.(`cloudinfra:${name}`));
@@ -84,15 +79,12 @@ function settingsOf(
   const last = isExplicit || config === undefined || hasLostAddress ? stored("journalDir") : undefined;
   const journalDir = present("journalDir") ?? last ?? textOf(environment.CLOUDINFRA_JOURNAL_DIR);
   return {
-    profiles: profileNames(profiles),
     journalDir,
-    placeOf(profile: string | undefined): JournalPlace | undefined {
-      const ofProfile = profile === undefined ? undefined : profileLookup(profile, profiles)("endpoint");
-      const text = ofProfile?.value ?? general;
-      if (text === undefined) return undefined;
+    place(): JournalPlace | undefined {
+      if (address === undefined) return undefined;
       // Nothing is sent there.
-      const setting = text === named ? ENDPOINT_OPTION : undefined;
-      const { base: endpoint } = parseEndpoint(text, { allowHttp: true, setting });
+      const setting = address === named ? ENDPOINT_OPTION : undefined;
+      const { base: endpoint } = parseEndpoint(address, { allowHttp: true, setting });
       return { endpoint, journalDir };
     },
   };

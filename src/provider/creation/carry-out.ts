@@ -2,7 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { asSeen, isSuccess, type Operation } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
-import { type Call, waitForEnd } from "../call";
+import { type Call, requireSameProvider, waitForEnd } from "../call";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
 import { askedFor } from "../inputs/secrets";
@@ -30,8 +30,10 @@ export type End =
  *
  * @param again whether an earlier process may have sent the request
  * @throws PartialState if the outcome is unknown: the state then holds what any machine needs to resume
+ * @throws CloudInfraError `provider_changed` if the creation began through another provider
  */
 export async function carryOut(call: Call, inputs: Properties, begun: Pending, again: boolean): Promise<End> {
+  if (again) requireSameProvider(call, begun);
   let pending = begun;
   call.known.push(askedFor(begun, hiddenOf(inputs).__secrets));
   try {

@@ -183,7 +183,7 @@ export async function settle(
 async function brought(call: Call, inputs: Properties, unfinished: Unfinished): Promise<boolean> {
   const end = await carryOut(call, inputs, unfinished, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
-    const hint = `${advice(error.why, call.session.settings.profile)}Run the command again: it finishes an interrupted creation whose object is not needed${ifRejected(error.why)}`;
+    const hint = `${advice(error.why, call.session.settings.provider)}Run the command again: it finishes an interrupted creation whose object is not needed${ifRejected(error.why)}`;
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;

@@ -36,7 +36,7 @@ export function unfinished(
   });
   const hint = failed
     ? `${call.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
-    : `${advice(error, call.session.settings.profile)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
+    : `${advice(error, call.session.settings.provider)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
       `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}${ifRejected(error)}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
@@ -50,7 +50,7 @@ export function failedAgain(
 ): CloudInfraError {
   if (error instanceof PartialState) return error;
   const { outs } = unfinished(call, error, inputs, { key, failed: true });
-  const hint = hintFor(error, [], call.session.settings.profile) ?? "Run `pulumi up` again";
+  const hint = hintFor(error, [], call.session.settings.provider) ?? "Run `pulumi up` again";
   return new PartialState(error, placeholderId({ key }), outs, hint);
 }
 
@@ -81,8 +81,8 @@ const TO_BE_MENDED: ReadonlySet<string> = new Set([
   "bad_reply",
 ]);
 
-/** What has to be put right before it can go on, if anything; with the profile that the resource names. */
-export function advice(error: CloudInfraError, profile?: string): string {
-  const hint = TO_BE_MENDED.has(error.code) ? hintFor(error, [], profile) : undefined;
+/** What has to be put right before it can go on, if anything. @param provider name of the explicit provider */
+export function advice(error: CloudInfraError, provider?: string): string {
+  const hint = TO_BE_MENDED.has(error.code) ? hintFor(error, [], provider) : undefined;
   return hint === undefined ? "" : `${hint}. Then: `;
 }

@@ -23,6 +23,8 @@ const schema = v.object({
   failed: v.fallback(v.optional(v.boolean()), undefined),
   /** What an update asked for, by argument; null where it took one back. */
   asked: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
+  /** Name of the explicit provider through which a creation began. */
+  provider: v.fallback(v.optional(v.string()), undefined),
   /** Names of the arguments that were secret when it began. */
   secrets: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
   /** Whether the name that a creation asked for was made up, and not given by the program. */

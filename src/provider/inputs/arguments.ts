@@ -54,22 +54,14 @@ const labels = v.pipe(
 const list = <T extends v.GenericSchema>(item: T) =>
   v.array(item, (issue) => `must be a list, but is ${typeName(issue.input)}`);
 
-/** Needed to compare and to plan, and so known at once. */
-const profile = v.pipe(
-  text,
-  v.check((name) => !isUnknown(name), "must be known at once: a text, not an output of another resource"),
-);
-
 /** Arguments of a project (§4.2). */
 export const projectArguments = v.object({
-  profile: v.optional(profile),
   name: v.optional(orUnknown(text)),
   region: orUnknown(text),
 });
 
 /** Arguments of an instance (§2.2, §4.4). */
 export const instanceArguments = v.object({
-  profile: v.optional(profile),
   project: orUnknown(text),
   name: v.optional(orUnknown(text)),
   image: orUnknown(text),

@@ -1,12 +1,7 @@
 import { CloudInfraError } from "../../diagnostics/error";
 
-/** Which projects to list. */
-export interface ProjectFilter {
-  readonly profile?: string | undefined;
-}
-
 /** Which instances to list (§4.4). Each filter that is given narrows the result. */
-export interface InstanceFilter extends ProjectFilter {
+export interface InstanceFilter {
   readonly project?: string | undefined;
   readonly status?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
@@ -19,19 +14,12 @@ export interface InstanceFilter extends ProjectFilter {
  * @throws CloudInfraError `input_invalid` that names each property, and no value
  */
 export function instanceFilter(given: unknown, secrets: readonly string[] = []): InstanceFilter {
-  const args = new Arguments(given, ["profile", "project", "status", "labels"], secrets);
+  const args = new Arguments(given, ["project", "status", "labels"], secrets);
   return args.checked({
-    profile: args.text("profile"),
     project: args.text("project"),
     status: args.text("status"),
     labels: args.labels("labels"),
   });
-}
-
-/** Checks the arguments of `getProjects`. @throws CloudInfraError `input_invalid` */
-export function projectFilter(given: unknown): ProjectFilter {
-  const args = new Arguments(given, ["profile"]);
-  return args.checked({ profile: args.text("profile") });
 }
 
 class Arguments {
@@ -45,10 +33,9 @@ class Arguments {
   ) {
     this.args = new Map(isMap(given) ? Object.entries(given) : []);
     if (!isMap(given)) this.problems.push(`the arguments must be a map, but are ${nameOf(given)}`);
-    const all =
-      known.length === 1 ? `the only argument is ${known}` : `the arguments are ${known.join(", ")}`;
     for (const name of this.args.keys()) {
-      if (!known.includes(name)) this.problems.push(`unknown argument "${name}": ${all}`);
+      if (!known.includes(name))
+        this.problems.push(`unknown argument "${name}": the arguments are ${known.join(", ")}`);
     }
   }
 

@@ -9,18 +9,21 @@ import { Sessions } from "../session";
 import { outputsOf } from "../values/outputs";
 import { asValue } from "../values/words";
 import { isDeleted } from "./deleted";
-import { instanceFilter, projectFilter } from "./filters";
+import { instanceFilter } from "./filters";
 import { foundInstance, foundProject } from "./found";
 
-/** The program's settings: `cloudinfra:…` of the stack. */
-type StackSetting = (key: string) => string | undefined;
+/** The settings `cloudinfra:…`: of the stack, or of an explicit provider. */
+type Setting = (key: string) => string | undefined;
 
-const byRun = new WeakMap<object, Sessions>();
+const byOwner = new WeakMap<object, Sessions>();
 
-/** Returns the sessions of one run of a program: all functions of the run share one client, and no other run uses its settings. */
-export function sessionsOf(run: object): Sessions {
-  const known = byRun.get(run) ?? new Sessions(process.env);
-  byRun.set(run, known);
+/**
+ * Returns the sessions of one run of a program, or of one explicit provider: all functions that use it share one client, and no other run uses
+ * its settings.
+ */
+export function sessionsOf(owner: object): Sessions {
+  const known = byOwner.get(owner) ?? new Sessions(process.env);
+  byOwner.set(owner, known);
   return known;
 }
 
@@ -31,65 +34,56 @@ export function sessionsOf(run: object): Sessions {
  * @param secrets names of the arguments that are secret
  */
 export async function findInstances(
-  setting: StackSetting,
+  setting: Setting,
   given: unknown,
   sessions: Sessions,
   secrets: readonly string[] = [],
 ) {
   const known = secretsOf({ ...Object(given), __secrets: secrets });
   const objects = await find(instanceKind, { setting, sessions, known }, () => {
-    const { profile, ...filter } = instanceFilter(given, secrets);
-    return { profile, list: (client, options) => client.instances.list(filter, options) };
+    const filter = instanceFilter(given, secrets);
+    return (client, call) => client.instances.list(filter, call);
   });
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
-/**
- * Lists every project, from all pages, with the property names of programs.
- *
- * @param given the program's arguments, not checked yet
- */
-export async function findProjects(setting: StackSetting, given: unknown, sessions: Sessions) {
-  const objects = await find(projectKind, { setting, sessions }, () => {
-    const { profile } = projectFilter(given);
-    return { profile, list: (client, options) => client.projects.list(options) };
-  });
+/** Lists every project, from all pages, with the property names of programs. */
+export async function findProjects(setting: Setting, sessions: Sessions) {
+  const objects = await find(
+    projectKind,
+    { setting, sessions },
+    () => (client, call) => client.projects.list(call),
+  );
   return objects.map((object) => v.parse(foundProject, object));
 }
 
 interface Asked {
-  readonly setting: StackSetting;
+  readonly setting: Setting;
   readonly sessions: Sessions;
   /** Secrets among the arguments. */
   readonly known?: Secrets;
 }
 
-/** A list request, and the profile of the settings to send it with. */
-interface Search {
-  readonly profile: string | undefined;
-  readonly list: (client: Client, options: Call) => Promise<ApiObject[]>;
-}
+type Search = (client: Client, call: Call) => Promise<ApiObject[]>;
 
 async function find(
   kind: Kind,
   { setting, sessions, known }: Asked,
   prepare: () => Search,
 ): Promise<Properties[]> {
-  let profile: string | undefined;
   try {
     const search = prepare();
-    profile = search.profile;
     sessions.configure(setting);
-    const session = sessions.open(profile);
+    const session = sessions.open();
     const call = lookup(kind, session);
-    const objects = await search.list(session.client, call);
+    const objects = await search(session.client, call);
     return objects.filter((object) => !isDeleted(object)).map((object) => shown(call, object));
   } catch (error) {
     const circumstances = {
       doing: `listing ${kind.name}s`,
       // The query has `label.<key>` for each label.
       propertyOf: (wire: string) => (wire === "label" ? "labels" : wire),
-      profile,
+      provider: sessions.provider,
       occasion: { verb: "list" },
       secrets: [...(known?.texts ?? []), ...sessions.tokens],
       secretProperties: known?.names,

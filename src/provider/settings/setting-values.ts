@@ -28,6 +28,11 @@ export function fixOf(name: string, example = " …"): string {
   return `pulumi config set${flagFor(name)} cloudinfra:${name}${example}, or the variable ${variable(name)}`;
 }
 
+/** What sets an argument of an explicit provider. */
+export function argumentFix(name: string, provider: string): string {
+  return `Pass \`${name}\` to the provider "${provider}" in the program, and run \`pulumi up\``;
+}
+
 /** The option of `pulumi config set` for a setting: without one, the CLI may take any value for a secret if the name has "token" in it. */
 export function flagFor(name: string): string {
   if (name === "token" || name === "oidcClientSecret") return " --secret";

@@ -1,12 +1,21 @@
 import { CloudInfraError } from "../../diagnostics/error";
-import { fixOf as fixOfProfile, profileLookup } from "./profile";
-import { duration, fixOf, found, type Lookup, list, positive, variable, yesOrNo } from "./setting-values";
+import {
+  argumentFix,
+  duration,
+  fixOf,
+  found,
+  type Lookup,
+  list,
+  positive,
+  variable,
+  yesOrNo,
+} from "./setting-values";
 import { type TokenSetting, tokenSetting } from "./token-setting";
 
-/** The settings of the stack (`cloudinfra:…`) and of the environment (`CLOUDINFRA_…`), parsed. */
+/** The parsed settings: those of the stack (`cloudinfra:…`), or of an explicit provider, and those of the environment (`CLOUDINFRA_…`). */
 export interface Settings {
-  /** The name of the profile that they are of. */
-  readonly profile: string | undefined;
+  /** Name of the explicit provider. Undefined for the default provider. */
+  readonly provider: string | undefined;
   /** Base address of the service; given with or without `/v1` and a slash. */
   readonly endpoint: string;
   readonly token: TokenSetting;
@@ -31,36 +40,45 @@ export interface Settings {
 
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
-/** What goes with an endpoint: a profile with one of its own has these of its own, or none. */
+/** The configuration key with which an explicit provider tells its process its name. */
+export const PROVIDER_NAME = "cloudinfra:providerName";
+
+/** What belongs to an endpoint: a token must never be sent to another one. */
 const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
 
 /**
- * Reads the settings; the stack's win over the environment's, and a profile's over both.
+ * Reads the settings. Those of the configuration take precedence over the environment. An explicit provider with an endpoint of its own
+ * doesn't use a token from the environment.
  *
+ * @param configured the stack's configuration, or the arguments of an explicit provider
  * @throws CloudInfraError `config_missing`, `config_invalid`: names the setting, the command that sets it, the variable
  */
 export function readSettings(
-  stack: (key: string) => string | undefined,
+  configured: (key: string) => string | undefined,
   environment: NodeJS.ProcessEnv,
-  profile?: string,
 ): Settings {
-  const inStack: Lookup = (name) =>
-    found(stack(`cloudinfra:${name}`), `the stack's setting cloudinfra:${name}`, fixOf(name));
+  const provider = configured(PROVIDER_NAME);
+  const inConfiguration: Lookup = (name) =>
+    provider === undefined
+      ? found(configured(`cloudinfra:${name}`), `the stack's setting cloudinfra:${name}`, fixOf(name))
+      : found(
+          configured(`cloudinfra:${name}`),
+          `the argument \`${name}\` of the provider "${provider}"`,
+          argumentFix(name, provider),
+        );
   const inEnvironment: Lookup = (name) =>
     found(environment[variable(name)], `the variable ${variable(name)}`, fixOf(name));
-  const general: Lookup = (name) => inStack(name) ?? inEnvironment(name);
-  const inProfile: Lookup =
-    profile === undefined ? () => undefined : profileLookup(profile, general("profiles"));
-  const isElsewhere = inProfile("endpoint") !== undefined;
+  const isElsewhere = provider !== undefined && inConfiguration("endpoint") !== undefined;
   const look: Lookup = (name) =>
-    inProfile(name) ?? (isElsewhere && OF_ENDPOINT.test(name) ? undefined : general(name));
-  // Its own source has nothing of the general one: a client's secret would go to another token service.
-  const ownToken = tokenSetting(inProfile, inProfile, profile);
-  const generalToken = () => tokenSetting(inStack, look) ?? tokenSetting(inEnvironment, look);
+    inConfiguration(name) ?? (isElsewhere && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
+  // The client secret of another token source would be sent to a token service that it isn't for.
+  const ofOwnSource = provider === undefined ? look : inConfiguration;
+  const fromEnvironment = () => (isElsewhere ? undefined : tokenSetting(inEnvironment, look, provider));
   return {
-    profile,
-    endpoint: (look("endpoint") ?? missing("endpoint", profile)).value,
-    token: ownToken ?? (isElsewhere ? undefined : generalToken()) ?? missing("token", profile),
+    provider,
+    endpoint: (look("endpoint") ?? missing("endpoint", provider)).value,
+    token:
+      tokenSetting(inConfiguration, ofOwnSource, provider) ?? fromEnvironment() ?? missing("token", provider),
     operationTimeoutMs: duration(look("operationTimeout")) ?? DEFAULT_TIMEOUT_MS,
     allowHttp: yesOrNo(look("allowHttp")),
     concurrency: positive(look("concurrency")),
@@ -68,7 +86,7 @@ export function readSettings(
     revisionField: look("revisionField")?.value,
     ipAddressField: look("ipAddressField")?.value,
     formerEndpoints: list(look("formerEndpoints")),
-    journalDir: general("journalDir")?.value,
+    journalDir: look("journalDir")?.value,
     caFile: look("caFile")?.value,
   };
 }
@@ -77,18 +95,14 @@ const MISSING = {
   endpoint: { what: "the address of the service", example: " https://api.example.com" },
   token: { what: "a token", example: "" },
 };
-const OTHERS =
-  "; or cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer";
+const OTHER_SOURCES = ["tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"];
 
-function missing(name: keyof typeof MISSING, profile: string | undefined): never {
+function missing(name: keyof typeof MISSING, provider: string | undefined): never {
   const { what, example } = MISSING[name];
-  if (profile !== undefined) {
-    const message = `the profile "${profile}" has no ${name}: ${what} is needed`;
-    const hint = fixOfProfile(profile, name);
-    throw new CloudInfraError("config_missing", message, { hint });
-  }
-  const hint = fixOf(name, example);
-  throw new CloudInfraError("config_missing", `cloudinfra:${name} is not set: ${what} is needed`, {
-    hint: hint + (name === "token" ? OTHERS : ""),
-  });
+  const lacks =
+    provider === undefined ? `cloudinfra:${name} is not set` : `the provider "${provider}" has no ${name}`;
+  const fix = provider === undefined ? fixOf(name, example) : argumentFix(name, provider);
+  const others = OTHER_SOURCES.map((other) => (provider === undefined ? `cloudinfra:${other}` : other));
+  const or = name === "token" ? `; or ${others.slice(0, -1).join(", ")} or ${others.at(-1)}` : "";
+  throw new CloudInfraError("config_missing", `${lacks}: ${what} is needed`, { hint: fix + or });
 }

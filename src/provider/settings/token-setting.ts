@@ -1,6 +1,5 @@
 import { CloudInfraError } from "../../diagnostics/error";
-import { fixOf as fixOfProfile } from "./profile";
-import { type Found, fixOf, type Lookup } from "./setting-values";
+import { argumentFix, type Found, fixOf, type Lookup } from "./setting-values";
 
 /** Where the token comes from: the setting's name as a person knows it, and its value. */
 export type TokenSetting = PlainTokenSetting | OidcSetting;
@@ -42,10 +41,10 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
 /**
  * The token's source in one place; what else an exchange needs may stand elsewhere.
  *
- * @param profile the profile that all of it must stand in. @default none
+ * @param provider the name of the explicit provider. @default the default provider
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */
-export function tokenSetting(inPlace: Lookup, look: Lookup, profile?: string): TokenSetting | undefined {
+export function tokenSetting(inPlace: Lookup, look: Lookup, provider?: string): TokenSetting | undefined {
   const given = [...PLAIN, ...OIDC].flatMap((kind) => {
     const setting = inPlace(kind);
     return setting ? [{ kind, ...setting }] : [];
@@ -60,7 +59,7 @@ export function tokenSetting(inPlace: Lookup, look: Lookup, profile?: string): T
   if (one === undefined) return undefined;
   const { kind, value, source } = one;
   return kind === "oidcTokenEndpoint" || kind === "oidcIssuer"
-    ? oidcSetting(kind, one, look, profile)
+    ? oidcSetting(kind, one, look, provider)
     : { kind, value, source };
 }
 
@@ -68,14 +67,14 @@ function oidcSetting(
   kind: OidcSetting["kind"],
   { value, source }: Found,
   look: Lookup,
-  profile: string | undefined,
+  provider: string | undefined,
 ): OidcSetting {
   const audience = look("oidcAudience")?.value;
   return {
     kind,
     value,
     source,
-    subject: subjectOf(look("oidcSubject"), source, profile),
+    subject: subjectOf(look("oidcSubject"), source, provider),
     subjectAudience: look("oidcSubjectAudience")?.value ?? audience,
     subjectTokenType: look("oidcSubjectTokenType")?.value ?? JWT,
     audience,
@@ -87,13 +86,15 @@ function oidcSetting(
 
 const FORMS = "github, file:<path> or env:<variable>";
 
-function subjectOf(setting: Found | undefined, wantedBy: string, profile: string | undefined): Subject {
+function subjectOf(setting: Found | undefined, wantedBy: string, provider: string | undefined): Subject {
   const name = "oidcSubject";
-  const fix = setting?.fix ?? (profile === undefined ? fixOf(name) : fixOfProfile(profile, name));
-  const hint = fix.replace("…", FORMS);
+  const fix = setting?.fix ?? (provider === undefined ? fixOf(name) : argumentFix(name, provider));
+  const hint = fix.includes("…") ? fix.replace("…", FORMS) : `${fix}. It must be ${FORMS}`;
   if (setting === undefined) {
     const lacks =
-      profile === undefined ? `cloudinfra:${name} is not set` : `the profile "${profile}" has no ${name}`;
+      provider === undefined
+        ? `cloudinfra:${name} is not set`
+        : `the provider "${provider}" has no \`${name}\``;
     const message = `${lacks}: ${wantedBy} needs a token to exchange`;
     throw new CloudInfraError("config_missing", message, { hint });
   }

@@ -1,7 +1,7 @@
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { isSuccess, isTerminal } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
-import { type Call, requireRecordedEndpoint, soughtOf, waitForEnd } from "../call";
+import { type Call, requireRecordedEndpoint, requireSameProvider, soughtOf, waitForEnd } from "../call";
 import { outputsOfMade } from "../creation/completion";
 import { purposesOf, settleLeftOver } from "../creation/left-over";
 import { PartialState } from "../creation/partial";
@@ -35,7 +35,7 @@ export async function resumeUpdate(
   if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
   const pending = pendingOf(olds);
   if (pending?.otherId !== undefined) throw otherId(call, id, pending.otherId, olds);
-  const state = pending === undefined ? olds : await finished(call, id, { olds, news, pending });
+  const state = pending === undefined ? olds : await finished(call, id, { olds, pending });
   const ignored = call.session.memory.ignoredBy(key);
   const wanted = keepingIgnored(call.kind.fields, ignored, { olds: state, news });
   if (pending === undefined) return update(call, id, state, wanted);
@@ -69,8 +69,9 @@ function unsettledIn(
 async function finished(
   call: Call,
   id: string,
-  { olds, news, pending }: { olds: Properties; news: Properties; pending: Pending },
+  { olds, pending }: { olds: Properties; pending: Pending },
 ): Promise<Properties> {
+  if (pending.key !== undefined) requireSameProvider(call, pending);
   const ended = await endOf(call, id, olds, pending);
   const { error, result = id } = ended;
   call.session.sightings.forget();
@@ -83,7 +84,6 @@ async function finished(
   const object = await (error === undefined ? findMade(call, sought) : findNow(call, sought));
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && (error === undefined || isUnclear)) return outputsOfMade(call, object, olds);
-  requireSameProfile(call, id, olds, news);
   if (isUnclear) throw await unclear(call, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${call.kind.name} ${id} no longer exists`);
   const outs = { ...olds, __pending: { ...pending, failed: true } };
@@ -104,14 +104,6 @@ async function unclear(
     `${others === "" ? "its list shows nothing with that name" : `with that name, its list shows ${others}`}. ` +
     `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, and \`pulumi up\` creates another`;
   return new PartialState(error, id, olds, hint);
-}
-
-/** What another account does not show may be there all the same. */
-function requireSameProfile({ kind }: Call, id: string, olds: Properties, news: Properties): void {
-  if (hiddenOf(olds).profile === hiddenOf(news).profile) return;
-  throw new CloudInfraError("not_found", `${kind.name} ${id}, whose creation was cut off, is not shown`, {
-    hint: "nothing was changed: give it back the profile with which it was made, and change that once `pulumi up` has succeeded",
-  });
 }
 
 /**

@@ -14,8 +14,6 @@ const names = v.fallback(v.optional(v.array(v.string())), undefined);
  * taken as absent.
  */
 const hiddenProperties = v.object({
-  /** An argument, but none that the service knows: which settings lead to it. */
-  profile: text,
   __urn: text,
   __key: text,
   /** When the key was made, in milliseconds since 1970: a key may be used for 24 hours (§4.7). */
@@ -81,10 +79,10 @@ export function hiddenOf(properties: Properties): Hidden {
   return { ...hidden, ...pickNow(hidden.__now ?? hidden) };
 }
 
-/** The hidden inputs, and the profile, as the state's inputs have them, which need not be what the program says now. */
+/** The hidden inputs as the state's inputs have them, which need not be what the program says now. */
 export function hiddenInputs(properties: Properties): Properties {
-  const { profile, __key, __keyAt, __import, ...others } = v.parse(hiddenProperties, properties);
-  return { profile, __key, __keyAt, __import, ...pickNow(others) };
+  const { __key, __keyAt, __import, ...others } = v.parse(hiddenProperties, properties);
+  return { __key, __keyAt, __import, ...pickNow(others) };
 }
 
 /** What the program says of a resource beside its arguments, and may say otherwise at the next run. */

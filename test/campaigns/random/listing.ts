@@ -16,7 +16,7 @@ export async function listing(scene: Scene, settings: Readonly<Record<string, st
   const shownFirst = shown(scene); // an object may appear in a lagging list only after the request
   const found =
     one.kind === "project"
-      ? findProjects(setting, {}, sessions)
+      ? findProjects(setting, sessions)
       : findInstances(setting, { project: "prj-000000x" }, sessions);
   const work = found.then(
     (objects) => {

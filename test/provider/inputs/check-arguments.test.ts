@@ -80,10 +80,10 @@ describe("misspelt arguments", () => {
   test("are refused, with the names that there are", () => {
     expect(withArgument("flavour", "m1.small")).toEqual([
       "flavour: is no argument of an instance; these are: " +
-        "project, name, image, flavor, network, publicIp, sshKeys, labels, profile",
+        "project, name, image, flavor, network, publicIp, sshKeys, labels",
     ]);
     expect(check(projectKind, {}, projectNews({ zone: "a" })).failures[0]?.reason).toBe(
-      "zone: is no argument of a project; these are: name, region, profile",
+      "zone: is no argument of a project; these are: name, region",
     );
   });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { instanceFilter, projectFilter } from "../../../src/provider/looks/filters";
+import { instanceFilter } from "../../../src/provider/looks/filters";
 
 describe("the arguments of getInstances", () => {
   test.each([
     [undefined, {}],
     [{}, {}],
-    [{ project: undefined, status: undefined, labels: undefined, profile: undefined }, {}],
+    [{ project: undefined, status: undefined, labels: undefined }, {}],
     [
       { project: "prj-1", status: "running" },
       { project: "prj-1", status: "running" },
@@ -30,10 +30,7 @@ describe("the arguments of getInstances", () => {
     [{ project: null }, "project: must be a string, but is null"],
     [{ status: Number.NaN }, "status: must be a string, but is NaN"],
     [{ project: { id: "prj-1" } }, "project: must be a string, but is a map"],
-    [
-      { label: { env: "prod" } },
-      'unknown argument "label": the arguments are profile, project, status, labels',
-    ],
+    [{ label: { env: "prod" } }, 'unknown argument "label": the arguments are project, status, labels'],
     ["prj-1", "the arguments must be a map, but are a string"],
     [null, "the arguments must be a map, but are null"],
     [["prj-1"], "the arguments must be a map, but are a list"],
@@ -53,11 +50,4 @@ describe("the arguments of getInstances", () => {
       }),
     );
   });
-});
-
-test("the arguments of getProjects have no filter, so a filter is an error", () => {
-  expect(projectFilter({ profile: "eu" })).toEqual({ profile: "eu" });
-  expect(() => projectFilter({ name: "shop" })).toThrow(
-    'unknown argument "name": the only argument is profile',
-  );
 });

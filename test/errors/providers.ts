@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { startService as startAnswering } from "../api/service";
+import { oneInstance } from "../provider/one-instance";
+import { instanceNews } from "../provider/samples";
+import { failureOf, madeInstance, type Service, startService } from "../provider/service";
+import type { Provocation } from "./provocation";
+
+/** What `up` says of a resource with an explicit provider that has these arguments. */
+async function withProvider(args: Readonly<Record<string, string>>): Promise<string> {
+  const service = await startService();
+  const { endpoint = "", token = "" } = args;
+  const { instances } = await service.anew({ endpoint, token, ...args, providerName: "eu" });
+  return (await failureOf(instances.create(instanceNews()))).message;
+}
+
+/** What creating an instance with the provider "eu" says after something was done to its service. */
+async function creatingInEu(
+  spoil: (service: Service) => unknown,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const service = await startService();
+  const { instances } = await service.anew({ providerName: "eu", ...more });
+  await spoil(service);
+  const [project = "prj-1"] = service.emulator.projects.keys();
+  return (await failureOf(instances.create(instanceNews({ project })))).message;
+}
+
+const ALWAYS = { times: Number.POSITIVE_INFINITY };
+const eu = { endpoint: "https://eu.example.com", token: "t-1" };
+const exchange = (oidcTokenEndpoint: string, oidcSubject = "") => ({
+  endpoint: eu.endpoint,
+  oidcTokenEndpoint,
+  oidcSubject,
+});
+
+/** A file that holds a token, for the time of a test. */
+function tokenFile(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "subject-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(path.join(folder, "token"), "token-of-the-machine");
+  return path.join(folder, "token");
+}
+
+export const ofProviders: readonly Provocation[] = [
+  {
+    code: "config_missing",
+    when: "an explicit provider without an endpoint",
+    provoke: () => withProvider({ token: eu.token }),
+  },
+  {
+    code: "config_missing",
+    when: "an explicit provider without a token of its own",
+    provoke: () => withProvider({ endpoint: eu.endpoint }),
+  },
+  {
+    code: "config_missing",
+    when: "an exchange without a token to exchange",
+    provoke: () => withProvider(exchange("https://sts.example.com/token")),
+  },
+  {
+    code: "config_invalid",
+    when: "an explicit provider with a wrong argument",
+    provoke: () => withProvider({ ...eu, concurrency: "none" }),
+  },
+  {
+    code: "config_invalid",
+    when: "a file of authorities that can't be read",
+    provoke: () => withProvider({ ...eu, caFile: "/nowhere/ca.pem" }),
+  },
+  {
+    code: "unauthorized",
+    when: "an exchange that the token service refuses",
+    provoke: async () => {
+      const body = { error: "invalid_grant", error_description: "the token's issuer is not known here" };
+      const { origin } = await startAnswering(() => ({ status: 400, body }));
+      return withProvider(exchange(`${origin}/token`, `file:${tokenFile()}`));
+    },
+  },
+  {
+    code: "unauthorized",
+    when: "a token of an explicit provider",
+    provoke: () => creatingInEu(() => {}, { token: "expired" }),
+  },
+  {
+    code: "forbidden",
+    when: "a request that the token of an explicit provider may not make",
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "status", status: 403, ...ALWAYS })),
+  },
+  {
+    code: "not_found",
+    when: "the project of an instance with an explicit provider",
+    provoke: () => creatingInEu(() => {}),
+  },
+  {
+    code: "unreachable",
+    when: "no connection to the endpoint of an explicit provider",
+    provoke: () => creatingInEu(({ emulator }) => emulator.stop()),
+  },
+  {
+    code: "not_this_service",
+    when: "a page at the endpoint of an explicit provider",
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "html", status: 200, ...ALWAYS })),
+  },
+  {
+    code: "forbidden",
+    when: "an operation that the token of an explicit provider may not see",
+    provoke: () =>
+      creatingInEu(({ emulator }) => {
+        emulator.addProject();
+        emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, ...ALWAYS });
+      }),
+  },
+  {
+    code: "endpoint_changed",
+    when: "an explicit provider with another endpoint",
+    provoke: async () => {
+      const service = await startService();
+      const { id, state } = await madeInstance(service);
+      const { instances } = await service.anew({ providerName: "eu", ...eu });
+      return (await failureOf(instances.read(id, state))).message;
+    },
+  },
+  {
+    code: "provider_changed",
+    when: "an unfinished creation whose resource has another provider now",
+    provoke: async () => {
+      const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+      const failed = await web.up({ __timeouts: { create: "5s" } });
+      if (failed === undefined) throw new Error("the creation ended");
+      const { id, state, inputs } = web.there();
+      const { instances } = await service.anew({ providerName: "eu" });
+      return (await failureOf(instances.update(id, state, inputs))).message;
+    },
+  },
+];

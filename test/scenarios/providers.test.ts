@@ -1,0 +1,248 @@
+import path from "node:path";
+import { expect, it } from "vitest";
+import { type Emulator, startEmulator } from "../../src/emulator";
+import {
+  changesOf,
+  expectConverged,
+  expectOk,
+  noRequestsDuring,
+  requestsDuring,
+} from "../harness/assertions";
+import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on-engines";
+import type { Engine } from "../harness/engine";
+import { type Scenario, withStack } from "../harness/scenario";
+import { ownStates, stateOf } from "../harness/state";
+
+interface TwoPlaces extends Scenario {
+  readonly there: Emulator;
+}
+
+/** A stack whose configuration leads to one service, and whose explicit provider leads to another one. */
+async function withTwoPlaces(
+  engine: Engine,
+  program: (args: { endpoint: string; token: string }) => string,
+  body: (places: TwoPlaces) => Promise<void>,
+): Promise<void> {
+  const there = await startEmulator({ token: "token-of-the-other-place", behaviour: { operationMs: 100 } });
+  try {
+    const config = { "theirs:token": { secret: there.token } };
+    await withStack(engine, { program: program(there), config }, async (scenario) => {
+      scenario.leaks.secret(there.token);
+      await body({ ...scenario, there });
+    });
+  } finally {
+    await there.stop();
+  }
+}
+
+const EU = ({ endpoint }: { endpoint: string }, more = ""): string => `
+  const eu = new Provider("eu", { endpoint: "${endpoint}", token: new pulumi.Config("theirs").requireSecret("token") ${more} });
+`;
+
+/** The same resources in both places; there inside a component, which passes the provider on. */
+const bothPlaces = (provider: string, flavor = "small"): string => `
+  ${provider}
+  class Shop extends pulumi.ComponentResource {
+    constructor(name, opts) {
+      super("app:Shop", name, {}, opts);
+      const parent = this;
+      const project = new Project("shop-" + name, { region: "r" }, { parent });
+      const fields = { project: project.id, image: "debian", flavor: "${flavor}", network: "n" };
+      this.web = new Instance("web-" + name, fields, { parent });
+    }
+  }
+  exports.here = new Shop("here").web.id;
+  exports.there = new Shop("there", { providers: [eu] }).web.id;
+`;
+
+const counts = ({ projects, instances }: Emulator): number[] => [projects.size, instances.size];
+const writes = (requests: readonly string[]): string[] =>
+  requests.filter((request) => !request.startsWith("GET "));
+
+describeOnEngines("a default and an explicit provider in one program", (engine) => {
+  it("create, refresh, change and delete, each at its own service, also without the program", async () => {
+    const program = (there: { endpoint: string }, flavor?: string) => bothPlaces(EU(there), flavor);
+    await withTwoPlaces(engine, program, async ({ stack, emulator, there, write }) => {
+      const preview = () =>
+        noRequestsDuring(there, () => noRequestsDuring(emulator, () => stack.run("preview")));
+      expect(changesOf(expectOk(await preview()))).toEqual({ create: 8 });
+      const { outputs } = expectOk(await stack.run("up"));
+      expect([...emulator.instances.keys()]).toEqual([outputs.here]);
+      expect([...there.instances.keys()]).toEqual([outputs.there]);
+      await expectConverged({ stack, emulator });
+      await expectConverged({ stack, emulator: there });
+      expect(changesOf(expectOk(await stack.run("refresh")))).toEqual({});
+
+      there.edit(String(outputs.there), { flavor: "large" });
+      expect(changesOf(expectOk(await stack.run("refresh")))).toEqual({ update: 1 });
+      const mended = await requestsDuring(there, () => stack.run("up"));
+      expect(changesOf(expectOk(mended.value))).toEqual({ update: 1 });
+      expect(writes(mended.requests)).toEqual([`PUT /v1/instances/${outputs.there}`]);
+
+      write(program(there, "large"));
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({ update: 2 });
+      expectOk(await stack.run("destroy"));
+      expect([counts(emulator), counts(there)]).toEqual([
+        [0, 0],
+        [0, 0],
+      ]);
+    });
+  });
+});
+
+describeLongOnEngines("an explicit provider", (engine) => {
+  it("gets another token by an update that replaces nothing", async () => {
+    await withTwoPlaces(
+      engine,
+      (there) => bothPlaces(EU(there)),
+      async ({ stack, there, leaks }) => {
+        expectOk(await stack.run("up"));
+        const token = "another-token-of-the-other-place";
+        leaks.secret(token);
+        there.changeToken(token);
+        await stack.setConfig("theirs:token", { secret: token });
+        const { value, requests } = await requestsDuring(there, () => stack.run("up"));
+        expect(changesOf(expectOk(value))).toEqual({ update: 1 });
+        expect(requests).toEqual([]);
+        expect(changesOf(expectOk(await stack.run("refresh")))).toEqual({});
+        expectOk(await stack.run("destroy"));
+        expect(counts(there)).toEqual([0, 0]);
+      },
+    );
+  });
+
+  it("with another endpoint is an error, and nothing is changed there or here", async () => {
+    await withTwoPlaces(
+      engine,
+      (there) => bothPlaces(EU(there)),
+      async ({ stack, emulator, there, write }) => {
+        expectOk(await stack.run("up"));
+        write(bothPlaces(EU(emulator), "large"));
+        const { value, requests } = await requestsDuring(there, () => stack.run("up"));
+        expect(value.ok).toBe(false);
+        expect(value.output.replace(/\s+/g, " ")).toContain(
+          `was recorded at ${there.endpoint}, but the endpoint of the provider "eu" is ${emulator.endpoint}`,
+        );
+        expect(requests).toEqual([]);
+        expect([counts(emulator), counts(there)]).toEqual([
+          [1, 1],
+          [1, 1],
+        ]);
+      },
+    );
+  });
+
+  it("reads with `get` and functions, imports, and isn't asked by those of the stack", async () => {
+    const program = (there: { endpoint: string }) => `${EU(there)} const options = { provider: eu };`;
+    await withTwoPlaces(engine, program, async ({ stack, emulator, there, write }) => {
+      const { id: project } = there.addProject({ name: "other", region: "eu" });
+      const fields = { project, name: "web", image: "i", flavor: "big", network: "n" };
+      const { id } = there.addInstance(fields);
+      write(`
+        const { getInstances, getInstancesOutput, getProjects, getProjectsOutput } = require("pulumi-cloudinfra");
+        ${program(there)}
+        exports.found = getInstances({ status: "running" }, options).then((all) => all.map(({ id }) => id));
+        exports.foundOutput = getInstancesOutput({ project: "${project}" }, options).apply((all) => all.length);
+        exports.projects = getProjects(options).then((all) => all.length);
+        exports.projectsOutput = getProjectsOutput(options).apply((all) => all.length);
+        exports.own = getProjects().then((all) => all.length);
+        exports.looked = Instance.get("look", "${id}", options).flavor;
+        new Instance("web", ${JSON.stringify(fields)}, { ...options, import: "${id}" });
+      `);
+      const { outputs } = expectOk(await stack.run("up"));
+      expect(outputs).toEqual({
+        ...{ found: [id], foundOutput: 1, projects: 1, projectsOutput: 1, own: 0, looked: "big" },
+      });
+      expect(stateOf(await stack.deployment(), "web").id).toBe(id);
+      expect(counts(emulator)).toEqual([0, 0]);
+    });
+  });
+
+  it("may have a token that only `up` knows", async () => {
+    const program = ({ endpoint, token }: { endpoint: string; token: string }) => `
+      const { getProjectsOutput, getProjects } = require("pulumi-cloudinfra");
+      const issuer = new Project("issuer", { region: "r" });
+      const token = pulumi.secret(issuer.id.apply(() => ${JSON.stringify(token)}));
+      const eu = new Provider("eu", { endpoint: "${endpoint}", token });
+      const project = new Project("there", { region: "r" }, { provider: eu });
+      exports.projects = getProjectsOutput({ provider: eu, dependsOn: project }).apply((all) => all.length);
+    `;
+    await withTwoPlaces(engine, program, async ({ stack, there, write }) => {
+      const preview = await noRequestsDuring(there, () => stack.run("preview"));
+      expect(changesOf(expectOk(preview))).toEqual({ create: 4 });
+      write(`${program(there)} exports.plain = getProjects({ provider: eu });`);
+      const plain = await stack.run("preview");
+      expect(plain.output.replace(/\s+/g, " ")).toContain(
+        "getProjects: this preview doesn't know the provider's settings yet. Use getProjectsOutput",
+      );
+      write(program(there));
+      expect(expectOk(await stack.run("up")).outputs).toEqual({ projects: 1 });
+      expect(changesOf(expectOk(await stack.run("up")))).toEqual({});
+      expectOk(await stack.run("destroy"));
+      expect(counts(there)).toEqual([0, 0]);
+    });
+  });
+
+  it("takes over resources of the default provider, and gives them back: nothing is replaced", async () => {
+    const own = (provider: string): string => `
+      const config = new pulumi.Config("cloudinfra");
+      const own = new Provider("own", { endpoint: config.require("endpoint"), token: config.requireSecret("token") });
+      const options = { ${provider} };
+      const project = new Project("p", { region: "r" }, options);
+      new Instance("web", { project: project.id, image: "debian", flavor: "small", network: "n" }, options);
+    `;
+    await withStack(engine, { program: own("") }, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      for (const provider of ["provider: own", ""]) {
+        write(own(provider));
+        const { value, requests } = await requestsDuring(emulator, () => stack.run("up"));
+        expect(changesOf(expectOk(value))).toEqual({});
+        expect(requests).toEqual([]);
+        await expectConverged({ stack, emulator });
+      }
+    });
+  });
+
+  it("is removed together with its resources, which are deleted first", async () => {
+    await withTwoPlaces(
+      engine,
+      (there) => bothPlaces(EU(there)),
+      async ({ stack, emulator, there, write }) => {
+        expectOk(await stack.run("up"));
+        write("");
+        expectOk(await stack.run("up"));
+        expect([counts(emulator), counts(there)]).toEqual([
+          [0, 0],
+          [0, 0],
+        ]);
+        expect(ownStates(await stack.deployment())).toEqual([]);
+      },
+    );
+  });
+
+  it("that loses its token says which argument to pass", async () => {
+    const program = ({ endpoint }: { endpoint: string }) => `
+      const eu = new Provider("eu", { endpoint: "${endpoint}" });
+      new Project("p", { region: "r" }, { provider: eu });
+    `;
+    await withTwoPlaces(engine, program, async ({ stack, emulator, there }) => {
+      const env = { CLOUDINFRA_TOKEN: emulator.token };
+      const { ok, output } = await stack.run("up", { env });
+      expect(ok).toBe(false);
+      expect(output.replace(/\s+/g, " ")).toContain(
+        'the provider "eu" has no token: a token is needed code config_missing hint: Pass `token` to the provider "eu" in the program',
+      );
+      expect(there.requests).toEqual([]);
+    });
+  });
+
+  it("may have a journal of its own, which a healthy `up` leaves empty", async () => {
+    const program = (there: { endpoint: string }) => bothPlaces(EU(there, ', journalDir: "journal-of-eu"'));
+    await withTwoPlaces(engine, program, async ({ stack, dir }) => {
+      expectOk(await stack.run("up"));
+      const { readdirSync } = await import("node:fs");
+      for (const folder of ["journal", "journal-of-eu"])
+        expect(readdirSync(path.join(dir, folder)).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+    });
+  });
+});
