@@ -1,19 +1,23 @@
 import { watchForUnsettled } from "./resources/unsettled";
 
+export { CloudInfraError, type ErrorCode, isCloudInfraError } from "./diagnostics/error";
+export type { Problem, ProblemError } from "./diagnostics/problem";
 export type { DependsOn } from "./resources/depends-on";
 export {
-  type FoundInstance,
-  type FoundProject,
   type FunctionOptions,
   type FunctionOutputOptions,
   type GetInstancesArgs,
+  type GetInstancesInstance,
   type GetInstancesOutputArgs,
+  type GetInstancesResult,
+  type GetProjectsProject,
+  type GetProjectsResult,
   getInstances,
   getInstancesOutput,
   getProjects,
   getProjectsOutput,
 } from "./resources/functions";
-export { Instance, type InstanceArgs } from "./resources/instance";
+export { Instance, type InstanceArgs, type InstanceStatus, type PublicIp } from "./resources/instance";
 export { Project, type ProjectArgs } from "./resources/project";
 export { Provider, type ProviderArgs } from "./resources/provider";
 

@@ -4,7 +4,10 @@ import { Instance, Project, Provider } from "pulumi-cloudinfra";
 const config = new pulumi.Config();
 
 /** The other region. The first one is that of the stack's configuration. */
-const eu = new Provider("eu", { endpoint: config.require("euEndpoint"), token: config.requireSecret("euToken") });
+const eu = new Provider("eu", {
+  endpoint: config.require("euEndpoint"),
+  token: config.requireSecret("euToken"),
+});
 
 function shop(place: string, region: string, opts: pulumi.CustomResourceOptions = {}) {
   const project = new Project(`shop-${place}`, { region }, opts);

@@ -1,3 +1,4 @@
+import { CloudInfraError, detailsOf, isCloudInfraError } from "./error";
 import { type Reading, readings } from "./readings";
 
 const REPLACEMENT = "[secret]";
@@ -37,6 +38,32 @@ export function redact(text: string, secrets: readonly string[]): string {
   return withoutSpans(
     text,
     readings(text).flatMap((reading) => spansIn(reading, [...forms])),
+  );
+}
+
+/** Returns a copy of an error, and of its causes, without the secrets in any of their texts. */
+export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
+  if (!(error instanceof Error)) return inTexts(error, secrets);
+  const cause = withoutSecrets(error.cause, secrets);
+  if (isCloudInfraError(error)) {
+    const { cause: _, ...details } = detailsOf(error);
+    const clean = Object.entries(details).map(([name, value]) => [name, inTexts(value, secrets)]);
+    return new CloudInfraError(error.code, redact(error.summary, secrets), {
+      ...Object.fromEntries(clean),
+      cause,
+    });
+  }
+  const copy = new Error(redact(error.message, secrets), cause === undefined ? undefined : { cause });
+  return Object.assign(copy, { name: error.name, ...("code" in error && { code: error.code }) });
+}
+
+/** Redacts all texts in a value that JSON can hold. */
+function inTexts(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === "string") return redact(value, secrets);
+  if (Array.isArray(value)) return value.map((item) => inTexts(item, secrets));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [redact(key, secrets), inTexts(item, secrets)]),
   );
 }
 

@@ -135,7 +135,7 @@ export function requireSameProvider(
 }
 
 /** What to do about an unfinished creation whose resource has another provider now. */
-export const HINT_ON_PROVIDER =
+const HINT_ON_PROVIDER =
   "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the creation";
 
 /** Names the provider of a resource in a message. */

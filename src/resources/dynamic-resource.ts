@@ -18,6 +18,13 @@ export interface DynamicResource {
   readonly secretOutputs: readonly string[];
 }
 
+/** Whether an object is a resource of a type. Pulumi's policies ask for a type without a resource. */
+export function isOfType(object: unknown, type: string): boolean {
+  return (
+    typeof object === "object" && object !== null && "__pulumiType" in object && object.__pulumiType === type
+  );
+}
+
 /** A resource while the SDK's constructor runs. */
 export interface Construction {
   /** The options to pass to the SDK's constructor. With them, it calls this package after all transformations. */

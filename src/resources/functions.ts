@@ -1,6 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { type DependsOn, known } from "./depends-on";
 import { namesOfSecrets } from "./hidden-inputs";
+import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider } from "./provider";
 import { currentRun } from "./run";
 import { resolved } from "./sdk";
@@ -10,7 +12,7 @@ export interface GetInstancesArgs {
   /** Id of the project. @default every project that the token may see */
   project?: string | undefined;
   /** Status, for example `"running"`. @default any */
-  status?: string | undefined;
+  status?: InstanceStatus | undefined;
   /** Labels that an instance must have, with these values. @default any */
   labels?: Readonly<Record<string, string>> | undefined;
 }
@@ -20,13 +22,13 @@ export interface GetInstancesOutputArgs {
   /** Id of the project: `project.id`. @default every project that the token may see */
   project?: pulumi.Input<string | undefined>;
   /** Status, for example `"running"`. @default any */
-  status?: pulumi.Input<string | undefined>;
+  status?: pulumi.Input<InstanceStatus | undefined>;
   /** Labels that an instance must have, with these values. @default any */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
 /** An instance as the service returns it. Fields that the service doesn't return are left out. */
-export interface FoundInstance {
+export interface GetInstancesInstance {
   /** Its id, as `Instance.get` and the `import` option take it. */
   readonly id: string;
   /** Id of the project that contains it. */
@@ -40,13 +42,13 @@ export interface FoundInstance {
   /** Its network, as normalized by the service. */
   readonly network?: string | undefined;
   /** Mode of its public address, for example `"auto"`, or the address if the service returns that instead. */
-  readonly publicIp?: string | undefined;
+  readonly publicIp?: PublicIp | undefined;
   /** Its SSH public keys, one line each. */
   readonly sshKeys?: readonly string[] | undefined;
   /** All its labels, including those that no program manages. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Its status, for example `"running"`. */
-  readonly status?: string | undefined;
+  readonly status?: InstanceStatus | undefined;
   /** When the service created it (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
   /** Its revision. */
@@ -57,8 +59,11 @@ export interface FoundInstance {
   readonly ipAddress?: string | undefined;
 }
 
+/** What {@link getInstances} returns. */
+export type GetInstancesResult = GetInstancesInstance[];
+
 /** A project as the service returns it. Fields that the service doesn't return are left out. */
-export interface FoundProject {
+export interface GetProjectsProject {
   /** Its id, as `Project.get` and the `import` option take it. */
   readonly id: string;
   /** Its name. */
@@ -70,6 +75,9 @@ export interface FoundProject {
   /** When the service created it (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
 }
+
+/** What {@link getProjects} returns. */
+export type GetProjectsResult = GetProjectsProject[];
 
 /** Options of the functions. */
 export interface FunctionOptions {
@@ -95,13 +103,18 @@ export interface FunctionOutputOptions extends FunctionOptions {
  *
  * @param args the filters, which are combined @default every instance that the token may see
  * @param options whose settings apply @default the stack's configuration
- * @throws Error with the code `input_invalid` in its message if an argument is wrong, for example a label whose value is undefined; and
- * other errors that say what failed and what to do. It is also an error if a preview doesn't know the provider's settings yet
+ * @throws CloudInfraError that says what failed and what to do. Its code is `input_invalid` if an argument is wrong, for example a label
+ * whose value is undefined, and `config_missing` if a preview doesn't know the provider's settings yet
+ *
+ * @example
+ * ```ts
+ * const running = await getInstances({ status: "running", labels: { role: "web" } });
+ * ```
  */
 export function getInstances(
   args: GetInstancesArgs = {},
   options: FunctionOptions = {},
-): Promise<FoundInstance[]> {
+): Promise<GetInstancesResult> {
   return found(async () => instances(args, await knownSettings("getInstances", options)));
 }
 
@@ -110,7 +123,7 @@ async function instances(
   args: GetInstancesArgs,
   { setting, ownerOf }: SettingsOf,
   secrets?: readonly string[],
-): Promise<FoundInstance[]> {
+): Promise<GetInstancesResult> {
   const { findInstances, sessionsOf } = await import("../provider/looks/lookups.js");
   return findInstances(setting, args, sessionsOf(ownerOf()), secrets);
 }
@@ -125,7 +138,7 @@ async function instances(
 export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
   options: FunctionOutputOptions = {},
-): pulumi.Output<FoundInstance[]> {
+): pulumi.Output<GetInstancesResult> {
   const given = pulumi.all([pulumi.output({ ...args }), settingsOf(options), known(options.dependsOn)]);
   return awaited(
     given.apply(([filters, settings]) =>
@@ -139,13 +152,13 @@ export function getInstancesOutput(
  * and the token must be set.
  *
  * @param options whose settings apply @default the stack's configuration
- * @throws Error that says what failed and what to do, also if a preview doesn't know the provider's settings yet
+ * @throws CloudInfraError that says what failed and what to do, also if a preview doesn't know the provider's settings yet
  */
-export function getProjects(options: FunctionOptions = {}): Promise<FoundProject[]> {
+export function getProjects(options: FunctionOptions = {}): Promise<GetProjectsResult> {
   return found(async () => projects(await knownSettings("getProjects", options)));
 }
 
-async function projects({ setting, ownerOf }: SettingsOf): Promise<FoundProject[]> {
+async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsResult> {
   const { findProjects, sessionsOf } = await import("../provider/looks/lookups.js");
   return findProjects(setting, sessionsOf(ownerOf()));
 }
@@ -156,7 +169,7 @@ async function projects({ setting, ownerOf }: SettingsOf): Promise<FoundProject[
  *
  * @param options whose settings apply, and what must exist before the request is sent
  */
-export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.Output<FoundProject[]> {
+export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.Output<GetProjectsResult> {
   const given = pulumi.all([settingsOf(options), known(options.dependsOn)]);
   return awaited(given.apply(([settings]) => found(() => projects(settings))));
 }
@@ -193,7 +206,8 @@ function settingsOf({ provider, parent, ...others }: FunctionOptions): pulumi.Ou
 async function knownSettings(name: string, options: FunctionOptions): Promise<SettingsOf> {
   const settings = await resolved(settingsOf(options));
   if (settings !== undefined) return settings;
-  throw new pulumi.RunError(
+  throw new CloudInfraError(
+    "config_missing",
     `cloudinfra: ${name}: this preview doesn't know the provider's settings yet. Use ${name}Output, whose result is then unknown`,
   );
 }
@@ -203,13 +217,14 @@ const stackSetting = (key: string): string | undefined => {
   return new pulumi.Config(namespace).get(name);
 };
 
-/** Runs a search. Pulumi prints its failure without a stack trace. */
+/** Runs a search. Pulumi prints its failure without a stack trace, as that of a `RunError`. */
 async function found<T>(search: () => Promise<T[]>): Promise<T[]> {
   const end = keepProgramRunning();
   try {
     return await search();
   } catch (error) {
-    throw new pulumi.RunError(error instanceof Error ? error.message : String(error));
+    if (!isCloudInfraError(error)) throw error;
+    throw Object.defineProperty(error, "__pulumiRunError", { value: true });
   } finally {
     end();
   }

@@ -1,5 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
-import { afterConstruction, beginConstruction, type DynamicResource } from "./dynamic-resource";
+import { afterConstruction, beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
+
+/** Mode of a public address, or an address. The API names one value. */
+export type PublicIp = "auto" | (string & Record<never, never>);
+
+/** Status of an instance. The API names one value. */
+export type InstanceStatus = "running" | (string & Record<never, never>);
 
 /** Arguments of an {@link Instance}. */
 export interface InstanceArgs {
@@ -9,7 +15,7 @@ export interface InstanceArgs {
    * Name of the instance. Updated in place. If it is given, a replacement deletes the old instance first.
    * @default a generated name, which is kept: the resource's name and seven characters, or what `pulumi:autonaming` says
    */
-  name?: pulumi.Input<string>;
+  name?: pulumi.Input<string | undefined>;
   /** Image to create the instance from. A change replaces the instance. */
   image: pulumi.Input<string>;
   /** Flavor (size) of the instance. Updated in place. */
@@ -20,14 +26,14 @@ export interface InstanceArgs {
    * Mode of the public address, for example `"auto"`. The address itself is {@link Instance.ipAddress}. Updated in place.
    * @default the service's default
    */
-  publicIp?: pulumi.Input<string>;
+  publicIp?: pulumi.Input<PublicIp | undefined>;
   /**
    * SSH public keys, one line each. Their order and comments don't matter. An empty list removes all keys. Updated in place.
    * @default the instance keeps the keys that others add
    */
-  sshKeys?: pulumi.Input<pulumi.Input<string>[]>;
+  sshKeys?: pulumi.Input<pulumi.Input<string>[] | undefined>;
   /** Labels. Only those set here are managed, and others are kept. Updated in place. */
-  labels?: pulumi.Input<Record<string, pulumi.Input<string>>>;
+  labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
 const resource: DynamicResource = {
@@ -42,6 +48,9 @@ const resource: DynamicResource = {
 
 /** A virtual machine instance in a project. Its `id` is the id that the service assigns. */
 export class Instance extends pulumi.CustomResource {
+  /** The type of instances in states and policies. */
+  static readonly __pulumiType = resource.type;
+
   /** Id of the project that contains the instance. */
   declare readonly project: pulumi.Output<string>;
   /** Name of the instance, as given or generated. */
@@ -53,13 +62,13 @@ export class Instance extends pulumi.CustomResource {
   /** Network, as given. */
   declare readonly network: pulumi.Output<string>;
   /** Public address mode, as given: `"auto"` stays `"auto"`. */
-  declare readonly publicIp: pulumi.Output<string | undefined>;
+  declare readonly publicIp: pulumi.Output<PublicIp | undefined>;
   /** SSH public keys, as given. */
   declare readonly sshKeys: pulumi.Output<string[] | undefined>;
   /** The labels that this program manages. */
   declare readonly labels: pulumi.Output<Record<string, string> | undefined>;
   /** Status at the service, for example `"running"`. */
-  declare readonly status: pulumi.Output<string | undefined>;
+  declare readonly status: pulumi.Output<InstanceStatus | undefined>;
   /** When the service created the instance (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
   /** Revision of the instance. Every update requires that the service still has this revision. */
@@ -70,6 +79,11 @@ export class Instance extends pulumi.CustomResource {
   declare readonly ipAddress: pulumi.Output<string | undefined>;
   /** All other fields that the service returned, with the service's names. Secret, because they may contain an initial password. */
   declare readonly additionalProperties: pulumi.Output<Record<string, unknown> | undefined>;
+
+  /** Whether an object is an instance of this package, also if another copy of the package has created it. */
+  static override isInstance(object: unknown): object is Instance {
+    return isOfType(object, resource.type);
+  }
 
   /**
    * @param name the resource's name in the program, unique among its siblings

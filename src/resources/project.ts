@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { afterConstruction, beginConstruction, type DynamicResource } from "./dynamic-resource";
+import { afterConstruction, beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
 
 /** Arguments of a {@link Project}. */
 export interface ProjectArgs {
@@ -7,7 +7,7 @@ export interface ProjectArgs {
    * Name of the project. A change replaces the project.
    * @default a generated name, which is kept: the resource's name and seven characters, or what `pulumi:autonaming` says
    */
-  name?: pulumi.Input<string>;
+  name?: pulumi.Input<string | undefined>;
   /** Region of the project, as the service names it. A change replaces the project. */
   region: pulumi.Input<string>;
 }
@@ -21,6 +21,9 @@ const resource: DynamicResource = {
 
 /** A project of the Cloud Infrastructure Service. Its `id` is the id that the service assigns. */
 export class Project extends pulumi.CustomResource {
+  /** The type of projects in states and policies. */
+  static readonly __pulumiType = resource.type;
+
   /** Name of the project, as given or generated. */
   declare readonly name: pulumi.Output<string>;
   /** Region of the project, as given. */
@@ -29,6 +32,11 @@ export class Project extends pulumi.CustomResource {
   declare readonly description: pulumi.Output<string | undefined>;
   /** When the service created the project (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
+
+  /** Whether an object is a project of this package, also if another copy of the package has created it. */
+  static override isInstance(object: unknown): object is Project {
+    return isOfType(object, resource.type);
+  }
 
   /**
    * @param name the resource's name in the program, unique among its siblings

@@ -1,11 +1,13 @@
+import { inspect } from "node:util";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
-  type FoundInstance,
+  type GetInstancesResult,
   getInstances,
   getInstancesOutput,
   getProjects,
   getProjectsOutput,
+  isCloudInfraError,
   Project,
 } from "../../src";
 import { type Emulator, startEmulator } from "../../src/emulator";
@@ -54,7 +56,7 @@ test("an inline program ends if a function fails", async () => {
     getInstances({ labels: wrong }).catch((error: unknown) => {
       failure = error;
     });
-    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({ labels: wrong });
+    const found: pulumi.Output<GetInstancesResult> = getInstancesOutput({ labels: wrong });
     pulumi.recover(found, () => []);
   };
   expect(await registered(program)).toEqual([]);
@@ -73,7 +75,7 @@ test("a filter that is a secret is in no error of getInstancesOutput, and one th
   const pw = pulumi.secret("hunter2-of-the-backend");
   let failure: unknown;
   await registered(async () => {
-    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({ project: "shop", labels: { pw } });
+    const found: pulumi.Output<GetInstancesResult> = getInstancesOutput({ project: "shop", labels: { pw } });
     pulumi.recover(found, () => []);
     failure = await resolved(found).catch((error: unknown) => error);
   });
@@ -94,7 +96,7 @@ test.each([
   });
   let failure: unknown;
   await registered(async () => {
-    const found: pulumi.Output<FoundInstance[]> = getInstancesOutput({ labels: pulumi.secret(labels) });
+    const found: pulumi.Output<GetInstancesResult> = getInstancesOutput({ labels: pulumi.secret(labels) });
     pulumi.recover(found, () => []);
     failure = await resolved(found).catch((error: unknown) => error);
   });
@@ -109,4 +111,25 @@ test("getInstances leaves out instances that no longer exist, though the service
   expect(await ids()).toContain(id);
   emulator.edit(id, { status: "TERMINATED" });
   expect(await ids()).not.toContain(id);
+});
+
+test("an error of a function keeps its code, the problem document and the cause, without secrets", async () => {
+  const detail = "the label hunter2-of-the-backend is not allowed";
+  const fault = emulator.fail({
+    ...{ kind: "status", status: 422, method: "GET", times: 9 },
+    problem: { code: "wrong", detail },
+  });
+  let failure: unknown;
+  await registered(async () => {
+    const pw = pulumi.secret("hunter2-of-the-backend");
+    const found: pulumi.Output<GetInstancesResult> = getInstancesOutput({ labels: { pw } });
+    pulumi.recover(found, () => []);
+    failure = await resolved(found).catch((error: unknown) => error);
+  });
+  fault.off();
+  expect(isCloudInfraError(failure)).toBe(true);
+  const problem = { status: 422, code: "wrong", detail: "the label [secret] is not allowed" };
+  expect(failure).toMatchObject({ code: "refused", problem, cause: { code: "refused", method: "GET" } });
+  expect(inspect(failure, { depth: 9 })).not.toContain("hunter2");
+  expect(pulumi.RunError.isInstance(failure), "Pulumi prints it without a stack trace").toBe(true);
 });

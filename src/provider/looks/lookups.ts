@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import type { ApiObject, Client } from "../../api/client";
+import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
+import { withoutSecrets } from "../../diagnostics/redact";
 import { inWords } from "../../diagnostics/words";
 import { type Call, lookup } from "../call";
 import type { Properties } from "../host";
@@ -88,7 +90,11 @@ async function find(
       secrets: [...(known?.texts ?? []), ...sessions.tokens],
       secretProperties: known?.names,
     } as const;
-    throw new Error(inWords(error, circumstances), { cause: error });
+    const words = inWords(error, circumstances);
+    const cause = withoutSecrets(error, circumstances.secrets);
+    if (!isCloudInfraError(cause)) throw new Error(words, { cause });
+    const { code, problem, status, traceId } = cause;
+    throw new CloudInfraError(code, words, { problem, status, traceId, cause });
   }
 }
 

@@ -34,7 +34,7 @@ export function argumentFix(name: string, provider: string): string {
 }
 
 /** The option of `pulumi config set` for a setting: without one, the CLI may take any value for a secret if the name has "token" in it. */
-export function flagFor(name: string): string {
+function flagFor(name: string): string {
   if (name === "token" || name === "oidcClientSecret") return " --secret";
   return /token/i.test(name) ? " --plaintext" : "";
 }
