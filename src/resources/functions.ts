@@ -124,6 +124,11 @@ async function instances(
   { setting, ownerOf }: SettingsOf,
   secrets?: readonly string[],
 ): Promise<GetInstancesResult> {
+  const { found: given } = currentRun();
+  if (given !== undefined) {
+    const { instanceFilter } = await import("../provider/looks/filters.js");
+    return [...given.instances(instanceFilter(args, secrets))];
+  }
   const { findInstances, sessionsOf } = await import("../provider/looks/lookups.js");
   return findInstances(setting, args, sessionsOf(ownerOf()), secrets);
 }
@@ -159,6 +164,8 @@ export function getProjects(options: FunctionOptions = {}): Promise<GetProjectsR
 }
 
 async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsResult> {
+  const { found: given } = currentRun();
+  if (given !== undefined) return [...given.projects];
   const { findProjects, sessionsOf } = await import("../provider/looks/lookups.js");
   return findProjects(setting, sessionsOf(ownerOf()));
 }

@@ -1,4 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { InstanceFilter } from "../provider/looks/filters";
+import type { GetInstancesInstance, GetProjectsProject } from "./functions";
+
+/** The objects that functions find without a service. */
+export interface Found {
+  readonly instances: (filter: InstanceFilter) => readonly GetInstancesInstance[];
+  readonly projects: readonly GetProjectsProject[];
+}
 
 /**
  * What this package remembers during one run of one program. With the Automation API, a process runs several programs, also at the same
@@ -8,6 +16,8 @@ export interface Run {
   hasWarnedOfToken: boolean;
   /** The URNs of the resources that the engine has registered, and their objects. */
   readonly registered: Set<string>;
+  /** In unit tests: what the service has, in place of requests. */
+  found?: Found;
   /** The settings `journalDir` of explicit providers. */
   readonly journalDirs: Set<pulumi.Input<string | undefined>>;
 }

@@ -28,9 +28,10 @@ describe("the command", () => {
 
 describe("the exports", () => {
   const names = {
-    "pulumi-cloudinfra": ["Instance", "Project"],
+    "pulumi-cloudinfra": ["CloudInfraError", "Instance", "Project", "Provider"],
     "pulumi-cloudinfra/provider": ["instance", "project"],
     "pulumi-cloudinfra/emulator": ["startEmulator"],
+    "pulumi-cloudinfra/testing": ["mocks", "withEmulator"],
   };
 
   it("are those that are tested here", () => {

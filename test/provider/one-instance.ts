@@ -21,6 +21,8 @@ interface Run extends How {
   /** The program ends before it learns the id. */
   readonly unconfirmed?: boolean;
   readonly clock?: Clock;
+  /** Settings that differ; without the namespace. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** A stack with one instance. Each command has a provider process of its own. */
@@ -124,7 +126,7 @@ export class OneInstance extends EngineRow {
   }
 
   private processes(run: Run): Promise<Providers> {
-    return this.service.anew({ journalDir: this.journalDir(run) }, run.clock);
+    return this.service.anew({ ...run.settings, journalDir: this.journalDir(run) }, run.clock);
   }
 
   /** The requests of creations, of this machine and of others. */

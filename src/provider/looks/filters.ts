@@ -22,6 +22,16 @@ export function instanceFilter(given: unknown, secrets: readonly string[] = []):
   });
 }
 
+/** Whether an instance matches a filter. */
+export function isWanted(
+  one: { readonly project?: unknown; readonly status?: unknown; readonly labels?: InstanceFilter["labels"] },
+  { project, status, labels = {} }: InstanceFilter,
+): boolean {
+  if (project !== undefined && one.project !== project) return false;
+  if (status !== undefined && one.status !== status) return false;
+  return Object.entries(labels).every(([key, value]) => one.labels?.[key] === value);
+}
+
 class Arguments {
   private readonly args: ReadonlyMap<string, unknown>;
   private readonly problems: string[] = [];

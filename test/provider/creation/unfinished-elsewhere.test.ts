@@ -7,29 +7,28 @@ import type { ServiceOptions } from "../service";
 
 const SHORT = { __timeouts: { create: "5s", update: "5s" } };
 
-/** A stack with one instance that is not made yet, and the settings of another service under the profile "us". */
+/** A stack with one instance that is not made yet, and another service with its settings. */
 async function services(behaviour: ServiceOptions["behaviour"] = {}) {
   const us: Emulator = await startEmulator({ behaviour: { operationMs: 0 } });
   onTestFinished(() => us.stop());
-  const profiles = JSON.stringify({ us: { endpoint: us.endpoint, token: us.token } });
+  const settings = { endpoint: us.endpoint, token: us.token };
   const { service, web } = await oneInstance({
     behaviour: { operationMs: 3_600_000, ...behaviour },
-    config: { profiles },
   });
-  return { us, service, web };
+  return { us, there: { settings }, service, web };
 }
 
 /** An instance whose creation goes on at its service. */
 async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
-  const { us, service, web } = await services(behaviour);
+  const { web, ...others } = await services(behaviour);
   expect(await web.up(SHORT)).toContain("is not over");
-  return { us, service, web };
+  return { web, ...others };
 }
 
 test("a creation that goes on under its object's id is not asked for, nor taken for failed, at another service", async () => {
-  const { us, service, web } = await cutOff({ resultLink: "early" });
+  const { us, there, service, web } = await cutOff({ resultLink: "early" });
   const { id } = web.there();
-  expect(await web.up({ ...SHORT, profile: "us" })).toContain("was recorded at");
+  expect(await web.up(SHORT, there)).toContain("was recorded at");
   expect(us.requests).toEqual([]);
   expect(web.there().state.__pending).not.toHaveProperty("failed");
   service.emulator.finishOperations();
@@ -38,8 +37,8 @@ test("a creation that goes on under its object's id is not asked for, nor taken 
 });
 
 test("a creation that goes on under its operation is not asked for, nor made again, at another service", async () => {
-  const { us, service, web } = await cutOff();
-  expect(await web.up({ ...SHORT, profile: "us" })).toContain("was recorded at");
+  const { us, there, service, web } = await cutOff();
+  expect(await web.up(SHORT, there)).toContain("was recorded at");
   expect(us.requests).toEqual([]);
   service.emulator.finishOperations();
   expect(await web.up(SHORT)).toBeUndefined();
@@ -48,18 +47,18 @@ test("a creation that goes on under its operation is not asked for, nor made aga
 
 describe("a killed creation whose resource then gets another endpoint", () => {
   async function killed() {
-    const { us, service, web } = await services();
+    const { web, ...others } = await services();
     await web.killedUp();
-    return { us, service, web };
+    return { web, ...others };
   }
 
   test("isn't made again there: the error tells how to finish it, and how to give it up", async () => {
-    const { us, service, web } = await killed();
-    const message = await web.up({ profile: "us" });
+    const { us, there, service, web } = await killed();
+    const message = await web.up({}, there);
     expect(message).toContain(
-      `an interrupted creation of this instance at ${service.emulator.endpoint} is unfinished`,
+      `an interrupted creation of this instance with the default provider at ${service.emulator.endpoint} is unfinished`,
     );
-    expect(message).toContain(`the endpoint is ${us.endpoint}`);
+    expect(message).toContain(`now it would be created with the default provider at ${us.endpoint}`);
     expect(message).toContain(`recover --forget '${URN}'`);
     expect(us.requests).toEqual([]);
     service.emulator.finishOperations();
@@ -68,38 +67,40 @@ describe("a killed creation whose resource then gets another endpoint", () => {
   });
 
   test("lets the preview fail, too", async () => {
-    const { web } = await killed();
-    const provider = await web.process();
-    const news = { ...web.news({ profile: "us" }), __key: UNKNOWN };
-    expect((await provider.check({}, news)).failures).toHaveLength(1);
-    expect((await provider.check({}, { ...news, profile: undefined })).failures).toEqual([]);
+    const { there, web } = await killed();
+    const news = { ...web.news(), __key: UNKNOWN };
+    for (const [run, count] of [
+      [there, 1],
+      [{}, 0],
+    ] as const)
+      expect((await (await web.process(run)).check({}, news)).failures).toHaveLength(count);
   });
 
   test("lets its replacement be made once the entry is removed", async () => {
-    const { us, web } = await killed();
+    const { us, there, web } = await killed();
     await web.forgetNoted();
-    expect(await web.up({ project: us.addProject().id, profile: "us" })).toBeUndefined();
+    expect(await web.up({ project: us.addProject().id }, there)).toBeUndefined();
     expect([...us.instances.keys()]).toEqual([web.there().id]);
   });
 
   test("is found under a former URN", async () => {
-    const { us, web } = await killed();
+    const { us, there, web } = await killed();
     const renamed = { __urn: `${URN}-2`, __aliasUrns: [URN] };
-    expect(await web.up({ ...renamed, profile: "us" })).toContain("is unfinished");
+    expect(await web.up(renamed, there)).toContain("is unfinished");
     expect(us.requests).toEqual([]);
   });
 
   test("is found if it was to replace what the state no longer holds", async () => {
-    const { us, web } = await killed();
+    const { us, there, web } = await killed();
     await web.note({ ...(await web.noted()), replaces: randomUUID() });
-    expect(await web.up({ profile: "us" })).toContain("is unfinished");
+    expect(await web.up({}, there)).toContain("is unfinished");
     expect(us.requests).toEqual([]);
   });
 });
 
 test("a creation whose object isn't known can be given up if its address was wrong", async () => {
-  const { web } = await cutOff();
-  const message = await web.up({ ...SHORT, profile: "us" });
+  const { there, web } = await cutOff();
+  const message = await web.up(SHORT, there);
   expect(message?.replace(/\s+/g, " ")).toContain(
     "If the old address was wrong and nothing was created there, run `pulumi state delete <urn>`",
   );
