@@ -43,6 +43,29 @@ export async function namesIn(disk: Disk, folder: string): Promise<string[]> {
   return (await ifThere(disk.readdir(folder))) ?? [];
 }
 
+/** Removes the files in a folder whose names have one of these endings and that are older than its time, in milliseconds. */
+export async function removeOld(
+  disk: Disk,
+  folder: string,
+  keptMs: Readonly<Record<string, number>>,
+): Promise<void> {
+  const kept = Object.entries(keptMs);
+  const passing = (await namesIn(disk, folder)).flatMap((name) => {
+    const [, forMs] = kept.find(([ending]) => name.endsWith(ending)) ?? [];
+    return forMs === undefined ? [] : removeIfOld(disk, path.join(folder, name), forMs);
+  });
+  await Promise.all(passing);
+}
+
+async function removeIfOld(disk: Disk, file: string, forMs: number): Promise<void> {
+  try {
+    const { mtimeMs } = await disk.stat(file);
+    if (Date.now() - mtimeMs > forMs) await disk.unlink(file);
+  } catch {
+    // Another process may have removed it. Otherwise, the next one tries again.
+  }
+}
+
 /** How often a file may come and go while another one is put in its place. */
 const MOST_TRIES = 10;
 

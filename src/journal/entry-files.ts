@@ -1,13 +1,12 @@
 import path from "node:path";
 import { DELETION } from "./deletions";
-import { type Disk, HALF_DONE, namesIn, readText } from "./disk";
+import { type Disk, HALF_DONE, namesIn, readText, removeOld } from "./disk";
 import { type Entry, parseEntry } from "./entry";
-import { RUN_FACTS } from "./run-facts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
 /** How long files are kept that nothing removes, by the end of their names, in milliseconds. */
-const KEPT_MS = { [HALF_DONE]: DAY_MS, [RUN_FACTS]: DAY_MS, [DELETION]: 30 * DAY_MS } as const;
+const KEPT_MS = { [HALF_DONE]: DAY_MS, [DELETION]: 30 * DAY_MS } as const;
 
 /** Reads the entries in a folder by their files. Leaves out damaged ones, which may be another program's. */
 export async function readEntries(
@@ -35,7 +34,8 @@ export class EntryFiles {
   /** Returns the files whose entries are about the resource with this key, in whatever stack and at whatever endpoint. */
   async of(folder: string, resource: string): Promise<string[]> {
     const names = await namesIn(this.disk, folder);
-    if (!this.isTidy) await this.tidy(folder, names);
+    if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);
+    this.isTidy = true;
     const entries = names.filter((name) => name.endsWith(".jsonl")).map((name) => path.join(folder, name));
     await Promise.all(entries.filter((file) => !this.resources.has(file)).map((file) => this.learn(file)));
     return entries.filter((file) => this.resources.get(file) === resource);
@@ -44,25 +44,5 @@ export class EntryFiles {
   private async learn(file: string): Promise<void> {
     const text = await readText(this.disk, file);
     if (text !== undefined) this.resources.set(file, parseEntry(text)?.resource);
-  }
-
-  /** Removes files that have ceased to matter. */
-  private async tidy(folder: string, names: readonly string[]): Promise<void> {
-    this.isTidy = true;
-    const kept = Object.entries(KEPT_MS);
-    const passing = names.flatMap((name) => {
-      const [, forMs] = kept.find(([ending]) => name.endsWith(ending)) ?? [];
-      return forMs === undefined ? [] : this.removeIfOld(path.join(folder, name), forMs);
-    });
-    await Promise.all(passing);
-  }
-
-  private async removeIfOld(file: string, forMs: number): Promise<void> {
-    try {
-      const { mtimeMs } = await this.disk.stat(file);
-      if (Date.now() - mtimeMs > forMs) await this.disk.unlink(file);
-    } catch {
-      // Another process may have removed it. Otherwise, the next one tries again.
-    }
   }
 }

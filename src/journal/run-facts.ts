@@ -1,11 +1,15 @@
+import { execFileSync } from "node:child_process";
 import { hash, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { appendOrCreate, codeOf, type Disk, namesIn, readText } from "./disk";
+import { appendOrCreate, codeOf, type Disk, namesIn, readText, removeOld } from "./disk";
 import { inTime } from "./in-time";
 
 /** How the names of these files end. */
-export const RUN_FACTS = ".facts";
+const RUN_FACTS = ".facts";
+
+const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * What the create and delete calls of one run of the engine must agree on. A run may have several provider processes, one for each
@@ -26,14 +30,15 @@ export type Fact =
 const RETRACTED = "not ";
 
 /**
- * The facts of one run. Each process writes those that it adds into a file of its own. If the journal's folder can't be used, the files are
- * in a temporary one; if no disk can, only this process knows them.
+ * The facts of one run. Each process writes those that it adds into a file of its own, in a temporary folder, which all processes share
+ * whatever their settings are. If it can't be used, the files are in the journal's folder. If no disk can, only this process knows them.
  */
 export class RunFacts {
   private readonly own = new Set<string>();
   /** How the names of the files of this run begin. */
   private readonly prefix: string;
   private readonly name: string;
+  private isTidy = false;
 
   /** @param run identifies the run: the engine's address. Undefined if there is only this process */
   constructor(
@@ -42,7 +47,8 @@ export class RunFacts {
     private readonly run: string | undefined,
   ) {
     this.prefix = `${hash("sha256", run ?? "").slice(0, 24)}.`;
-    this.name = `${this.prefix}${process.pid}.${randomUUID().slice(0, 8)}${RUN_FACTS}`;
+    const lineage = run === undefined ? "" : ancestors().join("-");
+    this.name = `${this.prefix}${process.pid}.${lineage}.${randomUUID().slice(0, 8)}${RUN_FACTS}`;
   }
 
   async add(fact: Fact): Promise<void> {
@@ -62,8 +68,15 @@ export class RunFacts {
     for (const folder of this.folders()) {
       const written = () =>
         appendOrCreate(this.disk, path.join(folder, this.name), `${line}\n`).then(() => true);
-      if (await inTime(folder, written).catch(() => false)) return;
+      if (await inTime(folder, written).catch(() => false)) return this.tidy(folder);
     }
+  }
+
+  /** Removes the files of earlier runs. */
+  private async tidy(folder: string): Promise<void> {
+    if (this.isTidy) return;
+    this.isTidy = true;
+    await inTime(folder, () => removeOld(this.disk, folder, { [RUN_FACTS]: DAY_MS })).catch(() => undefined);
   }
 
   async has(fact: Fact): Promise<boolean> {
@@ -91,16 +104,17 @@ export class RunFacts {
     );
   }
 
-  /** Facts of a process that no longer runs are about an earlier run, whose engine had the same address. */
+  /** An earlier run may have had an engine with the same address. A process of this run may have died, but its engine still runs. */
   private isOfRun(name: string): boolean {
-    const [pid = ""] = name.slice(this.prefix.length).split(".");
-    return name.startsWith(this.prefix) && name.endsWith(RUN_FACTS) && isRunning(Number(pid));
+    if (!name.startsWith(this.prefix) || !name.endsWith(RUN_FACTS)) return false;
+    const [pid = "", lineage = ""] = name.slice(this.prefix.length).split(".");
+    return isRunning(Number(pid)) || lineage.split("-").some((one) => ancestors().includes(Number(one)));
   }
 
-  /** Where the facts of this run may be: the journal has warned if its folder can't be used. */
+  /** Where the facts of this run may be. */
   private folders(): string[] {
     if (this.run === undefined) return [];
-    return [this.folder, temporaryFolder].flatMap((folder) => {
+    return [temporaryFolder, this.folder].flatMap((folder) => {
       try {
         return [folder()];
       } catch {
@@ -113,6 +127,26 @@ export class RunFacts {
 /** Only this user can use it. */
 function temporaryFolder(): string {
   return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
+}
+
+/** Of this process, asked for once: the parent's number may change when it ends. */
+let lineage: readonly number[] | undefined;
+
+/** The parent of this process, and the parent of that if the system tells: one of them is the engine, the other one may be a script. */
+function ancestors(): readonly number[] {
+  lineage ??= [process.ppid, parentOf(process.ppid) ?? 0].filter((pid) => pid > 1);
+  return lineage;
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    if (process.platform === "win32") return undefined;
+    if (process.platform !== "linux")
+      return Number(execFileSync("ps", ["-o", "ppid=", "-p", String(pid)], { encoding: "utf8" }));
+    return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+  } catch {
+    return undefined;
+  }
 }
 
 function isRunning(pid: number): boolean {

@@ -75,14 +75,10 @@ export function beginConstruction(
 }
 
 /** Follows a resource after the SDK's constructor: until the engine has registered it, and then until the engine has saved it. */
-export function afterConstruction(
-  resource: pulumi.CustomResource,
-  { type }: DynamicResource,
-  construction: Construction,
-): void {
+export function afterConstruction(resource: pulumi.CustomResource, construction: Construction): void {
   if (pulumi.runtime.isDryRun() || !isManaged(construction.finalOptions())) return;
   void recordRegistration(resource);
-  confirmOnceSaved(resource, type);
+  confirmOnceSaved(resource);
 }
 
 /** The properties and options with which the SDK registers the resource. */

@@ -101,7 +101,7 @@ export class Instance extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, resource, construction);
+    afterConstruction(this, construction);
   }
 
   /**

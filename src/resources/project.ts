@@ -54,7 +54,7 @@ export class Project extends pulumi.CustomResource {
     } finally {
       construction.end();
     }
-    afterConstruction(this, resource, construction);
+    afterConstruction(this, construction);
   }
 
   /**

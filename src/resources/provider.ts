@@ -1,9 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { currentRun } from "./run";
 
 /**
  * Arguments of a {@link Provider}: the settings of the package. A setting that is left out is taken from its environment variable, but a token
- * only if the endpoint is left out, too. The stack's configuration doesn't apply.
+ * only if the endpoint is left out, too. The stack's configuration doesn't apply, apart from `cloudinfra:journalDir`: a stack has one journal.
  */
 export interface ProviderArgs {
   /** Address of the service, with or without `/v1`. Plain `http` only for this machine. @default `CLOUDINFRA_ENDPOINT` */
@@ -48,8 +47,6 @@ export interface ProviderArgs {
   ipAddressField?: pulumi.Input<string | undefined>;
   /** Addresses that the service had before it moved. */
   formerEndpoints?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  /** Folder of the journal of creations, from the program's folder. @default the stack's setting `cloudinfra:journalDir` */
-  journalDir?: pulumi.Input<string | undefined>;
 }
 
 /** Arguments that are secret, however the program gives them. */
@@ -81,14 +78,14 @@ export class Provider extends pulumi.ProviderResource {
    */
   constructor(name: string, args: ProviderArgs = {}, opts: pulumi.ResourceOptions = {}) {
     const inputs = providerInputs(name, args);
-    currentRun().journalDirs.add(inputs["cloudinfra:journalDir"]);
     super("pulumi-nodejs", name, inputs, opts);
     Object.defineProperty(this, INPUTS, { value: inputs });
   }
 }
 
 function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
-  const journalDir = args.journalDir ?? new pulumi.Config("cloudinfra").get("journalDir");
+  // All provider processes of a stack, and the program, must find the same entries.
+  const journalDir = new pulumi.Config("cloudinfra").get("journalDir");
   const named = Object.entries({ ...args, journalDir }).filter(([, value]) => value !== undefined);
   const inputs = named.map(([key, value]: [string, unknown]) => {
     const given: pulumi.Output<unknown> = pulumi.output(value);

@@ -3,7 +3,7 @@ import type { InstanceFilter } from "../provider/looks/filters";
 import type { GetInstancesInstance, GetProjectsProject } from "./functions";
 
 /** The objects that functions find without a service. */
-export interface Found {
+interface Found {
   readonly instances: (filter: InstanceFilter) => readonly GetInstancesInstance[];
   readonly projects: readonly GetProjectsProject[];
 }
@@ -18,13 +18,11 @@ export interface Run {
   readonly registered: Set<string>;
   /** In unit tests: what the service has, in place of requests. */
   found?: Found;
-  /** The settings `journalDir` of explicit providers. */
-  readonly journalDirs: Set<pulumi.Input<string | undefined>>;
 }
 
 const KEY = Symbol.for("pulumi-cloudinfra.run");
 
-const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set(), journalDirs: new Set() });
+const newRun = (): Run => ({ hasWarnedOfToken: false, registered: new Set() });
 
 /** The run of a program that is executed without an engine. */
 const alone = newRun();

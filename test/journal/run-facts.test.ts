@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, renameSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, utimesSync } from "node:fs";
+import os from "node:os";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { systemDisk } from "../../src/journal/disk";
 import { RunFacts } from "../../src/journal/run-facts";
 import { emptyFolder } from "./folder";
@@ -9,44 +10,69 @@ import { emptyFolder } from "./folder";
 const ENGINE = "127.0.0.1:4711";
 const LIVE = { live: "instance ins-1" };
 
+/** Where the files are: all processes of a user share it. */
+let folder: string;
+beforeEach(() => {
+  vi.stubEnv("TMPDIR", emptyFolder());
+  folder = path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
+  return () => vi.unstubAllEnvs();
+});
+const facts = (run = ENGINE, journal = emptyFolder()) => new RunFacts(systemDisk, () => journal, run);
+
 describe("what the provider processes of a run tell each other", () => {
-  test("is known to all of them, and to no process of another run", async () => {
-    const folder = emptyFolder();
-    const [one, other, elsewhere] = [ENGINE, ENGINE, "127.0.0.1:4712"].map(
-      (engine) => new RunFacts(systemDisk, () => folder, engine),
-    );
-    await one?.add(LIVE);
-    expect(await other?.hasOther(LIVE)).toBe(true);
-    expect(await one?.hasOther(LIVE)).toBe(false);
-    expect(await one?.has(LIVE)).toBe(true);
-    expect(await elsewhere?.has(LIVE)).toBe(false);
+  test("is known to all of them, also if their journals are elsewhere, and to no process of another run", async () => {
+    const [one, other, elsewhere] = [facts(), facts(), facts("127.0.0.1:4712")];
+    await one.add(LIVE);
+    expect(await other.hasOther(LIVE)).toBe(true);
+    expect(await one.hasOther(LIVE)).toBe(false);
+    expect(await one.has(LIVE)).toBe(true);
+    expect(await elsewhere.has(LIVE)).toBe(false);
   });
 
   test("is taken back for all of them, and may be said again", async () => {
-    const folder = emptyFolder();
-    const [one, other] = [1, 2].map(() => new RunFacts(systemDisk, () => folder, ENGINE));
-    await one?.add(LIVE);
-    await one?.retract(LIVE);
-    expect(await other?.has(LIVE)).toBe(false);
-    await one?.add(LIVE);
-    expect(await other?.has(LIVE)).toBe(true);
+    const [one, other] = [facts(), facts()];
+    await one.add(LIVE);
+    await one.retract(LIVE);
+    expect(await other.has(LIVE)).toBe(false);
+    await one.add(LIVE);
+    expect(await other.has(LIVE)).toBe(true);
   });
 
-  test("is known even if the journal's folder can't be used", async () => {
-    const run = `127.0.0.1:${process.pid}`;
-    const [one, other] = ["one", "other"].map(
-      () => new RunFacts(systemDisk, () => path.join(process.execPath, "no folder"), run),
+  test("is known even if the temporary folder can't be used", async () => {
+    const journal = emptyFolder();
+    vi.stubEnv("TMPDIR", path.join(process.execPath, "no folder"));
+    await facts(ENGINE, journal).add(LIVE);
+    expect(await facts(ENGINE, journal).hasOther(LIVE)).toBe(true);
+  });
+
+  /** Makes the only file that of a process which has ended, and which this one or another one had started. */
+  function ended({ byOther }: { byOther: boolean }): void {
+    const name = readdirSync(folder)[0] ?? "";
+    const { pid } = spawnSync(process.execPath, ["-e", ""]);
+    const [prefix, , lineage, ...rest] = name.split(".");
+    renameSync(
+      path.join(folder, name),
+      path.join(folder, [prefix, pid, byOther ? pid : lineage, ...rest].join(".")),
     );
-    await one?.add(LIVE);
-    expect(await other?.hasOther(LIVE)).toBe(true);
+  }
+
+  test("is still known if the process has died, but the engine runs", async () => {
+    await facts().add(LIVE);
+    ended({ byOther: false });
+    expect(await facts().has(LIVE)).toBe(true);
   });
 
   test("means nothing to a later run whose engine has the same address", async () => {
-    const folder = emptyFolder();
-    await new RunFacts(systemDisk, () => folder, ENGINE).add(LIVE);
-    const name = readdirSync(folder)[0] ?? "";
-    const { pid } = spawnSync(process.execPath, ["-e", ""]); // a process that has ended
-    renameSync(path.join(folder, name), path.join(folder, name.replace(`.${process.pid}.`, `.${pid}.`)));
-    expect(await new RunFacts(systemDisk, () => folder, ENGINE).has(LIVE)).toBe(false);
+    await facts().add(LIVE);
+    ended({ byOther: true });
+    expect(await facts().has(LIVE)).toBe(false);
+  });
+
+  test("is removed after a day", async () => {
+    await facts().add(LIVE);
+    const file = path.join(folder, readdirSync(folder)[0] ?? "");
+    utimesSync(file, 0, 0);
+    await facts("127.0.0.1:4713").add(LIVE);
+    expect(existsSync(file)).toBe(false);
   });
 });

@@ -1,5 +1,7 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import os from "node:os";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { type Emulator, startEmulator } from "../../src/emulator";
 import {
   changesOf,
@@ -236,13 +238,68 @@ describeLongOnEngines("an explicit provider", (engine) => {
     });
   });
 
-  it("may have a journal of its own, which a healthy `up` leaves empty", async () => {
-    const program = (there: { endpoint: string }) => bothPlaces(EU(there, ', journalDir: "journal-of-eu"'));
-    await withTwoPlaces(engine, program, async ({ stack, dir }) => {
+  it("shares the journal that the stack's setting names: an instance that moves to it by `import` stays", async () => {
+    const program = (resource: string): string => `
+      const config = new pulumi.Config("cloudinfra");
+      const own = new Provider("own", { endpoint: config.require("endpoint"), token: config.requireSecret("token") });
+      const project = new Project("p", { region: "r", name: "p" });
+      const args = { project: project.id, name: "web", image: "debian", flavor: "small", network: "n" };
+      ${resource}
+    `;
+    const config = { "cloudinfra:journalDir": "notes" };
+    const before = { program: program('new Instance("web", args);'), config };
+    await withStack(engine, before, async ({ stack, emulator, write, dir }) => {
       expectOk(await stack.run("up"));
-      const { readdirSync } = await import("node:fs");
-      for (const folder of ["journal", "journal-of-eu"])
-        expect(readdirSync(path.join(dir, folder)).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+      expect(readdirSync(path.join(dir, "notes")).filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+      const [id] = emulator.instances.keys();
+      write(program(`new Instance("server", args, { provider: own, import: "${id}" });`));
+      expectOk(await stack.run("up"));
+      expect([...emulator.instances.keys()]).toEqual([id]);
+      expect(stateOf(await stack.deployment(), "server").id).toBe(id);
+    });
+  });
+
+  it("whose process dies before the deletions of its run keeps what it has adopted", async () => {
+    const tmp = mkdtempSync(path.join(os.tmpdir(), "providers-"));
+    onTestFinished(() => rmSync(tmp, { recursive: true, force: true, maxRetries: 3 }));
+    const program = (resources: string): string => `
+      const config = new pulumi.Config("cloudinfra");
+      const own = new Provider("own", { endpoint: config.require("endpoint"), token: config.requireSecret("token") });
+      const project = new Project("p", { region: "r", name: "p" });
+      const args = { project: project.id, name: "web", image: "debian", flavor: "small", network: "n" };
+      ${resources}
+    `;
+    const before = { program: program('new Instance("web", args);'), env: { TMPDIR: tmp } };
+    await withStack(engine, before, async ({ stack, emulator, write }) => {
+      expectOk(await stack.run("up"));
+      const { id } = stateOf(await stack.deployment(), "web");
+      emulator.behaviour.operationMs = 6_000;
+      write(
+        program(`
+          new Instance("server", args, { provider: own, import: "${id}" });
+          new Instance("slow", { ...args, name: "slow" });
+        `),
+      );
+      const up = stack.run("up");
+      await vi.waitFor(() => process.kill(processThatAdopted(tmp), "SIGKILL"), {
+        timeout: 20_000,
+        interval: 50,
+      });
+      await up;
+      expect(emulator.instances.has(String(id))).toBe(true);
+      expect(stateOf(await stack.deployment(), "server").id).toBe(id);
     });
   });
 });
+
+/** The number of the process that has told the others of an adoption, once the engine has its answer. */
+function processThatAdopted(tmp: string): number {
+  const names = readdirSync(tmp, { recursive: true, encoding: "utf8" });
+  for (const name of names.filter((one) => one.endsWith(".facts"))) {
+    const file = path.join(tmp, name);
+    const isOver = Date.now() - statSync(file).mtimeMs > 2_000;
+    if (isOver && readFileSync(file, "utf8").includes('"adopted"'))
+      return Number(path.basename(name).split(".")[1]);
+  }
+  throw new Error("no process has adopted anything");
+}
