@@ -5,7 +5,7 @@ import { appendTo, type Disk, putFile, readText, removeFile, systemDisk, takeOut
 import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
 import { EntryFiles, readEntries } from "./entry-files";
 import { inTime } from "./in-time";
-import { fileName, isAt, journalFolder, type Place, type Purpose, suffixOf } from "./place";
+import { fileName, isAt, journalFolder, type Place, type Purpose, stackOf, suffixOf } from "./place";
 import { RunFacts } from "./run-facts";
 
 /**
@@ -26,8 +26,10 @@ export interface Journal {
   note(key: string, more: More): Promise<void>;
   /** Reads the entry for a purpose, however old. A damaged one is set aside with a warning. */
   read(purpose: For): Promise<Entry | undefined>;
-  /** Makes the entry for a purpose the one for the creation of a resource with another URN, unless there is one. */
-  move(from: For, urn: string): Promise<void>;
+  /** Makes the entry for a purpose the one for another purpose at this endpoint, unless there is one. */
+  move(from: For, to: Pick<For, "urn" | "replaces">): Promise<void>;
+  /** Moves the entries of a stack from the former endpoints of this service to this one. Only the first call does something. */
+  takeOver(stack: string, isFormer: (entry: Entry) => boolean): Promise<void>;
   /** Finds the entry of the resource with this key, in whatever stack and at whatever endpoint, as a key is unique. */
   find(resource: string): Promise<Entry | undefined>;
   /** Removes the entry with this key. */
@@ -106,7 +108,8 @@ class FileJournal implements Journal {
   /** The file of each entry that was seen here, by its key. */
   private readonly files = new Map<string, string>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
-  private entriesBefore?: Promise<readonly Entry[]>;
+  private entriesBefore?: Promise<readonly Entry[]> | undefined;
+  private takenOver?: Promise<void>;
 
   constructor(private readonly options: JournalOptions) {
     this.endpoint = options.endpoint;
@@ -159,11 +162,21 @@ class FileJournal implements Journal {
     return undefined;
   }
 
-  async move(from: For, urn: string): Promise<void> {
+  takeOver(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
+    const takeAll = async (): Promise<void> => {
+      for (const entry of await this.earlier())
+        if (stackOf(entry.urn) === stack && isFormer(entry)) await this.move(entry, entry);
+      this.entriesBefore = undefined;
+    };
+    this.takenOver ??= takeAll();
+    return this.takenOver;
+  }
+
+  async move(from: For, { urn, replaces }: Pick<For, "urn" | "replaces">): Promise<void> {
     const found = await this.found(from);
     if (found === undefined) return;
     const { file, entry } = found;
-    const now = this.purposeOf({ urn });
+    const now = this.purposeOf({ urn, replaces });
     await this.safely(async (folder) => {
       const [source, target] = [path.join(folder, file), path.join(folder, fileName(now))];
       const text = firstLine({ ...entry, ...now }) + laterLine(entry);

@@ -161,7 +161,7 @@ const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `pulumi state delete <urn>`, then `pulumi up`";
 
 /** An address without what makes no difference to where it leads. */
-function bare(endpoint: string): string {
+export function bare(endpoint: string): string {
   const url = URL.parse(endpoint.toLowerCase());
   const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   return url === null ? endpoint : `${url.origin}${path}`;

@@ -85,7 +85,7 @@ async function make(call: Call, inputs: Properties, firstKey: string): Promise<C
   const body = creationBody(call.kind.fields, inputs);
   const { key: replaces, displaces } = memory.of(urn);
   const lineage = { resource: keyOf(inputs, firstKey), replaces, projectKey: projectKey(call, inputs) };
-  if (displaces !== undefined) await journal.move(displaces.purpose, displaces.to);
+  if (displaces !== undefined) await journal.move(displaces.purpose, { urn: displaces.to });
   let spent: CloudInfraError | undefined;
   for (let key = firstKey, tries = 0; tries < MAX_KEYS; key = nextKey(key), tries += 1) {
     const pending = { key, body, at: Date.now(), provider: settings.provider, secrets, isAutonamed };

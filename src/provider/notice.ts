@@ -1,7 +1,8 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { For, Journal } from "../journal/journal";
-import { nameOfProvider } from "./call";
+import { stackOf } from "../journal/place";
+import { bare, nameOfProvider } from "./call";
 import { isMisfit } from "./creation/completion";
 import { isHeld, purposesOf } from "./creation/left-over";
 import { isPlaceholder, pendingOf, sentFields } from "./creation/pending";
@@ -39,6 +40,7 @@ export async function noticeCheck(
   sessions.memory.projectFolder = hidden.__projectFolder;
   sessions.memory.isPreview = isUnknown(news.__key);
   const { journal, memory } = at(sessions);
+  await takeOver(sessions, urn);
   const exists = Object.keys(olds).length > 0;
   const { __retainOnDelete: isRetained = false, __aliasUrns: formerUrns } = hidden;
   const { __key: heldKey, __keyAt: keyAt, __import: importedBefore } = hiddenOf(olds);
@@ -84,6 +86,17 @@ export async function noticeCheck(
   const isKept = (isLater && entry?.id !== undefined) || hidden.__retainOnDelete;
   if (isKept && isMisfit(kind, unfinished, wanted, optionsOf(news))) return {};
   return { left: { named, at: unfinished.at } };
+}
+
+/** After a move of the service, the entries of interrupted creations are at its former address. */
+async function takeOver(sessions: Sessions, urn: string): Promise<void> {
+  const { settings, journal } = sessions.ifSet() ?? {};
+  if (settings === undefined || settings.formerEndpoints.length === 0) return;
+  const former = settings.formerEndpoints.map(bare);
+  await journal?.takeOver(
+    stackOf(urn),
+    ({ endpoint, provider }) => former.includes(bare(endpoint)) && provider === settings.provider,
+  );
 }
 
 /**
@@ -143,7 +156,7 @@ function unfinishedElsewhere(
   const moved =
     endpoint === now.endpoint
       ? ""
-      : "If the service itself has moved, run `npx pulumi-cloudinfra recover --endpoint <url>` with its new address first. ";
+      : "If the service itself has moved, list its old address in `formerEndpoints`. ";
   return (
     `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} is unfinished, and may have made an object ` +
     `there, but now it would be created with ${nameOfProvider(now.provider)} at ${now.endpoint}: nothing is created. Change this back, ` +

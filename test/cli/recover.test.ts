@@ -343,6 +343,21 @@ describe("recover --forget after the endpoint has changed", () => {
     expect(await journal.listEverywhere()).toEqual([]);
   });
 
+  it("leaves no entry at the former address if --endpoint names another one", async () => {
+    const { dir, journal, write, recover } = machine();
+    const env = { XDG_STATE_HOME: `${dir}/state` };
+    const former = openJournal({ endpoint: FORMER, cwd: dir, env, warn: console.error });
+    const file = write(exported({ pending: [web], settings: { "cloudinfra:endpoint": FORMER } }));
+    expect(await recover(["--file", file])).toMatchObject({ code: 0 });
+    expect(await former.list()).toHaveLength(1);
+    expect(await recover(["--file", file, "--endpoint", ENDPOINT])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("already has a journal entry"),
+    });
+    expect(await former.list()).toEqual([]);
+    expect(await journal.list()).toMatchObject([{ urn: WEB, key: KEY }]);
+  });
+
   it("removes only the entry at the address that --endpoint names", async () => {
     const { journal, former, write, recover } = await withTwoEntries();
     const args = ["--file", write(exported()), "--forget", WEB, "--endpoint", "https://old.example.com/"];

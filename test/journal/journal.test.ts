@@ -32,7 +32,7 @@ describe("an entry", () => {
     const { journal } = opened();
     await journal.begin(begun());
     for (const id of ["ins-1", "ins-2"]) await journal.note("key-1", { imported: [id] });
-    await journal.move({ urn: URN }, otherUrn);
+    await journal.move({ urn: URN }, { urn: otherUrn });
     await journal.note("key-1", { imported: ["ins-3"] });
     expect((await journal.read({ urn: otherUrn }))?.imported).toEqual(["ins-1", "ins-2", "ins-3"]);
   });
@@ -196,7 +196,7 @@ describe("the list", () => {
     expect(await journal.read({ urn: otherUrn })).toMatchObject({ key: "key-2", isLate: true });
     expect(await recover.read({ urn: otherUrn })).not.toHaveProperty("isLate");
     // The program may have renamed the resource.
-    await journal.move({ urn: otherUrn }, URN);
+    await journal.move({ urn: otherUrn }, { urn: URN });
     expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-2", isLate: true });
     expect(await journal.read({ urn: otherUrn })).toBeUndefined();
   });

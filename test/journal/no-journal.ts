@@ -17,6 +17,7 @@ export const noJournal: Journal = {
   ),
   run: new RunFacts(systemDisk, () => "", undefined),
   move: async () => {},
+  takeOver: async () => {},
   remove: async () => {},
   list: async () => [],
   listEverywhere: async () => [],

@@ -26,11 +26,15 @@ function purposeOf({ urn, replaces }: For): string {
   return JSON.stringify([urn, replaces]);
 }
 
-/** After `pulumi stack rename`, the entry is under the stack's former name, which another stack may have now. */
+/**
+ * After `pulumi stack rename`, the entry is under the stack's former name, which another stack may have now. If `--endpoint` names another address,
+ * the entry is at the former one.
+ */
 async function bringAlong(journal: Journal, { urn, key, resource }: Begun): Promise<void> {
   const entry = await journal.find(resource);
-  if (entry?.key !== key || entry.urn === urn || entry.replaces !== undefined) return;
-  if (withinStack(entry.urn) === withinStack(urn)) await journal.move({ urn: entry.urn }, urn);
+  if (entry?.key !== key || withinStack(entry.urn) !== withinStack(urn)) return;
+  const isThere = entry.endpoint === journal.endpoint && (entry.urn === urn || entry.replaces !== undefined);
+  if (!isThere) await journal.move(entry, { urn, replaces: entry.replaces });
 }
 
 const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);

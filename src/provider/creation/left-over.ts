@@ -95,7 +95,7 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
 /** Moves an entry that is under a former URN of its resource, because a new resource may have that URN now. */
 async function ownUrn({ session }: Call, purpose: For, urn: string): Promise<For> {
   if (purpose.urn === urn) return purpose;
-  await session.journal.move(purpose, urn);
+  await session.journal.move(purpose, { urn });
   session.memory.knows(urn, { resumes: { urn } });
   return { urn };
 }

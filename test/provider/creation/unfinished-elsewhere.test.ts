@@ -98,6 +98,41 @@ describe("a killed creation whose resource then gets another endpoint", () => {
   });
 });
 
+describe("a killed creation whose service then moves", () => {
+  /** The same service under another name, with its former address. */
+  function moved({ service }: Pick<Awaited<ReturnType<typeof services>>, "service">) {
+    const { endpoint } = service.emulator;
+    return { settings: { endpoint: endpoint.replace("127.0.0.1", "localhost"), formerEndpoints: endpoint } };
+  }
+
+  test.each([
+    ["a creation", {}],
+    ["the replacement of what the state no longer holds", { replaces: randomUUID() }],
+  ])("is finished at the new address: %s", async (_, more) => {
+    const { service, web } = await services();
+    await web.killedUp();
+    await web.note({ ...(await web.noted()), ...more });
+    service.emulator.finishOperations();
+    expect(await web.up({}, moved({ service }))).toBeUndefined();
+    expect(web.keys()).toBe(1);
+    expect(await web.journal.listEverywhere()).toEqual([]);
+    expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);
+  });
+
+  test("is settled if the resource exists and no longer needs its replacement", async () => {
+    const { service, web } = await services({ operationMs: 0 });
+    const unnamed = { name: undefined }; // created before the deletion of what it replaces
+    expect(await web.up(unnamed)).toBeUndefined();
+    service.emulator.behaviour.operationMs = 3_600_000;
+    await web.killedUp({ ...unnamed, image: "debian-14" });
+    service.emulator.finishOperations();
+    expect(service.emulator.instances.size).toBe(2);
+    expect(await web.up(unnamed, moved({ service }))).toBeUndefined();
+    expect(await web.journal.listEverywhere()).toEqual([]);
+    expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);
+  });
+});
+
 test("a creation whose object isn't known can be given up if its address was wrong", async () => {
   const { there, web } = await cutOff();
   const message = await web.up(SHORT, there);
