@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import path from "node:path";
 import { DELETION } from "./deletions";
 import { type Disk, HALF_DONE, namesIn, readText, removeOld } from "./disk";
@@ -5,8 +6,16 @@ import { type Entry, parseEntry } from "./entry";
 
 const DAY_MS = 24 * 60 * 60_000;
 
+/** How the names of the files end that record which creations the user has given up. */
+const GIVEN_UP = ".given-up";
+
+/** Returns the name of the file which records that the user has given up the creation with a key. */
+export function givenUp(key: string): string {
+  return hash("sha256", key).slice(0, 24) + GIVEN_UP;
+}
+
 /** How long files are kept that nothing removes, by the end of their names, in milliseconds. */
-const KEPT_MS = { [HALF_DONE]: DAY_MS, [DELETION]: 30 * DAY_MS } as const;
+const KEPT_MS = { [HALF_DONE]: DAY_MS, [DELETION]: 30 * DAY_MS, [GIVEN_UP]: 30 * DAY_MS } as const;
 
 /** Reads the entries in a folder by their files. Leaves out damaged ones, which may be another program's. */
 export async function readEntries(

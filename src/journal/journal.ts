@@ -1,9 +1,18 @@
 import path from "node:path";
 import { backendOf } from "./backend";
 import { Deletions } from "./deletions";
-import { appendTo, type Disk, putFile, readText, removeFile, systemDisk, takeOut } from "./disk";
+import {
+  appendOrCreate,
+  appendTo,
+  type Disk,
+  putFile,
+  readText,
+  removeFile,
+  systemDisk,
+  takeOut,
+} from "./disk";
 import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
-import { EntryFiles, readEntries } from "./entry-files";
+import { EntryFiles, givenUp, readEntries } from "./entry-files";
 import { inTime } from "./in-time";
 import { fileName, isAt, journalFolder, type Place, type Purpose, stackOf, suffixOf } from "./place";
 import { RunFacts } from "./run-facts";
@@ -28,6 +37,10 @@ export interface Journal {
   read(purpose: For): Promise<Entry | undefined>;
   /** Makes the entry for a purpose the one for another purpose at this endpoint, unless there is one. */
   move(from: For, to: Pick<For, "urn" | "replaces">): Promise<void>;
+  /** Records that the user gives up the creation with this key: the next command neither resumes nor settles it. */
+  giveUp(key: string): Promise<void>;
+  /** Whether the user has given up the creation with this key, on this machine. */
+  isGivenUp(key: string): Promise<boolean>;
   /** Moves the entries of a stack from the former endpoints of this service to this one. Only the first call does something. */
   takeOver(stack: string, isFormer: (entry: Entry) => boolean): Promise<void>;
   /** Finds the entry of the resource with this key, in whatever stack and at whatever endpoint, as a key is unique. */
@@ -160,6 +173,14 @@ class FileJournal implements Journal {
       if (isRecovered) return { file, entry: isLate ? { ...entry, isLate } : entry };
     }
     return undefined;
+  }
+
+  async giveUp(key: string): Promise<void> {
+    await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, givenUp(key)), key));
+  }
+
+  async isGivenUp(key: string): Promise<boolean> {
+    return (await this.safely((folder) => readText(this.disk, path.join(folder, givenUp(key))))) === key;
   }
 
   takeOver(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {

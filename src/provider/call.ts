@@ -158,7 +158,7 @@ const hintOnProvider = (recorded: string): string =>
   `If the service itself moved, list the old address in the provider's \`formerEndpoints\` (${recorded})`;
 
 const HINT_ON_PLACEHOLDER =
-  "If the old address was wrong and nothing was created there, run `pulumi state delete <urn>`, then `pulumi up`";
+  "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
 
 /** An address without what makes no difference to where it leads. */
 export function bare(endpoint: string): string {

@@ -4,7 +4,7 @@ import type { For } from "../journal/journal";
 import { isTerminal } from "../operations/operation";
 import { type Call, requireRecordedEndpoint, waitForEnd } from "./call";
 import { idOfCreation, lookAt } from "./creation/being-made";
-import { settle, settled, settleEntry, settleLeftOver } from "./creation/left-over";
+import { isOver, settle, settled, settleEntry, settleLeftOver } from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
 import { warnOfLeftAlone, warnOfLost } from "./creation/unclear";
 import type { Properties } from "./host";
@@ -21,6 +21,8 @@ import { hiddenOf } from "./values/state";
  * interrupted creations of a project's instances.
  */
 export async function remove(call: Call, id: string, state: Properties): Promise<void> {
+  const pending = isPlaceholder(id) ? pendingOf(state) : undefined;
+  if (pending !== undefined && (await isOver(call, pending))) return;
   requireRecordedEndpoint(call, id, state);
   const { memory, journal } = call.session;
   const { __urn: urn, __key: key, __import: imported } = hiddenOf(state);
@@ -32,7 +34,6 @@ export async function remove(call: Call, id: string, state: Properties): Promise
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(call, purpose)))
     await settleLeftOver(call, id, state, [purpose]);
   if (isPlaceholder(id)) {
-    const pending = pendingOf(state);
     if (pending !== undefined && !pending.failed && !isHandedOver)
       await removePlaceholder(call, state, pending);
     return;
@@ -70,7 +71,7 @@ async function removeMade(call: Call, id: string, state: Properties): Promise<vo
       : [];
   const made = await idAfterRename(call, await idOfCreation(call, id, state), state);
   await removeObject(call, made, state.project).catch(async (error: unknown) => {
-    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await isOver(call, state))) throw error;
+    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(call, state))) throw error;
     await removeObject(call, await idAfterRename(call, made, state), state.project);
   });
   for (const entry of late) await call.session.journal.remove(entry.key);
@@ -78,7 +79,7 @@ async function removeMade(call: Call, id: string, state: Properties): Promise<vo
 }
 
 /** Waits for what an earlier run began, which the service may finish before it deletes the object. @returns whether it has ended */
-async function isOver(call: Call, state: Properties): Promise<boolean> {
+async function hasEnded(call: Call, state: Properties): Promise<boolean> {
   const { operation } = pendingOf(state) ?? {};
   const seen = operation && (await lookAt(call, operation));
   if (seen === undefined) return false;
@@ -87,11 +88,10 @@ async function isOver(call: Call, state: Properties): Promise<boolean> {
   return true;
 }
 
-/** A creation that another create of this run has already settled is not waited for again (L3). */
 async function removePlaceholder(call: Call, state: Properties, pending: Pending): Promise<void> {
   const { journal } = call.session;
   const { key } = pending;
-  if (key !== undefined && (await journal.run.has({ settled: key }))) return;
+  if (await isOver(call, pending)) return; // a create of this run may have settled it meanwhile (L3)
   await settle(call, state, { ...pending, isInState: true });
   const { __key: resource } = hiddenOf(state);
   const entry = resource === undefined ? undefined : await journal.find(resource);

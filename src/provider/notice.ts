@@ -213,6 +213,12 @@ export async function noticeDiff(
       wanted,
     );
     if (pending?.failed) return { ...plainly, changes: true, replaces: ["__pending"] };
+    const isGivenUp =
+      isPlaceholder(id) && pending?.key !== undefined && (await journal?.isGivenUp(pending.key));
+    if (isGivenUp) {
+      await log.row(urn).write(`its creation was given up; another ${kind.name} is created`);
+      return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
+    }
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && isMisfit(kind, pending, news, options);
       const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";

@@ -29,7 +29,7 @@ const WORDS = {
   one: "its object may still exist",
   several: "their objects may still exist",
   hints: [
-    "Delete each object at the service if it exists and `pulumi stack --show-ids` doesn't list it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "Run `npx pulumi-cloudinfra recover`, which tells which objects the stack has: keep those. Delete the others at the service if they exist. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
     "After an interruption, run `pulumi up` before `pulumi destroy`, which finds only what the state holds.",
   ],
 };

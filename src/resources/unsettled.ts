@@ -56,6 +56,6 @@ const WORDS = {
   several: "the program no longer declares their resources",
   hints: [
     "To let Pulumi manage an object, declare its resource again and run `pulumi up`.",
-    "Otherwise, delete it at the service, unless you have released it on purpose or `pulumi stack --show-ids` lists it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "Otherwise, delete it at the service, unless you have released it on purpose or `npx pulumi-cloudinfra recover` says that the stack has it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
   ],
 };

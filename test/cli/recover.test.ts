@@ -246,6 +246,17 @@ describe("recover", () => {
     expect(await journal.list()).toHaveLength(2);
   });
 
+  it("tells which objects of notes the stack has: `pulumi stack --show-ids` doesn't show them all", async () => {
+    const { journal, write, recover } = machine();
+    await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
+    await journal.note(KEY, { id: "ins-live" });
+    const rows = ["ins-live", "ins-old"].map((id) => resource(INSTANCE, "web", instanceInputs(), { id }));
+    const { code, stdout } = await recover(["--file", write(exported({ resources: rows }))]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("an object that the stack has (ins-live): keep the object");
+    expect(stdout).not.toContain("--forget");
+  });
+
   it("tells of no notes of other stacks if the state is empty", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
@@ -274,6 +285,25 @@ describe("recover --forget", () => {
     expect(done.stdout).toContain(CLEAR);
     expect(done.stdout).toContain("Clear the list before you run `recover` again");
     expect((await journal.list()).map(({ urn }) => urn)).toEqual([urnOf(PROJECT, "p")]);
+  });
+
+  it("gives up the creations that the state records: each failed `up` may have added one", async () => {
+    const { journal, write, recover } = machine();
+    const row = (key: string) => ({
+      ...resource(INSTANCE, "web", instanceInputs({ __key: KEY }), { id: `operation/key-${key}` }),
+      outputs: { __key: KEY, __pending: secret({ key }) },
+    });
+    const file = write(exported({ resources: [row(KEY), row(OTHER_KEY)] }));
+    const told = await recover(["--file", file, "--forget", WEB, "--dry-run"]);
+    expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("would give up the creation") });
+    expect(await journal.isGivenUp(KEY)).toBe(false);
+    const done = await recover(["--file", file, "--forget", WEB]);
+    expect(done).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("gave up the creation"),
+    });
+    expect([await journal.isGivenUp(KEY), await journal.isGivenUp(OTHER_KEY)]).toEqual([true, true]);
   });
 
   it("says how Pulumi forgets a creation of which this machine has no entry", async () => {

@@ -17,6 +17,8 @@ export const noJournal: Journal = {
   ),
   run: new RunFacts(systemDisk, () => "", undefined),
   move: async () => {},
+  giveUp: async () => {},
+  isGivenUp: async () => false,
   takeOver: async () => {},
   remove: async () => {},
   list: async () => [],

@@ -53,6 +53,12 @@ export class OneInstance extends EngineRow {
     if (entry !== undefined) await this.journal.remove(entry.key);
   }
 
+  /** Does what `recover --forget` does. */
+  async giveUp(): Promise<void> {
+    await this.journal.giveUp(String(Object(this.there().state.__pending).key));
+    await this.forgetNoted();
+  }
+
   /** The entry of the journal, where there must be one. */
   async noted(): Promise<Entry> {
     const entry = await this.entry();

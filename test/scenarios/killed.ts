@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { type Journal, openJournal } from "../../src/journal/journal";
+import { runRecover } from "../cli/run-recover";
 import type { Scenario } from "../harness/scenario";
 import { urnOf } from "./cut-off";
 
@@ -16,6 +17,14 @@ export function journalOf({ emulator, dir, stack }: Pick<Scenario, "emulator" | 
     env: { PULUMI_BACKEND_URL: stack.backendUrl },
     warn,
   });
+}
+
+/** Runs `recover --forget` on the machine that a scenario is played on. */
+export async function forget({ stack, dir }: Pick<Scenario, "dir" | "stack">, urn: string): Promise<void> {
+  const stdin = JSON.stringify({ version: 3, deployment: await stack.deployment() });
+  const env = { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"), PULUMI_BACKEND_URL: stack.backendUrl };
+  const { code, stderr } = await runRecover(dir, ["--file", "-", "--forget", urn], { stdin, env });
+  if (code !== 0) throw new Error(stderr);
 }
 
 interface Killed {

@@ -5,7 +5,8 @@ import { expectConverged, expectOk } from "../harness/assertions";
 import { describeOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
-import { errorsOf } from "./cut-off";
+import { errorsOf, urnOf } from "./cut-off";
+import { forget } from "./killed";
 import { withRelay } from "./relay";
 
 const program = `
@@ -68,3 +69,38 @@ describeOnEngines("a service whose links name another host", (engine) => {
     });
   });
 });
+
+describeOnEngines(
+  "a creation that the service keeps rejecting, and whose first request may have arrived,",
+  (engine) => {
+    const instance = (image: string): string => `
+    const project = new Project("p", { region: "eu-1" });
+    new Instance("web", { project: project.id, image: "${image}", flavor: "small", network: "n" });
+  `;
+
+    it.each([
+      ["of a new resource", ""],
+      ["of a replacement", "debian"],
+    ])("is given up by one command, however many failed ups it has: that %s", async (_, image) => {
+      await withStack(engine, { program: image === "" ? "" : instance(image) }, async (scenario) => {
+        const { stack, emulator, write } = scenario;
+        expectOk(await stack.run("up"));
+        emulator.refuse("image", "unknown-image");
+        emulator.fail({ kind: "status", status: 503, method: "POST", path: "/v1/instances" });
+        for (const wanted of ["unknown-image", "unknown-image", "ubuntu"]) {
+          write(instance(wanted));
+          expect(errorsOf(await stack.run("up"))).toContain(
+            wanted === "ubuntu" ? "recover --forget" : "unknown-image",
+          );
+        }
+        await forget(scenario, urnOf("web"));
+        expectOk(await stack.run("up"));
+        await expectConverged({ stack, emulator });
+        const [id, ...others] = emulator.instances.keys();
+        expect(others).toEqual([]);
+        expect(statesOf(await stack.deployment(), "web").map((one) => one.id)).toEqual([id]);
+        expect(emulator.instances.get(String(id))?.fields.image).toBe("ubuntu");
+      });
+    });
+  },
+);

@@ -91,6 +91,12 @@ export function unfinishedCreations(deployment: Deployment): string[] {
   return [...new Set([...placeholders, ...pendingCreations(deployment).cutOff.map(({ what }) => what)])];
 }
 
+/** Returns the keys of the unfinished creations that the state records for a URN: each failed `up` may have added one. */
+export function placeholderKeys({ resources }: Deployment, urn: string): string[] {
+  const placeholders = resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
+  return [...new Set(placeholders.flatMap(keysOf))];
+}
+
 const titleOf = (kind: Kind, urn: string): string => `${kind.name} "${resourceName({ __urn: urn })}"`;
 
 /**

@@ -6,8 +6,8 @@ import { shellWord } from "../command";
 import type { Deployment } from "./deployment";
 
 /**
- * Describes the journal entries of this stack whose resources the state doesn't have, and what to do about each. Only the program can
- * tell whether it still declares them.
+ * Describes the journal entries of this stack whose objects the state has, or whose resources it doesn't have, and what to do about each. Only the
+ * program can tell whether it still declares them.
  */
 export async function strayNotes(journal: Journal, deployment: Deployment): Promise<string[]> {
   const pending = deployment.pending_operations.map(({ resource }) => resource);
@@ -19,15 +19,16 @@ export async function strayNotes(journal: Journal, deployment: Deployment): Prom
       ({ id, type }) => id !== undefined && id === entry.id && entry.urn.split("::")[2]?.endsWith(type),
     );
   // An empty state doesn't name its stack, and the entries of other stacks are none of its business.
-  const strays = (await journal.list()).filter(
-    (entry) => !known.includes(entry.urn) && stackOf(entry.urn) === stack && !isHeld(entry),
-  );
-  return strays
-    .map(unsettled)
-    .map(
-      ({ urn, id }) =>
-        `journal entry for a resource that the state doesn't have${id === undefined ? "" : ` (object ${id})`}\n` +
-        "If your program still declares the resource, `pulumi up` resumes the creation. Otherwise, delete the object in the service " +
-        `if it exists, and remove the entry:\n  npx pulumi-cloudinfra recover --forget ${shellWord(urn)}`,
+  const own = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
+  return own.flatMap((entry) => {
+    const { urn, id } = unsettled(entry);
+    if (isHeld(entry))
+      return `journal entry for an object that the stack has${id === undefined ? "" : ` (${id})`}: keep the object\n  ${urn}`;
+    if (known.includes(urn)) return [];
+    return (
+      `journal entry for a resource that the state doesn't have${id === undefined ? "" : ` (object ${id})`}\n` +
+      "If your program still declares the resource, `pulumi up` resumes the creation. Otherwise, delete the object in the service " +
+      `if it exists, and remove the entry:\n  npx pulumi-cloudinfra recover --forget ${shellWord(urn)}`
     );
+  });
 }

@@ -73,10 +73,9 @@ export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfini
   if (urn === undefined) return undefined;
   const seen = session.memory.of(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
-  // Its deletion may have come first, and settled it.
-  const key = seen.placeholder?.key;
-  const isSettled = key !== undefined && (await session.journal.run.has({ settled: key }));
-  const placeholder = isSettled ? undefined : seen.placeholder && { ...seen.placeholder, isInState: true };
+  const placeholder = (await isOver(call, seen.placeholder ?? {}))
+    ? undefined
+    : seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
     requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
   const entry = await session.journal.read(await ownUrn(call, resumes, urn));
@@ -209,6 +208,16 @@ export async function discard(
   if (!isRetained && mayDelete(call, unfinished))
     await removeObject(call, object.id, sentFields(unfinished).project);
   else if (!(await isLive(call, object.id))) await warnOfLeftAlone(call, object, { isRetained });
+}
+
+/** Whether an unfinished creation is to be neither resumed nor settled: this run has done it already, or the user has given the creation up. */
+export async function isOver(call: Call, { key }: Pending): Promise<boolean> {
+  if (key === undefined) return false;
+  const { journal } = call.session;
+  if (await journal.run.has({ settled: key })) return true;
+  const isGivenUp = await journal.isGivenUp(key);
+  if (isGivenUp) await settled(call, { key }); // so that create takes another key
+  return isGivenUp;
 }
 
 /** Tells all processes of this run that a creation has come to its end. */

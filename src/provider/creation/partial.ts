@@ -61,11 +61,10 @@ function whatIsThere({ kind }: Call, id: string | undefined, { operation }: Pend
 
 /** The service rejects the request now, which says nothing about an earlier attempt (E1). */
 const REJECTED_NOW: ReadonlySet<string> = new Set(["refused", "conflict", "not_found", "unsupported"]);
-/** How to give an unfinished creation up: the state may have its record, or the object that it replaces. */
+/** How to give an unfinished creation up. */
 export const GIVE_UP =
-  "run `npx pulumi-cloudinfra recover --forget <urn>`, and the command that it prints, if any. If `pulumi stack --show-ids` " +
-  "shows an id `operation/…` for the resource, run `pulumi state delete <urn>`, too";
-const NOTHING_THERE = `. If the service keeps rejecting it and shows no such object, remove the record of the creation: ${GIVE_UP}`;
+  "run `npx pulumi-cloudinfra recover --forget <urn>`, and the command that it prints, if any";
+const NOTHING_THERE = `. If the service keeps rejecting it and shows no such object, give the creation up: ${GIVE_UP}`;
 
 /** How to give up a creation whose resent request the service rejects. */
 export const ifRejected = ({ code }: CloudInfraError): string =>

@@ -31,7 +31,7 @@ describe.each([
     const { service, web, again } = await cutOff({ body }, true);
     const said = await again();
     expect(said).toContain("the record of an interrupted creation is damaged");
-    expect(said).toContain("pulumi state delete <urn>");
+    expect(said).toContain("recover --forget <urn>");
     expect(web.posts()).toEqual([]);
     expect(service.emulator.instances.size).toBe(1);
   });

@@ -133,10 +133,26 @@ describe("a killed creation whose service then moves", () => {
   });
 });
 
-test("a creation whose object isn't known can be given up if its address was wrong", async () => {
-  const { there, web } = await cutOff();
-  const message = await web.up(SHORT, there);
-  expect(message?.replace(/\s+/g, " ")).toContain(
-    "If the old address was wrong and nothing was created there, run `pulumi state delete <urn>`",
-  );
+describe("a creation whose object isn't known", () => {
+  test("can be given up if its address was wrong: it is made at the right one", async () => {
+    const { us, there, service, web } = await cutOff();
+    const message = await web.up(SHORT, there);
+    expect(message?.replace(/\s+/g, " ")).toContain(
+      "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`",
+    );
+    await web.giveUp();
+    const asked = service.emulator.requests.length;
+    expect(await web.up({ ...SHORT, project: us.addProject().id }, there)).toBeUndefined();
+    expect(service.emulator.requests).toHaveLength(asked);
+    expect([...us.instances.keys()]).toEqual([web.there().id]);
+    expect(web.replaced).toEqual([]);
+  });
+
+  test("is neither resumed nor asked for by a deletion, once it is given up", async () => {
+    const { service, web } = await cutOff();
+    await web.giveUp();
+    const asked = service.emulator.requests.length;
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.requests).toHaveLength(asked);
+  });
 });

@@ -81,14 +81,12 @@ describe("a request that may have arrived, and was never answered,", () => {
     expect(web.there().id).toMatch(/^operation\/key-/);
     const said = await web.up();
     expect(said).toContain("(422)");
-    expect(said).toContain(
-      "shows an id `operation/…` for the resource, run `pulumi state delete <urn>`, too",
-    );
+    expect(said).toContain("run `npx pulumi-cloudinfra recover --forget <urn>`");
+    expect(said).not.toContain("pulumi state delete");
     expect(web.keys()).toBe(1);
-    web.saved = undefined; // taken out of the state by hand
-    web.replaced = [];
-    await web.forgetNoted();
+    await web.giveUp();
     expect(await web.up()).toBeUndefined();
+    expect(web.keys()).toBe(2);
     await web.expectOne();
   });
 
