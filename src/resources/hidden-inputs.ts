@@ -1,5 +1,5 @@
+import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
-import { v4 as uuidV4 } from "uuid";
 import { autonaming } from "./autonaming";
 import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
 import { type Given, organizationOfStack, projectFolder, resolved } from "./sdk";
@@ -53,7 +53,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
   const isPreview = pulumi.runtime.isDryRun();
   return {
-    __key: isPreview ? pulumi.output(pulumi.unknown) : uuidV4(),
+    __key: isPreview ? pulumi.output(pulumi.unknown) : randomUUID(),
     __keyAt: isPreview ? pulumi.output(pulumi.unknown) : Date.now(),
     ...(imported !== undefined && { __import: imported }),
     ...(Object.keys(timeouts).length > 0 && { __timeouts: timeouts }),

@@ -7,7 +7,7 @@ import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on
 import { withElsewhere } from "../harness/elsewhere";
 import { withStack } from "../harness/scenario";
 import { stateOf } from "../harness/state";
-import { killedCreation } from "./killed";
+import { forget, killedCreation } from "./killed";
 
 const program = (flavor: string): string => `
   const project = new Project("p", { region: "eu-1" });
@@ -20,14 +20,17 @@ describeOnEngines("an endpoint that was wrong", (engine) => {
     onTestFinished(() => wrong.stop());
     wrong.fail({ kind: "html", status: 502, times: Number.POSITIVE_INFINITY });
     const config = { "cloudinfra:endpoint": wrong.endpoint, "cloudinfra:operationTimeout": "1s" };
-    await withStack(engine, { program: program("small"), config }, async ({ stack, emulator, dir }) => {
+    await withStack(engine, { program: program("small"), config }, async (scenario) => {
+      const { stack, emulator, dir } = scenario;
       expect(await stack.run("up")).toMatchObject({ ok: false });
       await stack.setConfig("cloudinfra:endpoint", emulator.endpoint);
       const { ok, output } = await stack.run("up");
       const { id, urn } = stateOf(await stack.deployment(), "p");
       expect({ ok, id }).toEqual({ ok: false, id: expect.stringMatching(/^operation\//) });
-      expect(output.replace(/\s+/g, " ")).toContain("run `pulumi state delete <urn>`, then `pulumi up`");
-      await stack.deleteState(urn);
+      expect(output.replace(/\s+/g, " ")).toContain(
+        "run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`",
+      );
+      await forget(scenario, urn);
       expectOk(await stack.run("up"));
       await expectConverged({ stack, emulator });
       expect([emulator.projects.size, emulator.instances.size]).toEqual([1, 1]);
