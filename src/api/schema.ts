@@ -42,8 +42,33 @@ const reference = lenient(
   ]),
 );
 
+const pair = v.union([
+  v.pipe(
+    v.object({ key: v.string(), value: v.unknown() }),
+    v.transform(({ key, value }) => [key, value] as const),
+  ),
+  v.pipe(
+    v.object({ name: v.string(), value: v.unknown() }),
+    v.transform(({ name, value }) => [name, value] as const),
+  ),
+  v.pipe(
+    v.string(),
+    v.regex(/^[^=]+=/),
+    v.transform((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)] as const),
+  ),
+]);
+
+/** Labels (§2.2) as a map, also if they come as a list of pairs or of `key=value`. Any other form is kept as it is. */
+const labels = v.union([
+  v.pipe(
+    v.array(pair),
+    v.transform((pairs) => Object.fromEntries(pairs)),
+  ),
+  v.unknown(),
+]);
+
 /** Any object with an id: a project (§2.1) or an instance. */
-export const objectSchema = v.looseObject({ id });
+export const objectSchema = v.looseObject({ id, labels: v.optional(labels) });
 
 /** An operation (§2.3). */
 export const operationSchema = v.looseObject({

@@ -196,6 +196,30 @@ describe("replies that are unusual but fine", () => {
     ]);
   });
 
+  it.each([
+    [[{ key: "tier", value: "a" }], { tier: "a" }],
+    [[{ name: "tier", value: 4 }], { tier: 4 }],
+    [["tier=a", "path=x=y"], { tier: "a", path: "x=y" }],
+    [[], {}],
+  ])("show labels as a map if the service shows them as a list: %j", async (labels, map) => {
+    const instance = { id: "ins-1", labels };
+    const { origin } = await startService(
+      inTurn({ body: { items: [instance], next_cursor: null } }, { body: instance }),
+    );
+    const { client, call } = clientOf(origin);
+    const objects = [...(await client.instances.list({}, call)), await client.instances.get("ins-1", call)];
+    for (const { fields } of objects) expect(fields).toEqual({ id: "ins-1", labels: map });
+  });
+
+  it.each([[["web", "tier=a"]], [[{ tier: "a" }]], ["tier=a"], [{ tier: "a" }], [null]])(
+    "show labels of any other form as they are: %j",
+    async (labels) => {
+      const { origin } = await startService(inTurn({ body: { id: "ins-1", labels } }));
+      const { client, call } = clientOf(origin);
+      expect((await client.instances.get("ins-1", call)).fields.labels).toEqual(labels);
+    },
+  );
+
   it("keep ids exact that are larger than a number can hold", async () => {
     const { origin } = await startService(inTurn({ body: '{"id":12345678901234567890,"size":12}' }));
     const { client, call } = clientOf(origin);

@@ -10,7 +10,7 @@ import type { Kind } from "../kind";
 import { isShared } from "../live";
 import { NotApplied, update } from "../update";
 import { addressBeside, hasPublicAddress, meansNoAddress } from "../values/addresses";
-import { type Field, labelsOf, sameValue } from "../values/fields";
+import { type Field, isUnreadable, labelsOf, sameValue } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { contradicts } from "../values/spelling";
 import { hiddenOf } from "../values/state";
@@ -149,7 +149,7 @@ function honored(
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
     return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;
-  if (asked === undefined || shown === undefined) return asked;
+  if (asked === undefined || shown === undefined || isUnreadable(field, shown)) return asked;
   if (field.type === "keys") {
     const isIgnored = Array.isArray(shown) && shown.length === 0 && !sameValue(field, asked, []);
     return isIgnored ? undefined : asked;

@@ -2,7 +2,7 @@ import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import { isIgnored, isPartlyListed, type Paths } from "../inputs/ignored";
 import { addressBeside } from "./addresses";
-import { type Field, keysIn, labelsOf, sameValue } from "./fields";
+import { type Field, isUnreadable, keysIn, labelsOf, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 import { hiddenOf } from "./state";
 import { textIn, type WireFields } from "./words";
@@ -100,8 +100,9 @@ function knownWord({ name }: Field, olds: Properties): unknown {
 function mergedLabels(field: Field, sources: Sources): Properties {
   const { olds, news, current, ignored } = sources;
   const now = labelsOf(current[field.wire]);
+  const isReadable = isShown(field, sources) && !isUnreadable(field, current[field.wire]);
   const managedBefore = shownKeys(field, now, Object.keys(labelsOf(olds[field.name])));
-  const isLeft = (key: string): boolean => isShown(field, sources) && isIgnored(ignored, [field.name, key]);
+  const isLeft = (key: string): boolean => isReadable && isIgnored(ignored, [field.name, key]);
   const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
   const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
   const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));

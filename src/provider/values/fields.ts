@@ -57,6 +57,11 @@ export function labelsOf(value: unknown): Labels {
   return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }
 
+/** Whether labels are shown in a form that isn't known: that says nothing about them. */
+export function isUnreadable({ type }: Field, word: unknown): boolean {
+  return type === "labels" && word !== undefined && word !== null && !isMap(word);
+}
+
 function isMap(value: unknown): value is Labels {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import type { Properties } from "../host";
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
-import { type Field, isSame, labelsOf, referenceIn, sameValue } from "./fields";
+import { type Field, isSame, isUnreadable, labelsOf, referenceIn, sameValue } from "./fields";
 import { shownKeys } from "./label-keys";
 
 /** An object's fields as the service sent them. */
@@ -14,6 +14,7 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   const word = field.type === "text" ? textIn(field, object[field.wire]) : object[field.wire];
   // What only a replacement changes always has a value: null tells nothing.
   if (word === undefined || (word === null && field.change === "replace")) return undefined;
+  if (isUnreadable(field, word)) return undefined;
   if (field.type === "text") return word;
   if (field.type === "keys") return word ?? [];
   const shown = labelsOf(word);
@@ -194,7 +195,7 @@ function isSpelling({ change, isFixed }: Field, word: unknown, value: unknown): 
 
 /** The service's word as a value of the program's type; `undefined` where the service says there is none. */
 export function asValue(field: Field, word: unknown): unknown {
-  if (word === null || word === undefined) return undefined;
+  if (word === null || word === undefined || isUnreadable(field, word)) return undefined;
   if (field.type === "text") return asText(referenceIn(field, word));
   if (field.type === "keys") return word;
   const labels = Object.entries(labelsOf(word)).filter(([, label]) => label !== null);

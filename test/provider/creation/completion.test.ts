@@ -99,6 +99,20 @@ describe("arguments that the service ignores when it creates an instance", () =>
     expect(methods()).toEqual(["POST", "PUT"]);
   });
 
+  test.each<[string, (pair: [string, unknown]) => unknown]>([
+    ["pairs", ([key, value]) => ({ key, value })],
+    ["strings", (pair) => pair.join("=")],
+    ["an unknown form", ([key, value]) => [key, value]],
+  ])("cost no request if the service shows labels as a list of %s", async (_form, item) => {
+    const spelling = (now: { labels?: unknown }) => ({
+      ...now,
+      labels: Object.entries(Object(now.labels)).map(item),
+    });
+    const { creating, methods } = await created([], { spelling });
+    expect((await creating).outs).toMatchObject(ARGS);
+    expect(methods()).toEqual(["POST"]);
+  });
+
   test("cost no request if the service ignores none", async () => {
     const { creating, methods } = await created([]);
     await creating;

@@ -96,6 +96,23 @@ describe("labels", () => {
   });
 });
 
+describe("labels of an unknown form", () => {
+  const object = { ...current, labels: ["web", "ops"] };
+
+  test("are sent back as they are if the program sets none, or ignores them", () => {
+    expect(bodyOf({}, { flavor: "m1.large" }, object).labels).toEqual(object.labels);
+    const own = instanceNews({ labels: { team: "web" } });
+    const body = updateBody(instanceFields, own, own, object, ["labels"]);
+    expect(JSON.parse(body).labels).toEqual(object.labels);
+  });
+
+  test("count as not shown: a label that is ignored is sent as the state has it", () => {
+    const own = instanceNews({ labels: { team: "web" } });
+    const body = updateBody(instanceFields, own, own, object, ["labels.team"]);
+    expect(JSON.parse(body).labels).toEqual({ team: "web" });
+  });
+});
+
 describe("what the option ignoreChanges lists", () => {
   const own = instanceNews({ publicIp: "auto", sshKeys: ["ssh-rsa AAAAB3 own"], labels: { team: "web" } });
   const ignoring = (ignored: string[], object: Properties, olds = own): Properties =>

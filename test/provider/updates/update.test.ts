@@ -87,6 +87,24 @@ describe("the request", () => {
   });
 });
 
+describe("labels that the service shows as a list", () => {
+  test.each<[string, (pair: [string, unknown]) => unknown]>([
+    ["pairs", ([key, value]) => ({ key, value })],
+    ["strings", (pair) => pair.join("=")],
+  ])("of %s are changed, and others' are kept", async (_form, item) => {
+    const spelling = (now: { labels?: unknown }) => ({
+      ...now,
+      labels: Object.entries(Object(now.labels)).map(item),
+    });
+    const service = await startService({ behaviour: { spelling } });
+    const saved = await madeInstance(service, everything);
+    service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
+    const { outs } = await updated(service, saved, { labels: { team: "api" } });
+    expect(outs.labels).toEqual({ team: "api" });
+    expect(service.emulator.instances.get(saved.id)?.fields.labels).toEqual({ team: "api", owner: "ops" });
+  });
+});
+
 describe("the answer", () => {
   test.each([200, 204, 202] as const)("%d is read back, and is the state from then on", async (putReply) => {
     const service = await startService({ behaviour: { putReply } });

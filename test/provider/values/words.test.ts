@@ -163,6 +163,14 @@ describe("drift is measured against the service's own words", () => {
     });
   });
 
+  test.each([[["web", "tier"]], ["team=web"]])(
+    "labels of an unknown form are unknown, not removed: %j",
+    (labels) => {
+      const seen = compare({ ...echo, labels });
+      expect(seen).toEqual({ values, words: {}, applied: {}, drifted: [], untold: ["labels"] });
+    },
+  );
+
   test("a field that the reply says is empty is removed", () => {
     const seen = compare({ ...echo, public_ip: null, ssh_keys: null, labels: null });
     expect(seen.drifted).toEqual(["publicIp", "sshKeys", "labels"]);
