@@ -34,7 +34,7 @@ interface Sources {
  * The body of an update (§4.5): every field of a creation request and nothing that is read-only. What the program does
  * not manage is taken from the object as it stands, so that a full replacement erases nobody's work.
  *
- * @throws CloudInfraError `revision_conflict` if the object has SSH keys that can't be sent back
+ * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
  */
 export function updateBody(
   fields: readonly Field[],
@@ -55,13 +55,13 @@ function sentValue(field: Field, sources: Sources): unknown {
   const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
   // What isn't shown may be there (or an update would not be sent): leaving it out would remove it.
-  if (isIgnored(ignored, [field.name])) return isShown(field, sources) ? asItIs(field, sources) : desired;
+  if (isIgnored(ignored, [field.name]))
+    return isShown(field, sources) ? asItIs(field, sources) : sendable(field, desired);
   if (before === undefined && desired === undefined) return asItIs(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
   // Keys that stay because of their index may be as the service shows them.
-  if (isPartlyListed(ignored, field.name) && !isSendable(field, desired)) throw unsendable(field);
-  return desired;
+  return isPartlyListed(ignored, field.name) ? sendable(field, desired) : desired;
 }
 
 const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sources) !== undefined;
@@ -79,18 +79,25 @@ function asItIs(field: Field, sources: Sources): unknown {
   const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
   const isAsKnown = isUntold || sameValue(field, word, knownWord(field, olds));
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
-  if (word === null || isSendable(field, word)) return word;
-  throw unsendable(field);
+  return sendable(field, word);
 }
 
-function unsendable({ name }: Field): CloudInfraError {
-  const message = `the service shows ${name} in a form that a request can't carry, so the update would remove them`;
+function sendable(field: Field, value: unknown): unknown {
+  if (isSendable(field, value)) return value;
+  const { name } = field;
+  const message = `the service shows ${name} in a form that a request can't carry, so the update would change what is there`;
   const hint = `nothing was overwritten. Set ${name} in the program, and don't list it in ignoreChanges`;
-  return new CloudInfraError("revision_conflict", message, { hint });
+  throw new CloudInfraError("revision_conflict", message, { hint });
 }
 
-const isSendable = ({ type }: Field, value: unknown): boolean =>
-  type !== "keys" || keysIn(value) !== undefined;
+/** A state may have the JSON text of an object or list that stands for a string. */
+const JSON_TEXT = /^(?:\{|\[["{[])/;
+
+function isSendable({ type }: Field, value: unknown): boolean {
+  if (value === undefined || value === null || type === "labels") return true;
+  if (type === "keys") return keysIn(value) !== undefined;
+  return typeof value !== "object" && !JSON_TEXT.test(String(value));
+}
 
 function knownWord({ name }: Field, olds: Properties): unknown {
   const { __words: words = {} } = hiddenOf(olds);

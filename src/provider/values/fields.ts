@@ -92,7 +92,9 @@ function comparable(field: Field, value: unknown): unknown {
  */
 export function referenceIn({ type, addressFields }: Field, word: unknown): unknown {
   if (type !== "text") return word;
-  return addressFields === undefined ? idOf(word, ["id", "uuid", "slug", "name"]) : idOf(word);
+  return addressFields === undefined
+    ? idOf(word, ["id", "uuid", "slug", "name", "original_name"])
+    : idOf(word);
 }
 
 /** The id that an object has in one of these members; anything else as it is. */

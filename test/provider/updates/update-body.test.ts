@@ -142,8 +142,32 @@ describe("what the option ignoreChanges lists", () => {
     ["id", { id: "flv-1", name: "m1.small" }],
     ["slug", { slug: "flv-1", name: "Small", regions: ["nyc1"] }],
     ["name", { name: "flv-1", href: "/flavors/1" }],
+    ["original name", { original_name: "flv-1", vcpus: 1 }],
   ])("is sent back by its %s if it is shown as an object", (_member, flavor) => {
     expect(ignoring(["flavor"], { ...current, flavor }).flavor).toBe("flv-1");
+  });
+
+  test.each<[string, Properties]>([
+    ["somebody else has set it", { flavor: "m1.small" }],
+    ["a refresh has taken it over", { flavor: '{"vcpus":2,"ram":8192}' }],
+  ])("is an error if it is shown as an object without an id or a name: %s", (_what, olds) => {
+    const object = { ...current, flavor: { vcpus: 2, ram: 8192 } };
+    expect(() => ignoring(["flavor"], object, { ...own, ...olds })).toThrow(
+      "the service shows flavor in a form that a request can't carry",
+    );
+  });
+
+  test("is an error if it was shown as an object without an id or a name, and isn't shown now", () => {
+    const flavor = '{"vcpus":2,"ram":8192}';
+    const send = (): string =>
+      updateBody(instanceFields, own, { ...own, flavor }, { ...current, flavor: undefined }, ["flavor"]);
+    expect(send).toThrow("flavor");
+  });
+
+  test("is sent as the state has it if it is shown as an object without an id or a name, as the state knows it", () => {
+    const flavor = { vcpus: 1, ram: 2048 };
+    const olds = { ...own, __words: { flavor } };
+    expect(ignoring(["flavor"], { ...current, flavor }, olds).flavor).toBe(own.flavor);
   });
 
   test("is sent as the state has it if only the data of its size have changed", () => {

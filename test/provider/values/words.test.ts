@@ -59,13 +59,17 @@ test.each([
   [{ name: "Debian 13", slug: "debian-13", regions: ["nyc1"] }, "debian-13"],
   [{ kind: "image", name: "Debian 13", uuid: "8a1c" }, "8a1c"],
   [{ id: null, name: "debian" }, "debian"],
+  [{ vcpus: 1, ram: 2048, original_name: "m1.small" }, "m1.small"],
   [{ href: "/images/7" }, '{"href":"/images/7"}'],
   [7, "7"],
   ["img-7", "img-7"],
-])("a lookup shows a reference as its id, UUID, slug or name, if the service shows %j", (word, value) => {
-  const [, , image] = instanceFields;
-  expect(image && asValue(image, word)).toBe(value);
-});
+])(
+  "a lookup shows a reference as its id, UUID, slug, name or original name, if the service shows %j",
+  (word, value) => {
+    const [, , image] = instanceFields;
+    expect(image && asValue(image, word)).toBe(value);
+  },
+);
 
 describe("drift is measured against the service's own words", () => {
   const compare = (object: Properties, words: Properties = {}, known = values) =>
