@@ -15,8 +15,9 @@ const SHORTEST_LINE = 8;
 /** A shorter beginning of a secret, if nothing shows that it was cut, may be an ordinary word. */
 const SHORTEST_BEGINNING = 8;
 
-/** Type and key in an SSH public key, between its options and its comment. */
-const SSH_KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)/;
+/** Type and key in an SSH public key, between its options and its comment. Options may have white space and `\"` between quotes. */
+export const SSH_KEY =
+  /^\s*(?:(?:"(?:[^"\\]|\\"|\\(?!"))*"|[^\s"])+\s+)*?((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
 
 /** Where a part of a text starts and ends. */
 type Span = readonly [start: number, end: number];

@@ -93,7 +93,7 @@ describe("redaction", () => {
     ],
     [
       "without its options and type, if it is an SSH key",
-      'no-pty ssh-rsa AAAAB3SECRET== "me"',
+      'no-pty,command="nc ssh-gw 22" ssh-rsa AAAAB3SECRET== "me"',
       "AAAAB3SECRET==",
       "[secret]",
     ],

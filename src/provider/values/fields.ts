@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
+import { SSH_KEY } from "../../diagnostics/redact";
 import type { Properties } from "../host";
 
 /** An argument of a resource: its names here and on the wire, and how a change of it is made. */
@@ -168,24 +169,22 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
   return [...new Set(keys)].sort();
 }
 
-const KEY = /(?:^|\s)((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
-
 /**
  * Returns the types and keys of a list of SSH public keys in their single-line form (§2.2); `undefined` if it has anything else, such as a
  * fingerprint.
  */
 export function keysIn(value: unknown): ReadonlySet<string> | undefined {
-  const isKey = (item: unknown): boolean => typeof item === "string" && KEY.test(item);
+  const isKey = (item: unknown): boolean => typeof item === "string" && SSH_KEY.test(item);
   return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;
 }
 
 /** The fingerprint of a key, or in a text; a line of another form as it is. */
 function fingerprintOf(line: string, { form, of }: KeyHash): string {
-  const [, , blob] = KEY.exec(line) ?? [];
+  const [, , blob] = SSH_KEY.exec(line) ?? [];
   return blob === undefined ? (form.exec(line)?.[1] ?? line.trim()) : of(Buffer.from(blob, "base64"));
 }
 
 /** `options type key comment` without options and comment; a line of another form as it is. */
 function typeAndKey(line: string): string {
-  return KEY.exec(line)?.slice(1).join(" ") ?? line.trim();
+  return SSH_KEY.exec(line)?.slice(1).join(" ") ?? line.trim();
 }

@@ -3,9 +3,13 @@ import { diff } from "../../../src/provider/diff";
 import { instanceFields } from "../../../src/provider/values/fields";
 import { instanceNews } from "../samples";
 
-test("an SSH key behind options is compared too", () => {
+test.each([
+  'no-pty,command="true"',
+  'command="exec nc ssh-gw 22 -w 60",restrict',
+  'command="echo \\"ssh-rsa AAAA \\" ssh-rsa AAAA "',
+])("an SSH key behind options is compared too: %s", (options) => {
   const [one, other] = ["AAAAB3", "AAAAB4"].map((key) =>
-    instanceNews({ sshKeys: [`no-pty,command="true" ssh-rsa ${key} bob`] }),
+    instanceNews({ sshKeys: [`${options} ssh-rsa ${key} bob`] }),
   );
   expect(diff(instanceFields, one ?? {}, other ?? {}).changes).toBeUndefined();
 });
