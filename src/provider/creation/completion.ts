@@ -10,7 +10,7 @@ import type { Kind } from "../kind";
 import { isShared } from "../live";
 import { NotApplied, update } from "../update";
 import { addressBeside, hasPublicAddress, meansNoAddress } from "../values/addresses";
-import { type Field, isUnreadable, labelsOf, sameValue } from "../values/fields";
+import { type Field, isUnreadable, labelsOf, referenceIn, sameValue } from "../values/fields";
 import { outputsOfNew } from "../values/outputs";
 import { contradicts } from "../values/spelling";
 import { hiddenOf } from "../values/state";
@@ -144,7 +144,7 @@ function honored(
   { isSparse, isFresh }: { isSparse: boolean; isFresh: boolean },
 ): unknown {
   const shown = object[field.wire];
-  const now = addressBeside(field, asked, object) ?? shown;
+  const now = addressBeside(field, asked, object) ?? referenceIn(field, shown, asked);
   // Since an earlier creation, somebody else may have set another address, or other keys.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")

@@ -53,7 +53,7 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
     const address = addressBeside(field, inState, object);
     const hasWord = address === undefined && Object.hasOwn(words, field.name);
     const known = hasWord ? words[field.name] : inState;
-    const now = address ?? wordOf(field, object, inState, desired);
+    const now = address ?? wordOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
     const path = [field.name];
     const { ipAddress } = wanted.olds;

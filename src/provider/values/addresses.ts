@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import type { Field } from "./fields";
+import { type Field, referenceIn } from "./fields";
 import type { WireFields } from "./words";
 
 /**
@@ -32,8 +32,9 @@ export function meansNoAddress(value: unknown): boolean {
 }
 
 /** Returns the public addresses that an object shows in the fields for them. Its other fields may have private ones. */
-export function addressesIn({ addressFields = [] }: Field, object: WireFields): string[] {
-  return addressFields.map((name) => object[name]).filter(isAddress);
+export function addressesIn(field: Field, object: WireFields): string[] {
+  const { addressFields = [] } = field;
+  return addressFields.map((name) => referenceIn(field, object[name])).filter(isAddress);
 }
 
 /** Returns the address under which anybody can reach an object, from the fields for it. */
@@ -89,7 +90,7 @@ function subnet(text: string): [string, number] {
  * object's public address.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
-  const shown = object[field.wire];
+  const shown = referenceIn(field, object[field.wire], value);
   if (typeof value === "string" && meansNoAddress(value) && (shown ?? "") === "")
     return publicAddressIn(field, object);
   if (!isAddress(value) || isAddress(shown)) return undefined;

@@ -75,11 +75,12 @@ function asItIs(field: Field, sources: Sources): unknown {
   const own = olds[field.name];
   const shown = shownIn(field, sources);
   if (field.type === "labels" || shown === undefined) return shown;
-  const word = field.type === "text" ? textIn(field, shown) : shown;
+  const known = knownWord(field, olds);
+  const word = field.type === "text" ? textIn(field, shown, known) : shown;
   const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
-  const isAsKnown = isUntold || sameValue(field, word, knownWord(field, olds));
+  const isAsKnown = isUntold || sameValue(field, word, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
-  return sendable(field, word);
+  return sendable(field, typeof word === "number" ? String(word) : word);
 }
 
 function sendable(field: Field, value: unknown): unknown {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { SSH_KEY } from "../../diagnostics/redact";
 import type { Properties } from "../host";
@@ -88,15 +88,19 @@ function comparable(field: Field, value: unknown): unknown {
 }
 
 /**
- * Returns the value of a reference that is shown as an object. The object's other members, such as prices, are not the instance's, but an
- * object in place of the public address may have that address.
+ * Returns the value of a reference that is shown as an object. The object's other members, such as prices, are not the instance's. An
+ * object in place of the public address stands for that address, unless its id is among the `own` values.
  */
-export function referenceIn({ type, addressFields }: Field, word: unknown): unknown {
+export function referenceIn({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return word;
-  return addressFields === undefined
-    ? idOf(word, ["id", "uuid", "slug", "name", "original_name"])
-    : idOf(word);
+  if (addressFields === undefined) return idOf(word, ["id", "uuid", "slug", "name", "original_name"]);
+  const id = idOf(word);
+  if (!isMap(word) || own.some((value) => isSame(value, id))) return id;
+  return ADDRESSES.map((name) => word[name]).find((address) => isIP(String(address)) > 0) ?? id;
 }
+
+/** The members of an object in place of the public address that may have that address. */
+const ADDRESSES = ["ip_address", "address", "ip"];
 
 /** The id that an object has in one of these members; anything else as it is. */
 export function idOf(word: unknown, members: readonly string[] = ["id"]): unknown {

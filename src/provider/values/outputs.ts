@@ -3,7 +3,7 @@ import type { ApiObject } from "../../api/client";
 import type { Call } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
-import { addressFieldsBeside, isAddress } from "./addresses";
+import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
 import { type Field, instanceFields, isSame, labelsOf } from "./fields";
 import { isCaseKept } from "./label-keys";
 import { plain } from "./plain";
@@ -130,7 +130,7 @@ function instanceOutputs(
     createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
     url:
       carried(fields, "url", before.url) ?? `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
-    ipAddress: ipAddress(fields, addressFields, known),
+    ipAddress: ipAddress(kind.fields, fields, known),
     additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
   };
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
@@ -190,13 +190,13 @@ function wholeSecond(text: unknown): number | undefined {
 }
 
 function ipAddress(
-  fields: ApiObject["fields"],
-  names: readonly string[],
+  fields: readonly Field[],
+  object: ApiObject["fields"],
   { values, before, unmanaged = {} }: Shown,
 ): unknown {
-  const carriedNames = names.filter((name) => Object.hasOwn(fields, name));
-  const address = carriedNames.map((name) => fields[name]).find(isAddress);
-  if (address !== undefined || carriedNames.some((name) => name !== "public_ip")) return address;
+  const [address] = fields.flatMap((field) => addressesIn(field, object));
+  const isTold = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));
+  if (address !== undefined || isTold) return address;
   const { __unmanaged: { publicIp: others } = {} } = hiddenOf(before);
   const isSameMode =
     before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);

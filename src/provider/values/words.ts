@@ -11,7 +11,7 @@ export type WireFields = Readonly<Record<string, unknown>>;
  * Of labels, only those in `managed`: what others set is no concern of the program.
  */
 export function wordOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
-  const word = field.type === "text" ? textIn(field, object[field.wire]) : object[field.wire];
+  const word = field.type === "text" ? textIn(field, object[field.wire], ...managed) : object[field.wire];
   // What only a replacement changes always has a value: null tells nothing.
   if (word === undefined || (word === null && field.change === "replace")) return undefined;
   if (isUnreadable(field, word)) return undefined;
@@ -24,8 +24,8 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
 }
 
 /** The text that a field shows, or the value of a reference. An empty text stands for none. */
-export function textIn(field: Field, word: unknown): unknown {
-  return word === "" ? null : referenceIn(field, word);
+export function textIn(field: Field, word: unknown, ...own: unknown[]): unknown {
+  return word === "" ? null : referenceIn(field, word, ...own);
 }
 
 /**
@@ -102,8 +102,8 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     const { name } = field;
     const value = known.values[name];
     if (value === undefined) continue;
-    const now = addressBeside(field, value, object) ?? wordOf(field, object, value);
     const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
+    const now = addressBeside(field, value, object) ?? wordOf(field, object, value, word);
     const { applied: all = {}, ipAddress, isEcho } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) untold.push(name);

@@ -170,6 +170,10 @@ describe("what the option ignoreChanges lists", () => {
     expect(ignoring(["flavor"], { ...current, flavor }, olds).flavor).toBe(own.flavor);
   });
 
+  test("is sent back as a string if its id is a number", () => {
+    expect(ignoring(["flavor"], { ...current, flavor: { id: 42 } }).flavor).toBe("42");
+  });
+
   test("is sent as the state has it if only the data of its size have changed", () => {
     const size = (...regions: string[]) => ({ slug: "flv-1", regions });
     const olds = { ...own, __words: { flavor: size("nyc1") } };
@@ -226,6 +230,16 @@ test.each([[["SHA256:others"]], [[{ id: "key-1", fingerprint: "SHA256:others" }]
     expect(() => bodyOf({}, { flavor: "m1.large" }, { ...current, ssh_keys })).toThrow(
       "in a form that a request can't carry",
     );
+  },
+);
+
+test.each<[unknown, string]>([
+  [{ id: 42, ip: "203.0.113.7" }, "203.0.113.7"],
+  [{ id: 42, type: "elastic" }, "42"],
+])(
+  "a public address that is shown as %j and that the program doesn't set is sent back as a string",
+  (public_ip, sent) => {
+    expect(bodyOf({}, { flavor: "m1.large" }, { ...current, public_ip }).public_ip).toBe(sent);
   },
 );
 

@@ -109,6 +109,11 @@ describe('ipAddress: what `publicIp: "auto"` became', () => {
     expect(outputs({ ...bare, ...fields }).ipAddress).toBe(Object.values(fields).find(Boolean));
   });
 
+  test("may be in public_ip, where it is an object", () => {
+    const public_ip = { id: 7, ip: "203.0.113.8" };
+    expect(outputs({ ...bare, public_ip }).ipAddress).toBe("203.0.113.8");
+  });
+
   test("is in the field that the setting names, and in no other", () => {
     const setting = { "cloudinfra:ipAddressField": "floating" };
     expect(outputs({ ...reply, floating: "198.51.100.1" }, {}, setting).ipAddress).toBe("198.51.100.1");

@@ -251,6 +251,23 @@ describe("drift is measured against the service's own words", () => {
     expect(compare({ ...echo, public_ip: nat("203.0.113.2") }, words).drifted).toEqual(["publicIp"]);
   });
 
+  test.each<[string, Properties]>([
+    ["the id, as an older version has it,", { publicIp: "ip-1" }],
+    ["the address", { publicIp: "203.0.113.1" }],
+  ])("an object with an id and an address is the same if the state has %s", (_what, words) => {
+    const shown = (id: string, address: string) => ({ ...echo, public_ip: { id, address } });
+    expect(compare(shown("ip-1", "203.0.113.1"), words)).toMatchObject({ drifted: [], values, words });
+    const other = compare(shown("ip-2", "203.0.113.2"), words);
+    expect(other).toMatchObject({ drifted: ["publicIp"], values: { publicIp: "203.0.113.2" } });
+  });
+
+  test("an object with an id and an address is the id if the program names that", () => {
+    const known = { ...values, publicIp: "42" };
+    const public_ip = { id: 42, ip: "203.0.113.1" };
+    expect(compare({ ...echo, public_ip }, {}, known)).toMatchObject({ drifted: [], words: {} });
+    expect(wordsAfter(instanceFields, known, { public_ip })).toEqual({});
+  });
+
   test("a word of another type is shown as a text", () => {
     expect(compare({ ...echo, flavor: 4 }).values.flavor).toBe("4");
     expect(compare({ ...echo, network: { vlan: 4 } }).values.network).toBe('{"vlan":4}');

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { oneInstance } from "../one-instance";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const PINNED = "203.0.113.77";
+
+/** How services show the public address as an object, in place of `public_ip` and of `ip_address`. */
+const OBJECTS: [string, (address: unknown) => object][] = [
+  ["Hetzner's", (ip) => ({ id: 42, ip, blocked: false, dns_ptr: "static.example.com" })],
+  ["DigitalOcean's", (ip) => ({ ip, region: { slug: "nyc3" }, locked: false })],
+  ["Scaleway's", (address) => ({ id: `uuid-${address}`, address, dynamic: true })],
+];
+
+describe.each(OBJECTS)("a public address that the service shows as an object, as %s,", (_service, object) => {
+  const started = () =>
+    oneInstance({
+      behaviour: {
+        spelling: ({ ip_address: address, ...now }: Fields) => ({
+          ...now,
+          public_ip: (address ?? null) === null ? null : object(address),
+        }),
+      },
+    });
+
+  test.each([[[]], [["publicIp"]]])(
+    "is kept by an update if somebody else has set it, with ignoreChanges: %j",
+    async (__ignoreChanges) => {
+      const { service, web } = await started();
+      expect(await web.up()).toBeUndefined();
+      const { id } = web.there();
+      service.emulator.edit(id, { public_ip: PINNED });
+      await web.refresh();
+      expect(await web.up({ flavor: "m1.large", __ignoreChanges })).toBeUndefined();
+      expect(service.emulator.instances.get(id)?.fields.public_ip).toBe(PINNED);
+    },
+  );
+
+  test('is the output ipAddress, and can be pinned, become "auto" again, and be removed', async () => {
+    const { service, web } = await started();
+    expect(await web.up({ publicIp: PINNED })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ publicIp: PINNED, ipAddress: PINNED });
+    for (const publicIp of ["auto", "203.0.113.78", undefined]) {
+      expect(await web.up({ publicIp })).toBeUndefined();
+      await web.refresh();
+      expect(web.there().inputs.publicIp).toBe(publicIp);
+      service.emulator.clearRequests();
+      expect(await web.up({ publicIp })).toBeUndefined();
+      expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+      expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBe(publicIp);
+    }
+  });
+
+  test("is drift if it is another one than the program's", async () => {
+    const { service, web } = await started();
+    expect(await web.up({ publicIp: PINNED })).toBeUndefined();
+    service.emulator.edit(web.there().id, { public_ip: "198.51.100.9" });
+    await web.refresh();
+    expect(web.there().inputs.publicIp).toBe("198.51.100.9");
+  });
+});
