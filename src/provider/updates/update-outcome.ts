@@ -5,6 +5,7 @@ import type { Properties } from "../host";
 import { type Patience, readUntil } from "../looks/read-until";
 import { asksForAddress, isAddress, meansNoAddress } from "../values/addresses";
 import { type Field, labelsOf, sameValue } from "../values/fields";
+import { withoutRecased } from "../values/label-keys";
 import { outputsOf } from "../values/outputs";
 import { withRemoved } from "../values/removed";
 import { contradicts, isSpelling, mayBeSpelling } from "../values/spelling";
@@ -132,7 +133,7 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
   const own = ownReply(change, sent);
-  const sidesIn = (object?: ApiObject): Side[] => sidesOf(change.fields, change, object?.fields ?? {});
+  const sidesIn = (object?: ApiObject): Side[] => sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
   const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
@@ -149,6 +150,10 @@ function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
   const unmade = sidesIn(after).filter((side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)));
   return change.fields.filter((field) => unmade.some((side) => side.field === field));
+}
+
+function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: WireFields): Side[] {
+  return sidesOf(fields, { olds: withoutRecased(fields, olds, news), news }, object);
 }
 
 /** Whether a refresh accepted the service's word for what may be the desired value. */
@@ -199,7 +204,7 @@ export function outputsAfter(call: Call, change: Change, outcome: Outcome): Prop
   const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
   const changed = changedFields(call.kind.fields, olds, news);
   const isNew = (field: Field): boolean =>
-    sidesOf([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
+    sidesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
   const isMade = (field: Field): boolean =>
     !unmade.includes(field) && (changed.includes(field) || isNew(field));
   const made = change.fields.filter(isMade);
@@ -255,7 +260,7 @@ function isMarked({ name }: Field, { olds, news }: Change): boolean {
 
 /** The remote value of what was just applied, unless somebody else has changed it since. */
 function spelling(field: Field, change: Change, seen: Outcome): Properties {
-  const { olds, news } = change;
+  const { news } = change;
   const { object, own, before } = seen;
   const desired = news[field.name];
   const wordIn = (fields: WireFields): unknown => wordOf(field, fields, desired);
@@ -263,7 +268,7 @@ function spelling(field: Field, change: Change, seen: Outcome): Properties {
   const isFormer = before !== undefined && sameValue(field, shownWord, wordIn(before.fields));
   const ownWord = isFormer ? undefined : shownWord;
   const isSameState = object.revision !== undefined && object.revision === own?.revision;
-  const sides = sidesOf([field], { olds, news }, object.fields);
+  const sides = sidesAfter([field], change, object.fields);
   const isOwn =
     isSameState ||
     (ownWord === undefined
@@ -284,7 +289,7 @@ function unproven(change: Change, seen: Outcome, made: readonly Field[]): Proper
     differing(side) &&
     !mayBeSpelling(side) &&
     !keepsAddress(side, change, seen);
-  const open = sidesOf(made, change, seen.object.fields).filter(isOpen);
+  const open = sidesAfter(made, change, seen.object.fields).filter(isOpen);
   const marks: Properties = {};
   for (const { field, path, desired } of open) {
     const [name, label] = [field.name, path[1]];

@@ -21,6 +21,19 @@ export function shownKeys(
   );
 }
 
+/** Returns the state without the labels whose keys only change their case: once that is done, what is shown is the program's new label. */
+export function withoutRecased(fields: readonly Field[], olds: Properties, news: Properties): Properties {
+  const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
+  const kept = labels.map(({ name }) => {
+    const own = Object.keys(labelsOf(news[name]));
+    const folded = own.map((key) => key.toLowerCase());
+    const isKept = ([key]: [string, unknown]): boolean =>
+      own.includes(key) || !folded.includes(key.toLowerCase());
+    return [name, Object.fromEntries(Object.entries(labelsOf(olds[name])).filter(isKept))];
+  });
+  return { ...olds, ...Object.fromEntries(kept) };
+}
+
 /** Returns the kind with label keys that aren't compared in lower case. */
 export function withExactKeys(kind: Kind): Kind {
   const exact = (field: Field): Field => (field.type === "labels" ? { ...field, keepsCase: true } : field);

@@ -29,6 +29,50 @@ test("labels in small letters that an older version didn't recognize are no conf
   expect(service.fieldsOf(saved).labels).toEqual({ Team: "api" });
 });
 
+describe("a label key that only changes its case", () => {
+  const renames: [Properties, Properties][] = [
+    [{ tier: "a" }, { Tier: "a" }],
+    [{ Tier: "a" }, { tier: "a" }],
+    [{ TIER: "a" }, { Tier: "a" }],
+    [{ tier: "a" }, { Tier: "b" }],
+    [
+      { TIER: "a", team: "web" },
+      { Tier: "b", team: "web" },
+    ],
+  ];
+
+  describe.each([200, 204, 202] as const)("in a PUT with the reply %d", (putReply) => {
+    test.each(renames)(
+      "converges at a service that shows keys in small letters: %j → %j",
+      async (first, labels) => {
+        const spelling = (now: object) => ({ ...now, labels: inSmallLetters(Object(now).labels) });
+        const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
+        expect(await web.up({ labels: first })).toBeUndefined();
+        expect(await web.up({ labels })).toBeUndefined();
+        await web.refresh();
+        service.emulator.clearRequests();
+        expect(await web.up({ labels })).toBeUndefined();
+        expect(service.emulator.requests).toEqual([]);
+        expect(service.emulator.instances.get(web.there().id)?.fields.labels).toEqual(labels);
+      },
+    );
+  });
+
+  test("is an error if a service that keeps the case ignores it", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ labels: { Team: "web", tier: "a" } });
+    service.emulator.ignoreUpdatesOf("labels");
+    expect(await web.up({ labels: { Team: "web", Tier: "a" } })).toContain("did not change labels");
+  });
+
+  test("is a conflict if somebody else has changed its value", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ labels: { tier: "a" } });
+    service.emulator.edit(web.there().id, { labels: { tier: "theirs" } });
+    expect(await web.up({ labels: { Tier: "a" } })).toContain("somebody else changed labels.tier");
+  });
+});
+
 describe("somebody else's label whose key differs from the program's only in case", () => {
   const labels = { Owner: "us" };
   const theirs = { labels: { owner: "them" } };
