@@ -156,6 +156,7 @@ function honored(
   }
   if (field.type !== "labels") return asked;
   const keys = new Set(Object.keys(labelsOf(shown)).map((key) => key.toLowerCase()));
-  const kept = Object.entries(labelsOf(asked)).filter(([key]) => keys.has(key.toLowerCase()));
-  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+  const own = Object.entries(labelsOf(asked));
+  const kept = own.filter(([key]) => keys.has(key.toLowerCase()));
+  return kept.length === 0 && own.length > 0 ? undefined : Object.fromEntries(kept);
 }

@@ -113,6 +113,15 @@ describe("arguments that the service ignores when it creates an instance", () =>
     expect(methods()).toEqual(["POST"]);
   });
 
+  test("cost no request if they are an empty map of labels", async () => {
+    const { service, creating } = await created([], {}, { labels: {} });
+    expect((await creating).outs).toMatchObject({ labels: {} });
+    const other = await created([], {}, { labels: undefined });
+    await other.creating;
+    const count = ({ emulator }: typeof service): number => emulator.requests.length;
+    expect(count(service)).toBe(count(other.service));
+  });
+
   test("cost no request if the service ignores none", async () => {
     const { creating, methods } = await created([]);
     await creating;
