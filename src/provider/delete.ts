@@ -70,9 +70,10 @@ async function removeMade(call: Call, id: string, state: Properties): Promise<vo
         )
       : [];
   const made = await idAfterRename(call, await idOfCreation(call, id, state), state);
-  await removeObject(call, made, state.project).catch(async (error: unknown) => {
+  const option = { isRetained: call.session.memory.isRetained(hiddenOf(state)) };
+  await removeObject(call, made, state.project, option).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(call, state))) throw error;
-    await removeObject(call, await idAfterRename(call, made, state), state.project);
+    await removeObject(call, await idAfterRename(call, made, state), state.project, option);
   });
   for (const entry of late) await call.session.journal.remove(entry.key);
   if (imported === id) await call.session.journal.run.add({ gone: textOf(identityOf(call, id)) });

@@ -3,6 +3,7 @@ import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/
 import { remainingMs } from "../operations/deadline";
 import type { Operation } from "../operations/operation";
 import { type Call, finish, soughtOf } from "./call";
+import { warnWithoutSecrets } from "./creation/same-named";
 import { identityOf, textOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
@@ -16,8 +17,16 @@ const LONGEST_PAUSE_MS = 15_000;
 /**
  * Deletes an object and confirms the deletion. The specification does not show DELETE (§4.8): if the service does not offer it, the
  * deletion of an object that no longer exists succeeds, and that of any other fails. A live object is never deleted (L2).
+ *
+ * @param isRetained whether the program's resource has the option `retainOnDelete`: if the service does not offer DELETE, the object is left
+ * there with a warning. The engine goes by the option in the state, which may be older
  */
-export async function removeObject(call: Call, id: string, project: unknown): Promise<void> {
+export async function removeObject(
+  call: Call,
+  id: string,
+  project: unknown,
+  { isRetained = false } = {},
+): Promise<void> {
   if (await isLive(call, id)) return;
   const { sightings, memory } = call.session;
   const sought = soughtOf(call.kind, id, { project });
@@ -43,7 +52,9 @@ export async function removeObject(call: Call, id: string, project: unknown): Pr
     (object) => object === undefined,
   );
   if (left === undefined) return;
-  throw accepted.code === "not_found" ? notFound(sought, accepted) : notOffered(call, sought);
+  if (accepted.code === "not_found") throw notFound(sought, accepted);
+  if (!isRetained) throw notOffered(call, sought);
+  await warnOfRetained(call, sought);
 }
 
 /** Waits for the end of a deletion. If it failed, the object is still there, and its later absence proves nothing. */
@@ -118,6 +129,14 @@ function notFound({ kind, id }: Sought, reply: CloudInfraError): CloudInfraError
   const hint =
     "Run the command again. If this happens each time, check at the service whether it offers a deletion";
   return new CloudInfraError("not_found", message, { method, path, traceId, attempts, hint });
+}
+
+function warnOfRetained(call: Call, { kind, id }: Sought): Promise<void> {
+  return warnWithoutSecrets(
+    call,
+    `cloudinfra: ${kind.name} ${id} was left alone, because the service offers no deletion of ${kind.name}s and the resource has the ` +
+      "option `retainOnDelete`. If nobody uses it, delete it in another way.",
+  );
 }
 
 function notOffered({ kind }: Call, { id }: Sought): CloudInfraError {

@@ -115,6 +115,28 @@ describe("a service that offers no deletion", () => {
     expect(message).toContain("pulumi state delete <urn>");
   });
 
+  test.each([
+    ["before", true],
+    ["after", false],
+  ])(
+    "keeps the object with a warning if it is to be deleted %s its replacement is created, and the program has added the option `retainOnDelete`",
+    async (_when, deleteBeforeReplace) => {
+      const { service, web } = await oneInstance({ behaviour: { deleteObject: 405 } });
+      await web.up({ name: undefined });
+      const { id } = web.there();
+      const news = { name: undefined, image: "debian-14" };
+      expect(await web.up(news, { deleteBeforeReplace })).toContain("the service offers no deletion");
+      expect(service.warnings).toEqual([]);
+      expect(await web.up({ ...news, __retainOnDelete: true }, { deleteBeforeReplace })).toBeUndefined();
+      expect([...service.emulator.instances.keys()]).toEqual([id, web.there().id]);
+      expect(web.replaced).toEqual([]);
+      expect(service.warnings).toEqual([
+        `cloudinfra: instance ${id} was left alone, because the service offers no deletion of instances and the resource has the ` +
+          "option `retainOnDelete`. If nobody uses it, delete it in another way.",
+      ]);
+    },
+  );
+
   test("is no obstacle once the object is gone", async () => {
     const service = await startService({ behaviour: { deleteObject: 405 } });
     const saved = await madeInstance(service);
