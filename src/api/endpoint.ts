@@ -29,7 +29,7 @@ export function parseEndpoint(
     new CloudInfraError("config_invalid", `${setting} ${why}`, {
       hint:
         setting === SETTING
-          ? "pulumi config set cloudinfra:endpoint https://… (or the variable CLOUDINFRA_ENDPOINT)"
+          ? "pulumi config set cloudinfra:endpoint https://…, or the variable CLOUDINFRA_ENDPOINT if that holds it"
           : "give it a whole address, such as https://api.example.com",
     });
   const trimmed = text.trim();

@@ -12,6 +12,7 @@ const tokenOf = (provider: string | undefined): string =>
 /** The engine stores the settings with the stack at each `up`. */
 const STORED =
   "`pulumi refresh` and `pulumi destroy` use the settings of the last `pulumi up` unless you give them `--run-program`";
+const SET_TOKEN = "`pulumi config set --secret cloudinfra:token …`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
 /** In which call an error came about. The host doesn't tell which command runs. */
@@ -77,10 +78,16 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
   unauthorized: [
     {
       when: "a token in the stack's settings",
-      applies: ({ summary }) =>
-        /from the (stack's setting cloudinfra:token|variable CLOUDINFRA_TOKEN) \(401\)$/.test(summary),
-      hint: () =>
-        `give a valid token: \`pulumi config set --secret cloudinfra:token …\`, or CLOUDINFRA_TOKEN; ${STORED}`,
+      applies: ({ summary }) => summary.endsWith("from the stack's setting cloudinfra:token (401)"),
+      hint: () => `give a valid token: ${SET_TOKEN}; ${STORED}`,
+    },
+    {
+      when: "a token in a variable",
+      applies: ({ summary }) => summary.endsWith("from the variable CLOUDINFRA_TOKEN (401)"),
+      hint: (_properties, provider) =>
+        provider === undefined
+          ? `give a valid token: ${SET_TOKEN}, or CLOUDINFRA_TOKEN; ${STORED}`
+          : "give a valid token: CLOUDINFRA_TOKEN",
     },
     {
       when: "a token from elsewhere, such as a command",

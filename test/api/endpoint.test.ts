@@ -39,6 +39,13 @@ describe("the endpoint", () => {
     expect(() => parseEndpoint(text)).not.toThrow("pa55word");
   });
 
+  it("that is wrong is corrected by the variable only if that holds it, because the stack takes precedence", () => {
+    const hint = expect.stringMatching(
+      /^pulumi config set cloudinfra:endpoint .*, or the variable CLOUDINFRA_ENDPOINT if that holds it$/,
+    );
+    expect(() => parseEndpoint("localhost")).toThrow(expect.objectContaining({ hint }));
+  });
+
   it("may be http elsewhere when that is allowed", () => {
     expect(parseEndpoint("http://example.com", { allowHttp: true }).base).toBe("http://example.com/v1");
   });

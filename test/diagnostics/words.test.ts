@@ -187,6 +187,22 @@ describe("other failures", () => {
     if (!isSetting) expect(hint).not.toContain("cloudinfra:token");
   });
 
+  it("name the token's variable only if it came from there, because the stack takes precedence", () => {
+    const hint = (origin: string, provider?: string) =>
+      hintFor(
+        new CloudInfraError("unauthorized", `the service does not accept the token from ${origin} (401)`),
+        [],
+        provider,
+      );
+    expect(hint("the stack's setting cloudinfra:token")).not.toContain("CLOUDINFRA_TOKEN");
+    expect(hint("the variable CLOUDINFRA_TOKEN")).toMatch(
+      /config set --secret cloudinfra:token.*CLOUDINFRA_TOKEN/,
+    );
+    const ofProvider = hint("the variable CLOUDINFRA_TOKEN", "eu");
+    expect(ofProvider).toContain("CLOUDINFRA_TOKEN");
+    expect(ofProvider, "it uses no setting of the stack").not.toContain("config set");
+  });
+
   it("keep their own hint", () => {
     expect(told({ hint: "turn it off and on" }, "conflict")).toContain("hint: turn it off and on");
   });

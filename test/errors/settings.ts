@@ -73,6 +73,17 @@ export const ofSettings: readonly Provocation[] = [
   },
   {
     code: "unauthorized",
+    when: "a token in a variable",
+    provoke: async () => {
+      const service = await startService();
+      const { instances } = await service.anew({ token: "" }, undefined, {
+        env: { CLOUDINFRA_TOKEN: "expired" },
+      });
+      return (await failureOf(instances.create(instanceNews()))).message;
+    },
+  },
+  {
+    code: "unauthorized",
     when: "a token from elsewhere, such as a command",
     provoke: () => withSettings({ token: "", tokenCommand: "echo expired" }),
   },

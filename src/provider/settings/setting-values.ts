@@ -23,9 +23,14 @@ export function found(value: string | undefined, source: string, fix: string): F
   return value === undefined || value.trim() === "" ? undefined : { value: value.trim(), source, fix };
 }
 
-/** What sets a setting of the stack or the environment. */
-export function fixOf(name: string, example = " …"): string {
-  return `pulumi config set${flagFor(name)} cloudinfra:${name}${example}, or the variable ${variable(name)}`;
+/** What sets a setting of the stack. The variable doesn't correct one, because the stack takes precedence. */
+export function stackFix(name: string, example = " …"): string {
+  return `pulumi config set${flagFor(name)} cloudinfra:${name}${example}`;
+}
+
+/** What sets a setting that the stack lacks. */
+export function fixOf(name: string, example?: string): string {
+  return `${stackFix(name, example)}, or the variable ${variable(name)}`;
 }
 
 /** What sets an argument of an explicit provider. */

@@ -7,6 +7,7 @@ import {
   type Lookup,
   list,
   positive,
+  stackFix,
   variable,
   yesOrNo,
 } from "./setting-values";
@@ -60,14 +61,18 @@ export function readSettings(
   const provider = configured(PROVIDER_NAME);
   const inConfiguration: Lookup = (name) =>
     provider === undefined
-      ? found(configured(`cloudinfra:${name}`), `the stack's setting cloudinfra:${name}`, fixOf(name))
+      ? found(configured(`cloudinfra:${name}`), `the stack's setting cloudinfra:${name}`, stackFix(name))
       : found(
           configured(`cloudinfra:${name}`),
           `the argument \`${name}\` of the provider "${provider}"`,
           argumentFix(name, provider),
         );
   const inEnvironment: Lookup = (name) =>
-    found(environment[variable(name)], `the variable ${variable(name)}`, fixOf(name));
+    found(
+      environment[variable(name)],
+      `the variable ${variable(name)}`,
+      provider === undefined ? fixOf(name) : `Correct the variable ${variable(name)}`,
+    );
   const isElsewhere = provider !== undefined && inConfiguration("endpoint") !== undefined;
   const look: Lookup = (name) =>
     inConfiguration(name) ?? (isElsewhere && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));

@@ -91,6 +91,11 @@ describe("a token goes to no other endpoint than its own", () => {
   });
 });
 
+test("a wrong variable is to be corrected itself: an explicit provider uses no setting of the stack", () => {
+  const said = words(eu, { CLOUDINFRA_CONCURRENCY: "many" });
+  expect(said).toContain("hint: Correct the variable CLOUDINFRA_CONCURRENCY");
+});
+
 test.each<[string, Texts, string]>([
   [
     "a wrong setting",
