@@ -29,6 +29,16 @@ const settings = (): Record<string, string> => ({
 });
 
 describe("a token is exchanged", () => {
+  test("at an endpoint with a query, such as the policy of Azure AD B2C", async () => {
+    const oidcTokenEndpoint = `${service.tokenEndpoint}?p=policy`;
+    const source = sourceOf({ settings: { ...settings(), oidcTokenEndpoint }, env });
+    expect(await source.get()).toBe(service.issued[0]);
+    expect(service.exchanges[0]?.query).toEqual({ p: "policy" });
+    expect(source.origin).toBe(
+      `the token exchange at ${service.tokenEndpoint} (the stack's setting cloudinfra:oidcTokenEndpoint)`,
+    );
+  });
+
   test("at the endpoint that is set, with what is set", async () => {
     const source = sourceOf({
       settings: { ...settings(), oidcAudience: "https://api.example.com", oidcScope: "instances" },

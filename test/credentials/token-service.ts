@@ -6,6 +6,7 @@ import { type Adapter, Provider } from "oidc-provider";
 /** What an exchange was asked with. */
 interface Asked {
   readonly authorization: string | undefined;
+  readonly query: Readonly<Record<string, unknown>>;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
@@ -70,7 +71,8 @@ export async function startTokenService(onIssue: (token: string) => void = () =>
     GRANT,
     async (context) => {
       const { client, params } = context.oidc;
-      exchanges.push({ authorization: context.get("authorization") || undefined, parameters: { ...params } });
+      const authorization = context.get("authorization") || undefined;
+      exchanges.push({ authorization, query: { ...context.query }, parameters: { ...params } });
       if (!service.subjects.has(String(params.subject_token))) {
         context.status = 400;
         // Some services repeat what they were given.

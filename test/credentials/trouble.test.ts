@@ -234,10 +234,16 @@ describe("addresses", () => {
       "must begin with https://: over http a token could be read on the way to sts.example.com",
     ],
     ["https://user:pass@sts.example.com", "must not contain a user name or password"],
-    ["https://sts.example.com/#x", 'must not contain "?" or "#"'],
+    ["https://sts.example.com/#x", 'must not contain "#"'],
   ])("%s is none for tokens", (address, why) => {
     for (const name of ["oidcTokenEndpoint", "oidcIssuer"])
       expect(open({ [name]: address })).toThrow(`the stack's setting cloudinfra:${name} ${why}`);
+  });
+
+  test("of issuers have no query", () => {
+    expect(open({ oidcIssuer: "https://sts.example.com/?x" })).toThrow(
+      'cloudinfra:oidcIssuer must not contain "?"',
+    );
   });
 
   test("over http are taken where that is allowed", () => {

@@ -24,7 +24,8 @@ export function addressOf(text: string, { name, allowHttp, withQuery = false }: 
   if (url === null || !["https:", "http:"].includes(url.protocol))
     return reject("is not a URL that begins with https://");
   if (url.username !== "" || url.password !== "") return reject("must not contain a user name or password");
-  if (url.hash !== "" || (url.search !== "" && !withQuery)) return reject('must not contain "?" or "#"');
+  if (url.hash !== "") return reject('must not contain "#"');
+  if (url.search !== "" && !withQuery) return reject('must not contain "?"');
   if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname))
     return reject(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
   return url;

@@ -41,7 +41,8 @@ export function tokenExchange(
   parts: ExchangeParts,
 ): { readonly origin: string; exchange(): Promise<Issued> } {
   const { kind, value, source } = setting;
-  const address = addressOf(value, { name: source, allowHttp: parts.allowHttp });
+  const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2; an issuer has none
+  const address = addressOf(value, { name: source, allowHttp: parts.allowHttp, withQuery });
   const { clock, dispatcher, random } = parts;
   let server: OAuth.AuthorizationServer | undefined =
     kind === "oidcIssuer" ? undefined : { issuer: address.origin, token_endpoint: address.href };
