@@ -5,11 +5,13 @@ import type { Auth } from "./auth";
 import { isSuccess } from "./outcome";
 import { excerpt } from "./parse";
 import { retryAfterMs } from "./retry-after";
-import { type Attempt, PROXY_LOGIN_HINT, type WireReply } from "./transport";
+import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
 /** What is known of a request from its attempts so far. */
 export interface History {
   readonly method: string;
+  /** Of the URL, with a colon. */
+  readonly protocol: string;
   readonly path: string;
   attempts: number;
   /**
@@ -36,6 +38,14 @@ export function failureOf(request: Asked, attempt: Attempt, seen: History, auth:
     const { words, neverSent, hint, cause } = attempt.failure;
     const what = neverSent ? "the service can't be reached" : "the reply was lost";
     return new CloudInfraError("unreachable", `${what}: ${words}`, { ...details, hint, cause });
+  }
+  if (attempt.reply.status === 407) {
+    const message = "the service can't be reached: the proxy answered 407";
+    return new CloudInfraError("unreachable", message, {
+      ...details,
+      status: 407,
+      hint: proxyLoginHint(seen),
+    });
   }
   return replyFailure(request, attempt.reply, { ...details, replayed: isStoredFailure(seen) }, auth);
 }
@@ -84,10 +94,6 @@ function replyFailure(request: Asked, reply: WireReply, known: ErrorDetails, aut
       `the service does not accept the token from ${auth.origin} (401)`,
       details,
     );
-  }
-  if (status === 407) {
-    const message = "the service can't be reached: the proxy answered 407";
-    return new CloudInfraError("unreachable", message, { ...details, hint: PROXY_LOGIN_HINT });
   }
   if (status === 404 && request.collection && problem === undefined) {
     const message = `there is no such API at this address (404${after(": ", said(reply))})`;

@@ -71,7 +71,10 @@ export function createSend(parts: RequestParts): Send {
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-    const seen: History = { method: request.method, path: url.pathname, attempts: 0, unknown: [] };
+    const seen: History = {
+      ...{ method: request.method, protocol: url.protocol, path: url.pathname },
+      ...{ attempts: 0, unknown: [] },
+    };
     const identity = request.idempotencyKey ?? Symbol(request.method);
     let renewed = false;
     try {

@@ -84,7 +84,7 @@ export async function exchange(
     replyHeaders = reply.headers;
     content = await readContent(reply.body, single(replyHeaders["content-encoding"]));
   } catch (error) {
-    return { kind: "failure", failure: transportFailure(error, neverSent, clean) };
+    return { kind: "failure", failure: transportFailure(error, { url, neverSent, clean }) };
   }
   const header = (name: string) => single(replyHeaders[name]);
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
@@ -110,20 +110,19 @@ const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
  * Reads what undici, Node or a proxy failed with. Any error can be one: undici's parser errors have no code, and its assertions are no
  * errors of its own.
  *
- * @param neverSent whether no connection had been established when it failed
- * @param clean removes secrets from a text that will be shown
+ * @param options.neverSent whether no connection had been established when it failed
+ * @param options.clean removes secrets from a text that will be shown
  */
 export function transportFailure(
   error: unknown,
-  neverSent: boolean,
-  clean: (text: string) => string,
+  { url, neverSent, clean }: { url: URL; neverSent: boolean; clean: (text: string) => string },
 ): TransportFailure {
   const code = codeOf(error);
   const message = clean(messageOf(error) || code || "unknown error");
   const cause = Object.assign(new Error(message), code !== undefined && { code });
   // In reply to CONNECT, or, in front of http, to the request itself: either way the proxy has kept it.
   const denial = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
-  if (denial !== undefined) return { ...proxyFailure(Number(denial)), neverSent: true, cause };
+  if (denial !== undefined) return { ...proxyFailure(Number(denial), url), neverSent: true, cause };
   return {
     words: inShort(message),
     neverSent,
@@ -149,18 +148,22 @@ function inShort(message: string): string {
   return reason === undefined ? message : `TLS: ${reason}`;
 }
 
-/** What to do about a proxy's 407. */
-export const PROXY_LOGIN_HINT =
-  "Give the proxy's user name and password: HTTPS_PROXY=http://user:password@host:port";
+/** The variable that names the proxy for an address. */
+const proxyVariable = ({ protocol }: Pick<URL, "protocol">): string =>
+  protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
 
-function proxyFailure(status: number): Pick<TransportFailure, "words" | "final" | "hint"> {
+/** What to do about a proxy's 407. */
+export const proxyLoginHint = (url: Pick<URL, "protocol">): string =>
+  `Give the proxy's user name and password: ${proxyVariable(url)}=http://user:password@host:port`;
+
+function proxyFailure(status: number, url: URL): Pick<TransportFailure, "words" | "final" | "hint"> {
   return {
     words: `the proxy answered ${status}`,
     final: status < 500 && status !== 429,
     hint:
       status === 407
-        ? PROXY_LOGIN_HINT
-        : "Check HTTPS_PROXY. If the proxy can't reach the host, add the host to NO_PROXY",
+        ? proxyLoginHint(url)
+        : `Check ${proxyVariable(url)}. If the proxy can't reach the host, add the host to NO_PROXY`,
   };
 }
 

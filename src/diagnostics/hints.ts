@@ -15,6 +15,12 @@ const STORED =
 const SET_TOKEN = "`pulumi config set --secret cloudinfra:token …`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
+/** How to give a creation or an update more time. The resource's own timeout takes precedence over the setting. */
+export const moreTime = (hasOwnTimeout: boolean): string =>
+  hasOwnTimeout
+    ? "To wait longer, raise the timeout in the resource's `customTimeouts`"
+    : "To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";
+
 /** In which call an error came about. The host doesn't tell which command runs. */
 export interface Occasion {
   readonly verb?: "create" | "read" | "update" | "delete" | "list" | undefined;
@@ -55,6 +61,18 @@ export interface HintCase {
   readonly applies?: (error: CloudInfraError, occasion: Occasion) => boolean;
   readonly hint: (properties: readonly string[], provider?: string) => string;
 }
+
+const CHANGE_IN_PLACE: HintCase = {
+  when: "a change in place",
+  applies: ({ method }) => method === "PUT",
+  hint: (properties) => {
+    const names = properties.length > 0 ? properties.map((name) => `"${name}"`).join(", ") : '"…"';
+    return (
+      `if this can't be changed in place, add the resource option \`replaceOnChanges: [${names}]\` to replace it, ` +
+      `or \`ignoreChanges: [${names}]\` to leave it as it is`
+    );
+  },
+};
 
 /** A deletion takes its limits from the state, into which only the resource's update and `up` write. */
 const OF_DELETIONS: readonly HintCase[] = [
@@ -142,17 +160,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       hint: (properties) =>
         `correct ${named(properties, "the arguments")} in the program and run \`pulumi up\` again`,
     },
-    {
-      when: "a change in place",
-      applies: ({ method }) => method === "PUT",
-      hint: (properties) => {
-        const names = properties.length > 0 ? properties.map((name) => `"${name}"`).join(", ") : '"…"';
-        return (
-          `if this can't be changed in place, add the resource option \`replaceOnChanges: [${names}]\` to replace it, ` +
-          `or \`ignoreChanges: [${names}]\` to leave it as it is`
-        );
-      },
-    },
+    CHANGE_IN_PLACE,
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
@@ -210,9 +218,11 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       hint: () => `Run the command again. ${LONGER}`,
     },
     {
-      hint: () =>
-        "Run `pulumi up` again. To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`",
+      when: "a resource with `customTimeouts`",
+      applies: (_error, { hasOwnTimeout = false }) => hasOwnTimeout,
+      hint: () => `Run \`pulumi up\` again. ${moreTime(true)}`,
     },
+    { hint: () => `Run \`pulumi up\` again. ${moreTime(false)}` },
   ],
   not_this_service: [
     { hint: (_properties, provider) => `something else answered: check ${endpointOf(provider)}` },
@@ -223,7 +233,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         `the reply breaks the rules of the API: check ${endpointOf(provider)}; if it is right, report this to the service's operators`,
     },
   ],
-  unsupported: [{ hint: () => "the service does not offer this" }],
+  unsupported: [CHANGE_IN_PLACE, { hint: () => "the service does not offer this" }],
   operation_failed: [
     {
       hint: () =>

@@ -1,6 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { duration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { moreTime } from "../diagnostics/hints";
 import type { Operation } from "../operations/operation";
 import { type Call, finish, requireRecordedEndpoint } from "./call";
 import { advice, PartialState } from "./creation/partial";
@@ -110,8 +111,8 @@ function notYetApplied(
   const names = fields.map(({ name }) => name).join(", ");
   const message = `the service accepted the update, but did not change ${names} within ${duration(deadline.ms)}`;
   const hint =
-    "Run `pulumi up` again: the service may still apply the change. To wait longer, give the resource a longer " +
-    "`customTimeouts.update`, or set `cloudinfra:operationTimeout`";
+    "Run `pulumi up` again: the service may still apply the change. " +
+    moreTime(hiddenOf(change.news).__timeouts?.update !== undefined);
   const state = { ...outs, __pending: pendingUpdate({ ...change, fields }) };
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }

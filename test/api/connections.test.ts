@@ -111,9 +111,12 @@ describe("a proxy's 407", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it.each(["http", "https"])(
-    "to a request over %s sent nothing to the service, and the hint is about the proxy",
-    async (scheme) => {
+  it.each([
+    ["http", "HTTP_PROXY"],
+    ["https", "HTTPS_PROXY"],
+  ])(
+    "to a request over %s sent nothing to the service, and the hint names the proxy's variable: %s",
+    async (scheme, variable) => {
       const proxy = await startClosedProxy();
       const dispatcher = openConnections({ env: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } });
       onTestFinished(() => dispatcher.close());
@@ -123,7 +126,7 @@ describe("a proxy's 407", () => {
       expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
       const words = inWords(error, { doing: "creating" });
       expect(words).toContain("the proxy answered 407");
-      expect(words).toContain("hint: Give the proxy's user name and password");
+      expect(words).toContain(`hint: Give the proxy's user name and password: ${variable}=http://user`);
     },
   );
 
@@ -132,7 +135,9 @@ describe("a proxy's 407", () => {
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.projects.list(call));
     expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
-    expect(inWords(error, { doing: "reading" })).toContain("hint: Give the proxy's user name and password");
+    expect(inWords(error, { doing: "reading" })).toContain(
+      "hint: Give the proxy's user name and password: HTTP_PROXY=http://user",
+    );
   });
 });
 

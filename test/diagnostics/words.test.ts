@@ -91,6 +91,16 @@ describe("a refusal", () => {
     expect(text).toContain('ignoreChanges: ["sshKeys"]');
   });
 
+  it.each([405, 501])(
+    "of a change in place that the service doesn't offer (%d) offers the same",
+    (status) => {
+      const text = told({ status, method: "PUT", path: "/v1/instances/ins-1" }, "unsupported");
+      expect(text).toContain('replaceOnChanges: ["…"]');
+      expect(text).toContain('ignoreChanges: ["…"]');
+      expect(told({ status, method: "GET", path: "/v1/projects" }, "unsupported")).not.toContain("Changes");
+    },
+  );
+
   it("shows the detail where no property is named, and says so much where there is no document", () => {
     expect(
       told(
@@ -268,6 +278,16 @@ describe("a hint fits the call", () => {
     expect(hint("timeout", { verb: "read" })).not.toContain("customTimeouts");
     expect(hint("timeout", { verb: "update" })).toContain("customTimeouts");
   });
+
+  it.each(["create", "update"] as const)(
+    "of a resource with its own timeout, which takes precedence over the setting (%s)",
+    (verb) => {
+      const own = hint("timeout", { verb, hasOwnTimeout: true });
+      expect(own).toContain("customTimeouts");
+      expect(own).not.toContain("cloudinfra:operationTimeout");
+      expect(hint("timeout", { verb })).toContain("cloudinfra:operationTimeout");
+    },
+  );
 
   it("of a list, which no resource has asked for", () => {
     const longer = "Run the command again. To wait longer, set `cloudinfra:operationTimeout`";

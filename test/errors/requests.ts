@@ -231,6 +231,14 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "timeout",
+    when: "a resource with `customTimeouts`",
+    provoke: () =>
+      later("update", fault({ kind: "status", status: 503, retryAfter: 7_200 }), {
+        __timeouts: { update: "10m" },
+      }),
+  },
+  {
+    code: "timeout",
     when: "a service that asks to stay away for longer than there is time",
     provoke: () => later("update", fault({ kind: "status", status: 503, retryAfter: 7_200 })),
   },
@@ -253,6 +261,11 @@ export const ofRequests: readonly Provocation[] = [
     code: "unsupported",
     when: "anything else that the service does not offer",
     provoke: () => creating(fault({ method: "POST", kind: "status", status: 405 })),
+  },
+  {
+    code: "unsupported",
+    when: "a change in place",
+    provoke: () => later("update", fault({ method: "PUT", kind: "status", status: 405 })),
   },
   {
     code: "unsupported",

@@ -1,9 +1,9 @@
 import { CloudInfraError, detailsOf } from "../../diagnostics/error";
-import { hintFor } from "../../diagnostics/hints";
+import { hintFor, moreTime } from "../../diagnostics/hints";
 import { type Call, valuesOf } from "../call";
 import type { Properties } from "../host";
 import { plain } from "../values/plain";
-import { hiddenOutputs } from "../values/state";
+import { hiddenOf, hiddenOutputs } from "../values/state";
 import { argumentsSent, type Pending, placeholderId } from "./pending";
 
 /** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
@@ -27,6 +27,7 @@ export function unfinished(
 ): PartialState {
   const known = error.resultId;
   const { failed } = pending;
+  const hasOwnTimeout = hiddenOf(inputs).__timeouts?.create !== undefined;
   const outs = plain({
     // What the service makes, which need not be what the program declares by now.
     ...(argumentsSent(call.kind.fields, pending) ?? valuesOf(call, inputs)),
@@ -37,7 +38,7 @@ export function unfinished(
   const hint = failed
     ? `${call.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
     : `${advice(error, call.session.settings.provider)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
-      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? MORE_TIME : ""}${ifRejected(error)}`;
+      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? `. ${moreTime(hasOwnTimeout)}` : ""}${ifRejected(error)}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
@@ -71,8 +72,6 @@ export const ifRejected = ({ code }: CloudInfraError): string =>
   REJECTED_NOW.has(code) ? NOTHING_THERE : "";
 
 const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
-const MORE_TIME =
-  ". To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";
 const TO_BE_MENDED: ReadonlySet<string> = new Set([
   "unauthorized",
   "forbidden",

@@ -193,6 +193,8 @@ describe("an update that the service accepts with 202 and no operation to wait f
     const { service, saved } = await accepted(3_600_000);
     const error = await failureOf(updated(service, saved, { flavor: "m1.large" }));
     expect(error.message).toContain("accepted the update, but did not change flavor within 10 min");
+    expect(error.message).toContain("customTimeouts");
+    expect(error.message, "they take precedence").not.toContain("cloudinfra:operationTimeout");
     expect(error.message).toContain("code timeout");
     expect(error).toHaveProperty("properties.flavor", "m1.small");
     service.emulator.finishOperations();

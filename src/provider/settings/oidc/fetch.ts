@@ -67,7 +67,7 @@ export function createFetch(
     } catch (error) {
       if (signal.aborted) throw error;
       // Not the error itself: it may hold a part of the reply, such as a token.
-      const { words, final, hint } = transportFailure(error, neverSent, clean);
+      const { words, final, hint } = transportFailure(error, { url, neverSent, clean });
       const unreachable = failed("unreachable", `${at} can't be reached: ${words}`, {
         hint: hint ?? "Check its address, and that this machine can reach it.",
       });
