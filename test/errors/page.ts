@@ -21,11 +21,44 @@ ${codes()
   .map((code) => `| [${code}](#${code}) | ${MEANINGS[code]} |`)
   .join("\n")}
 
+${IN_A_PROGRAM}
+
 ${codes()
   .map((code) => sectionOf(code, all))
   .join("\n\n")}
 `;
 }
+
+const IN_A_PROGRAM = `## In a program
+
+Functions such as \`getInstances\` throw a \`CloudInfraError\` with the \`code\`, the service's problem document as \`problem\`, and the \`cause\`:
+
+\`\`\`ts
+import { getInstances, isCloudInfraError } from "pulumi-cloudinfra";
+
+export const instances = getInstances({ labels: { team: "shop" } }).catch((error: unknown) => {
+  if (isCloudInfraError(error) && error.code === "forbidden") return [];
+  throw error;
+});
+\`\`\`
+
+A program that uses Pulumi's Automation API finds the code of a failed resource in a line of its diagnostic. This one takes over what somebody
+else has changed, and then applies its own change:
+
+\`\`\`ts
+const codes: string[] = [];
+const up = stack.up({
+  onEvent: ({ diagnosticEvent }) => {
+    const line = /\\bcode (\\w+)$/m.exec(diagnosticEvent?.message ?? "");
+    if (line) codes.push(String(line[1]));
+  },
+});
+await up.catch(async (error: unknown) => {
+  if (!codes.includes("revision_conflict")) throw error;
+  await stack.refresh();
+  await stack.up();
+});
+\`\`\``;
 
 export function codes(): readonly ErrorCode[] {
   return Object.keys(MEANINGS) as ErrorCode[];

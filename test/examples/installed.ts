@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterAll } from "vitest";
+import { promisify } from "node:util";
+import { afterAll, onTestFinished } from "vitest";
 import { linkModules, REPOSITORY } from "../harness/modules";
+import { isolatedEnvironment } from "../harness/pulumi-environment";
 
 const folders: string[] = [];
 
@@ -14,7 +17,7 @@ afterAll(() => {
 export function outside(): string {
   const dir = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-example-"));
   folders.push(dir);
-  linkModules(dir, ["@pulumi/pulumi", "@pulumi/cloudflare", "@types/node", "typescript"]);
+  linkModules(dir, ["@pulumi/pulumi", "@pulumi/policy", "@pulumi/cloudflare", "@types/node", "typescript"]);
   return dir;
 }
 
@@ -25,12 +28,32 @@ export function installed(example: string): string {
   return dir;
 }
 
-/** Changes the program in `dir`, which must not stay as it was. Tells what it was. */
-export function rewrite(dir: string, change: (program: string) => string): string {
-  const file = path.join(dir, "index.ts");
+/** Changes a file in `dir`, by default the program, which must not stay as it was. Tells what it was. */
+export function rewrite(dir: string, change: (program: string) => string, name = "index.ts"): string {
+  const file = path.join(dir, name);
   const program = readFileSync(file, "utf8");
   const changed = change(program);
   if (changed === program) throw new Error(`${file} has nothing to change`);
   writeFileSync(file, changed);
   return program;
 }
+
+/** Returns what `npm test` prints for one file of an example. Fails if a test fails. */
+export async function tested(dir: string, file: string): Promise<string> {
+  const root = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-testing-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
+  const env = {
+    ...process.env,
+    ...isolatedEnvironment(root),
+    PULUMI_NODEJS_TRANSPILE_ONLY: "true", // the types have a test of their own
+    NODE_COMPILE_CACHE: path.join(REPOSITORY, "node_modules/.cache/compiled"),
+    NODE_TEST_CONTEXT: undefined,
+    NODE_OPTIONS: undefined,
+  };
+  const shell = process.platform === "win32"; // there, npm is a script
+  const { stdout } = await promisify(execFile)("npm", ["test", "--", file], { cwd: dir, env, shell });
+  return stdout;
+}
+
+/** Matches what `tested` returns if that many tests have passed. */
+export const passed = (count: number): RegExp => new RegExp(`pass ${count}\\n.*fail 0\\n.*\\n.*skipped 0\\n`);

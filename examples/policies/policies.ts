@@ -1,0 +1,14 @@
+import { type ResourceValidationPolicy, validateResourceOfType } from "@pulumi/policy";
+import { Instance } from "pulumi-cloudinfra";
+
+/** Forbids public addresses. */
+export const noPublicIp = {
+  name: "no-public-ip",
+  description: "Instances have no public address. The load balancer is the only way in.",
+  enforcementLevel: "mandatory",
+  validateResource: validateResourceOfType(Instance, ({ publicIp }, { name }, reportViolation) => {
+    if (publicIp !== undefined && publicIp !== "none") {
+      reportViolation(`${name} has publicIp "${publicIp}". Remove the argument, or set it to "none".`);
+    }
+  }),
+} satisfies ResourceValidationPolicy;
