@@ -1,6 +1,6 @@
 import { watchForUnsettled } from "./resources/unsettled";
 
-export { CloudInfraError, type ErrorCode, isCloudInfraError } from "./diagnostics/error";
+export { CloudInfraError, type ErrorCode, isCloudInfraError, type OperationSeen } from "./diagnostics/error";
 export type { Problem, ProblemError } from "./diagnostics/problem";
 export type { DependsOn } from "./resources/depends-on";
 export {

@@ -35,7 +35,7 @@ export const MEANINGS = {
   aborted: "It was interrupted.",
 } as const;
 
-/** What kind of failure it is; see {@link MEANINGS}. */
+/** The kind of a failure, such as `"revision_conflict"`. `docs/errors.md` lists all of them. */
 export type ErrorCode = keyof typeof MEANINGS;
 
 export function isErrorCode(code: unknown): code is ErrorCode {

@@ -3,9 +3,11 @@ import type { Problem } from "./problem";
 
 export type { ErrorCode } from "./codes";
 
-/** The operation an error is about, as last seen. */
+/** An operation of the service, as last seen. */
 export interface OperationSeen {
+  /** Its id. */
   readonly id: string;
+  /** Its status in the service's own word. */
   readonly status: string;
   /** From 0 to 1. */
   readonly progress?: number | undefined;
@@ -40,26 +42,52 @@ export interface ErrorDetails {
   retryAfterMs?: number | undefined;
 }
 
-/** The one error type of this package. Match it with {@link isCloudInfraError} and its `code`. */
+/**
+ * The error type of this package. Match it with {@link isCloudInfraError} and its `code`.
+ *
+ * @example
+ * ```ts
+ * const instances = getInstances().catch((error: unknown) => {
+ *   if (isCloudInfraError(error) && error.code === "forbidden") return [];
+ *   throw error;
+ * });
+ * ```
+ */
 export class CloudInfraError extends Error {
+  /** Always `CloudInfraError`. */
   override readonly name = "CloudInfraError";
+  /** What kind of failure it is. Codes don't change from version to version. */
   readonly code: ErrorCode;
-  /** The message without the request; `message` is this and the request. */
+  /** The message without the request. `message` is this and the request. */
   readonly summary: string;
+  /** The problem document of the service's reply or of the failed operation. */
   readonly problem: Problem | undefined;
+  /** HTTP status of the last reply. */
   readonly status: number | undefined;
+  /** HTTP method of the request. */
   readonly method: string | undefined;
+  /** Path of the request, without origin and query. */
   readonly path: string | undefined;
+  /** The service's trace id, for its operators. */
   readonly traceId: string | undefined;
+  /** How many times the request was sent. */
   readonly attempts: number | undefined;
+  /** What to do next. */
   readonly hint: string | undefined;
-  readonly lines: readonly string[] | undefined;
-  readonly sent: boolean;
-  readonly replayed: boolean;
+  /** The failed operation, as last seen. */
   readonly operation: OperationSeen | undefined;
-  readonly resultId: string | undefined;
+  /** How long the service asked to wait before the next request, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** @internal */
+  readonly lines: readonly string[] | undefined;
+  /** @internal */
+  readonly sent: boolean;
+  /** @internal */
+  readonly replayed: boolean;
+  /** @internal */
+  readonly resultId: string | undefined;
 
+  /** @internal */
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     const request = details.method && details.path ? ` [${details.method} ${details.path}]` : "";
     super(message + request, details.cause === undefined ? undefined : { cause: details.cause });

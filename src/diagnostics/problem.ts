@@ -1,26 +1,35 @@
 import { STATUS_CODES } from "node:http";
 import * as v from "valibot";
 
-/** One of a problem document's single faults: RFC 9457's example extension `errors`, and its like. */
+/** One of several faults that a problem document lists. */
 export interface ProblemError {
+  /** What is wrong. */
   readonly detail?: string | undefined;
-  /** JSON pointer into the request body: `/ssh_keys/0`. */
+  /** JSON pointer into the request body, such as `/ssh_keys/0`. */
   readonly pointer?: string | undefined;
-  /** Name or dotted path of a field, where there is no pointer. */
+  /** Name or dotted path of a field, if there is no pointer. */
   readonly field?: string | undefined;
+  /** The service's code of the fault. */
   readonly code?: string | undefined;
 }
 
-/** A problem document (§2.4, RFC 9457). Members of a wrong type are treated as missing. */
+/** A problem document (RFC 9457). Members of a wrong type are treated as missing. */
 export interface Problem {
+  /** URI of the kind of problem. */
   readonly type?: string | undefined;
+  /** A short summary of the kind of problem. */
   readonly title?: string | undefined;
+  /** HTTP status. */
   readonly status?: number | undefined;
+  /** What is wrong in this case. */
   readonly detail?: string | undefined;
+  /** URI of this occurrence. */
   readonly instance?: string | undefined;
+  /** The service's code of the problem. */
   readonly code?: string | undefined;
+  /** The service's trace id, for its operators. */
   readonly traceId?: string | undefined;
-  /** Empty where the document names none. */
+  /** The single faults. Empty if the document lists none. */
   readonly errors: readonly ProblemError[];
   /** Every other member, as received. */
   readonly extensions: Readonly<Record<string, unknown>>;

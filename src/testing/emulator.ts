@@ -10,6 +10,7 @@ import { type Behaviour, type Emulator, type FaultHandle, type FaultRule, startE
 export interface WithEmulator {
   /** The stack of Pulumi's Automation API. */
   readonly stack: Stack;
+  /** The service. */
   readonly emulator: Emulator;
   /**
    * Lets something go wrong the next time that it can.
@@ -31,8 +32,11 @@ export interface WithEmulatorOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** The name of something that can go wrong. `docs/testing.md` describes each. */
+export type FaultName = "lost-reply" | "outage" | "rate-limit" | "concurrent-change" | "proxy-page";
+
 /** What can go wrong. */
-const FAULTS = {
+const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
   /** The service carries out the next creation of an instance, but its reply is lost. */
   "lost-reply": () => ({ kind: "lost-reply", method: "POST", path: "/v1/instances" }),
   /** The next three requests are answered with 503. */
@@ -52,10 +56,7 @@ const FAULTS = {
   }),
   /** A page of a proxy answers the next request. */
   "proxy-page": () => ({ kind: "html", status: 502 }),
-} as const satisfies Record<string, (emulator: Emulator) => FaultRule>;
-
-/** The name of something that can go wrong. */
-export type FaultName = keyof typeof FAULTS;
+};
 
 /**
  * Sets up a stack of a program, a folder for its state and the emulator, and removes all of it at the end, for integration tests. The `pulumi`

@@ -17,6 +17,7 @@ export interface MockedResource {
   readonly type: string;
   /** Its name in the program. */
   readonly name: string;
+  /** Its id: its name and `-id`, or the id that `get` was called with. */
   readonly id: string;
   /** Its arguments, with a generated `name`. */
   readonly args: Readonly<Record<string, unknown>>;
