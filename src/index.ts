@@ -1,3 +1,5 @@
+import * as pulumi from "@pulumi/pulumi";
+import { nodeProblem } from "./node-version";
 import { watchForUnsettled } from "./resources/unsettled";
 
 export { CloudInfraError, type ErrorCode, isCloudInfraError, type OperationSeen } from "./diagnostics/error";
@@ -20,6 +22,9 @@ export {
 export { Instance, type InstanceArgs, type InstanceStatus, type PublicIp } from "./resources/instance";
 export { Project, type ProjectArgs } from "./resources/project";
 export { Provider, type ProviderArgs } from "./resources/provider";
+
+const problem = nodeProblem();
+if (problem !== undefined) throw new pulumi.RunError(problem);
 
 // Here, because a program that no longer declares any resource may call nothing else.
 watchForUnsettled();

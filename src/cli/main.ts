@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { nodeProblem } from "../node-version";
 import type { Command } from "./command";
 
 interface Entry {
@@ -46,6 +47,11 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   if (entry === undefined) {
     console.error(name === undefined ? help() : `Unknown command "${name}".\n\n${help()}`);
     return 2;
+  }
+  const problem = nodeProblem();
+  if (problem !== undefined) {
+    console.error(problem);
+    return 1;
   }
   const command = await entry.load();
   return command.run(args);

@@ -1,10 +1,14 @@
 import { laidOut } from "../diagnostics/layout";
+import { nodeProblem } from "../node-version";
 import { systemClock } from "../operations/clock";
 import { Interruption } from "./interruption";
 import { instanceKind, projectKind } from "./kind";
 import { providerOf, type Surroundings } from "./provider";
 import { Sessions } from "./session";
 import { EngineLog } from "./shown/engine-log";
+
+const problem = nodeProblem();
+if (problem !== undefined) throw new Error(problem);
 
 /** The engine's address, which all provider processes of one run share. */
 const engine = process.argv.at(-1);
