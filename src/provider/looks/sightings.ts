@@ -13,18 +13,10 @@ import { Sweep } from "./sweep";
 /** Reads that arrive within this time of each other are served by one sweep. */
 const COMPANY_MS = 20;
 
-/** The engine begins a deletion whenever another one ends. A list waits until no deletion has followed for this long, in milliseconds. */
-const LULL_MS = 50;
-/** The longest that a list waits for further deletions, in milliseconds. */
-const MAX_LULL_MS = 300;
-
 /** What this process sees of the service: single objects where that is cheaper and offered, else whole lists (§4.3, §4.4). */
 export class Sightings {
   private readonly sweeps = new Map<string, Sweep>();
   private readonly windows = new Map<Sweep, Promise<void>>();
-  /** When the last deletion was accepted that a list is to confirm. */
-  private readonly deletions = new Map<Sweep, number>();
-  private readonly lulls = new Map<Sweep, Promise<void>>();
   private readonly gets: Gets;
   /** The projects that the service has shown, or has shown an instance of. */
   private readonly projects = new Set<string | undefined>();
@@ -78,8 +70,7 @@ export class Sightings {
   async afterDeletion(sought: Sought, options: LookOptions): Promise<Look> {
     const sweep = this.sweep(sought);
     if (!sweep.isLong || this.gets.mayLearn(sought.kind)) {
-      await this.lull(sweep);
-      const { objects, isWhole } = await this.inTime(sweep, sweep.first(), sought, options);
+      const { objects, isWhole } = await this.inTime(sweep, sweep.firstAfterDeletions(), sought, options);
       if (isWhole || objects.has(sought.id)) return seenIn(objects, sought);
       await this.learn(sought.kind, objects, options);
     }
@@ -182,23 +173,6 @@ export class Sightings {
         if (!isCloudInfraError(error)) throw error;
       }
     }
-  }
-
-  /** Waits until no further deletion is accepted that the same list can confirm. */
-  private lull(sweep: Sweep): Promise<void> {
-    this.deletions.set(sweep, this.clock.now());
-    const wait = async (): Promise<void> => {
-      const end = this.clock.now() + MAX_LULL_MS;
-      for (;;) {
-        const quietAt = Math.min(end, (this.deletions.get(sweep) ?? 0) + LULL_MS);
-        const left = quietAt - this.clock.now();
-        if (left <= 0) return;
-        await this.clock.sleep(left);
-      }
-    };
-    const open = this.lulls.get(sweep) ?? wait().finally(() => this.lulls.delete(sweep));
-    this.lulls.set(sweep, open);
-    return open;
   }
 
   /** The moment in which other reads of the same list may arrive. */

@@ -11,6 +11,11 @@ const READS_A_PAGE = 2;
 /** Reads that come so long after each other, in milliseconds, have nothing to do with each other. */
 const APART_MS = 30_000;
 
+/** The engine begins a deletion whenever another one ends. A list waits until no deletion has followed for this long, in milliseconds. */
+const LULL_MS = 50;
+/** The longest that a list waits for further deletions, in milliseconds. */
+const MAX_LULL_MS = 300;
+
 /** One list of the service, shared by all who ask for it at about the same time. */
 export class Sweep implements PauseSeen {
   /** What keeps its next page from being asked for. */
@@ -19,6 +24,9 @@ export class Sweep implements PauseSeen {
   /** The one begun last, also where it no longer counts. */
   private latest: Listing | undefined;
   private queued: Promise<Listing> | undefined;
+  /** What confirms the deletions that have been accepted since the last list began. */
+  private confirmation: Promise<Listing> | undefined;
+  private lastDeletion = 0;
   private lastArrival = Number.NEGATIVE_INFINITY;
   private arrived = 0;
 
@@ -87,6 +95,16 @@ export class Sweep implements PauseSeen {
     return this.anew((listing) => listing.first().then(() => listing));
   }
 
+  /** The first page of one that begins after this call, as soon as deletions stop following one another: it confirms all of them. */
+  firstAfterDeletions(): Promise<Listing> {
+    this.lastDeletion = this.clock.now();
+    this.confirmation ??= this.lull().then(() => {
+      this.confirmation = undefined;
+      return this.first();
+    });
+    return this.confirmation;
+  }
+
   /** This process has changed something: what was seen before no longer counts. */
   forget(): void {
     this.listing = undefined;
@@ -112,6 +130,15 @@ export class Sweep implements PauseSeen {
     };
     this.queued ??= work.then(next, next);
     return this.queued.then(read);
+  }
+
+  private async lull(): Promise<void> {
+    const end = this.clock.now() + MAX_LULL_MS;
+    for (;;) {
+      const left = Math.min(end, this.lastDeletion + LULL_MS) - this.clock.now();
+      if (left <= 0) return;
+      await this.clock.sleep(left);
+    }
   }
 
   private begin(): Listing {

@@ -214,7 +214,39 @@ describe("looks for what was deleted", () => {
     const ids = [...scene.fake.instances.keys()].slice(0, 50);
     const looks = await Promise.all(ids.map((id) => deleted(scene, id)));
     expect(looks).toEqual(ids.map(() => ({ missing: "sweep" })));
-    expect(scene.fake.asked).toEqual(["LIST instances prj-1", "LIST instances prj-1"]);
+    expect(scene.fake.asked).toEqual(["LIST instances prj-1"]);
+  });
+
+  test("share a sweep if each deletion is accepted shortly after another one, and those that follow have to wait for no more than 0.3 s", async () => {
+    const scene = service(100);
+    const ids = [...scene.fake.instances.keys()].slice(0, 20);
+    const looks: Promise<Look>[] = [];
+    for (const id of ids) {
+      looks.push(deleted(scene, id));
+      await scene.clock.sleep(40);
+    }
+    expect(await Promise.all(looks)).toEqual(ids.map(() => ({ missing: "sweep" })));
+    // Deletions of 0.8 s.
+    expect(scene.fake.countOf("LIST")).toBe(3);
+  });
+
+  test("of a single deletion begin after 0.05 s", async () => {
+    const scene = service(100);
+    const begin = scene.clock.now();
+    await deleted(scene, "ins-7");
+    expect(scene.clock.now() - begin).toBe(50);
+  });
+
+  test("never count a list that began before the deletion", async () => {
+    const scene = service(100);
+    const first = deleted(scene, "ins-1");
+    const begun = new Promise<void>((resolve) => {
+      scene.fake.whenAsked = () => resolve();
+    });
+    await begun;
+    const later = deleted(scene, "ins-2");
+    expect(await Promise.all([first, later])).toEqual([{ missing: "sweep" }, { missing: "sweep" }]);
+    expect(scene.fake.countOf("LIST")).toBe(2);
   });
 
   test("are GETs where it has more, once one of another object has shown that GET works", async () => {
