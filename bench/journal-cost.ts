@@ -24,10 +24,10 @@ export async function journalCost(): Promise<void> {
       body: JSON.stringify({ userData: "x".repeat(500) }),
       at: Date.now(),
     });
-    await journal.note(urn, {
+    await journal.extend(urn, {
       operation: { id: "op-1", url: "https://api.example.com/v1/operations/op-1" },
     });
-    await journal.note(urn, { id: "ins-1" });
+    await journal.extend(urn, { id: "ins-1" });
     await journal.remove(urn);
     return performance.now() - start;
   };

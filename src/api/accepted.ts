@@ -1,5 +1,5 @@
 import type { Operation } from "../operations/operation";
-import { type ApiObject, badReply, objectOf } from "./object";
+import { type ApiObject, badReply, parseObject } from "./object";
 import type { OperationReader } from "./operations";
 import type { ApiReply } from "./request";
 
@@ -28,7 +28,7 @@ function deferredBy({ status }: ApiReply): Deferrable {
  *
  * @param requested the id of the object that a PUT or DELETE is about
  */
-export function acceptedOf(
+export function parseAccepted(
   reply: ApiReply,
   operations: OperationReader,
   revisionField: string | undefined,
@@ -52,7 +52,7 @@ export function acceptedOf(
     return { kind: "operation", operation };
   }
   if (!namesOperation)
-    return { kind: "object", object: objectOf(reply, revisionField), ...deferredBy(reply) };
+    return { kind: "object", object: parseObject(reply, revisionField), ...deferredBy(reply) };
   // The object itself beside the operation that is still at work on it.
   const operation = operations.promised(reply, id);
   if (operation === undefined)

@@ -24,7 +24,7 @@ export interface Auth {
 }
 
 /** Tokens remembered for redaction: a client that lives for days renews often. */
-const REMEMBERED = 16;
+const MAX_REMEMBERED_TOKENS = 16;
 
 export function createAuth(source: TokenSource): Auth {
   const used: string[] = [];
@@ -39,7 +39,7 @@ export function createAuth(source: TokenSource): Auth {
       throw new CloudInfraError("config_invalid", `the token from ${source.origin} ${what}`);
     }
     if (!used.includes(token)) used.unshift(token);
-    used.length = Math.min(used.length, REMEMBERED);
+    used.length = Math.min(used.length, MAX_REMEMBERED_TOKENS);
     return token;
   }
 

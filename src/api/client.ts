@@ -1,20 +1,20 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { type Clock, systemClock } from "../operations/clock";
-import { asSeen, type Operation } from "../operations/operation";
+import { summarizeOperation, type Operation } from "../operations/operation";
 import { createAuth, type TokenSource } from "./auth";
 import { createRetryBudget } from "./budget";
 import { createCollection } from "./collection";
 import { type Connections, openConnections } from "./connections";
 import { parseEndpoint, pathOf } from "./endpoint";
 import { createInstances, type Instances } from "./instances";
-import { createLimits, DEFAULT_CONCURRENCY } from "./limits";
+import { createRateLimiter, DEFAULT_CONCURRENCY } from "./limits";
 import { readLink } from "./location";
-import { type ApiObject, objectNamed } from "./object";
+import { type ApiObject, parseObjectWithId } from "./object";
 import { createOperations, type Operations, resultIdOf } from "./operations";
 import { createProjects, type Projects } from "./projects";
 import { type CallOptions, createSend } from "./request";
 import { DEFAULT_RETRY, type RetryOptions } from "./retry";
-import { createTraces } from "./traces";
+import { createTraceIds } from "./traces";
 
 export type { Accepted } from "./accepted";
 export type { TokenSource } from "./auth";
@@ -114,12 +114,12 @@ export function createClient(options: ClientOptions): Client {
     endpoint,
     auth,
     clock,
-    limits: createLimits({ concurrency, maxRequestsPerSecond, clock }),
+    limits: createRateLimiter({ concurrency, maxRequestsPerSecond, clock }),
     budget: createRetryBudget(RETRY_BUDGET, clock),
     retry: { ...DEFAULT_RETRY, ...options.retry },
     random: options.random ?? Math.random,
     dispatcher,
-    traces: createTraces(),
+    traces: createTraceIds(),
     userAgent: options.userAgent ?? "pulumi-cloudinfra",
     onAttempt: options.onRequest ?? (() => {}),
   });
@@ -138,14 +138,14 @@ export function createClient(options: ClientOptions): Client {
       if (!url) {
         const message = `operation ${operation.id} has no link to its result`;
         throw new CloudInfraError("no_result", message, {
-          operation: asSeen(operation),
+          operation: summarizeOperation(operation),
           resultId: operation.resource,
         });
       }
       const reply = await send({ method: "GET", path: url, needsBody: true }, call);
-      const object = objectNamed(resultIdOf(operation, endpoint), reply, revisionField);
+      const object = parseObjectWithId(resultIdOf(operation, endpoint), reply, revisionField);
       const own = [pathOf("projects", object.id), pathOf("instances", object.id)];
-      return { ...object, isAlone: own.some((path) => url === endpoint.base + path) };
+      return { ...object, isFromOwnUrl: own.some((path) => url === endpoint.base + path) };
     },
     close: async () => {
       if (options.dispatcher === undefined) await dispatcher.close();

@@ -1,6 +1,6 @@
-import { type Accepted, acceptedOf } from "./accepted";
+import { type Accepted, parseAccepted } from "./accepted";
 import { pathOf } from "./endpoint";
-import { type ApiObject, badReply, objectNamed } from "./object";
+import { type ApiObject, badReply, parseObjectWithId } from "./object";
 import type { OperationReader } from "./operations";
 import { followPages, type Page } from "./pages";
 import type { CallOptions, Send } from "./request";
@@ -43,21 +43,21 @@ export function createCollection(
         collection: true,
       } as const;
       const reply = await send(request, options);
-      const accepted = acceptedOf(reply, operations, revisionField);
+      const accepted = parseAccepted(reply, operations, revisionField);
       if (accepted.kind !== "none") return accepted;
       throw badReply(reply, "the service accepted the request, but named neither an operation nor an object");
     },
     async get(id, options) {
       const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
-      return { ...objectNamed(id, reply, revisionField), isAlone: true };
+      return { ...parseObjectWithId(id, reply, revisionField), isFromOwnUrl: true };
     },
     async update(id, body, revision, options) {
       const reply = await send({ method: "PUT", path: pathOf(name, id), body, ifMatch: revision }, options);
-      return acceptedOf(reply, operations, revisionField, id);
+      return parseAccepted(reply, operations, revisionField, id);
     },
     async delete(id, options) {
       const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
-      return acceptedOf(reply, operations, revisionField, id);
+      return parseAccepted(reply, operations, revisionField, id);
     },
     pages(query, options) {
       const page = (cursor: string | undefined) =>

@@ -1,11 +1,11 @@
-import { duration } from "../diagnostics/duration";
+import { formatDuration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import type { Deadline } from "../operations/deadline";
-import { type History, mayBeDone } from "./failure";
+import { type RequestHistory, mayBeCarriedOut } from "./failure";
 
 /** A request that was ended from outside: by its deadline, or by whoever made it. */
-export function interruption(
-  seen: History,
+export function interruptedRequest(
+  seen: RequestHistory,
   deadline: Deadline,
   outer: AbortSignal | undefined,
 ): CloudInfraError {
@@ -14,7 +14,7 @@ export function interruption(
     method,
     path,
     attempts,
-    sent: mayBeDone(seen),
+    sent: mayBeCarriedOut(seen),
     status: last?.status,
     problem: last?.problem,
     traceId: last?.traceId,
@@ -22,16 +22,16 @@ export function interruption(
   if (outer?.aborted)
     return new CloudInfraError("aborted", "it was interrupted", { ...details, cause: outer.reason });
   const message = last
-    ? `no success within ${duration(deadline.ms)}: ${last.summary}`
-    : `the service gave no answer within ${duration(deadline.ms)}`;
+    ? `no success within ${formatDuration(deadline.ms)}: ${last.summary}`
+    : `the service gave no answer within ${formatDuration(deadline.ms)}`;
   return new CloudInfraError("timeout", message, { ...details, cause: last });
 }
 
 /** No further try can start before the deadline. */
-export function outOfTime(failure: CloudInfraError, deadline: Deadline): CloudInfraError {
+export function deadlineReached(failure: CloudInfraError, deadline: Deadline): CloudInfraError {
   const asked = failure.retryAfterMs;
-  const wish = asked === undefined ? "" : `; the service asks to come back in ${duration(asked)}`;
-  const message = `no success within ${duration(deadline.ms)}: ${failure.summary}${wish}`;
+  const wish = asked === undefined ? "" : `; the service asks to come back in ${formatDuration(asked)}`;
+  const message = `no success within ${formatDuration(deadline.ms)}: ${failure.summary}${wish}`;
   const { method, path, attempts, sent, status, problem, traceId } = failure;
   return new CloudInfraError("timeout", message, {
     method,
@@ -47,8 +47,8 @@ export function outOfTime(failure: CloudInfraError, deadline: Deadline): CloudIn
 }
 
 /** The error that ends a request between two attempts, such as a missing token, doesn't settle what an earlier attempt may have done. */
-export function stillUnknown(error: unknown, seen: History): unknown {
-  if (!isCloudInfraError(error) || error.sent || !mayBeDone(seen)) return error;
+export function withUnknownOutcome(error: unknown, seen: RequestHistory): unknown {
+  if (!isCloudInfraError(error) || error.sent || !mayBeCarriedOut(seen)) return error;
   const { method, path, attempts } = seen;
   return withDetails(error, { method, path, attempts, sent: true });
 }

@@ -8,7 +8,7 @@ import { retryAfterMs } from "./retry-after";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
 /** What is known of a request from its attempts so far. */
-export interface History {
+export interface RequestHistory {
   readonly method: string;
   /** Of the URL, with a colon. */
   readonly protocol: string;
@@ -23,14 +23,14 @@ export interface History {
   last?: CloudInfraError | undefined;
 }
 
-interface Asked {
+interface RequestTarget {
   readonly collection?: boolean | undefined;
 }
 
 /** The error that an attempt would end the request with. */
-export function failureOf(request: Asked, attempt: Attempt, seen: History, auth: Auth): CloudInfraError {
+export function attemptError(request: RequestTarget, attempt: Attempt, seen: RequestHistory, auth: Auth): CloudInfraError {
   const { method, path, attempts } = seen;
-  const details: ErrorDetails = { method, path, attempts, sent: mayBeDone(seen) };
+  const details: ErrorDetails = { method, path, attempts, sent: mayBeCarriedOut(seen) };
   if (attempt.kind === "silence") {
     return new CloudInfraError("unreachable", "the service did not answer in time", details);
   }
@@ -51,7 +51,7 @@ export function failureOf(request: Asked, attempt: Attempt, seen: History, auth:
 }
 
 /** Whether any attempt may have been carried out. */
-export function mayBeDone({ unknown }: History): boolean {
+export function mayBeCarriedOut({ unknown }: RequestHistory): boolean {
   return unknown.length > 0;
 }
 
@@ -60,14 +60,14 @@ export function mayBeDone({ unknown }: History): boolean {
  * attempt ended in another way, its response may be another one, and the request may have been carried out. Equal trace ids alone prove
  * nothing, because a service may derive them from the key or the connection.
  */
-function isStoredFailure({ unknown }: History): boolean {
+function isStoredFailure({ unknown }: RequestHistory): boolean {
   const [first] = unknown;
   return first !== undefined && unknown.length > 1 && unknown.every((reply) => reply === first);
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-function replyFailure(request: Asked, reply: WireReply, known: ErrorDetails, auth: Auth): CloudInfraError {
+function replyFailure(request: RequestTarget, reply: WireReply, known: ErrorDetails, auth: Auth): CloudInfraError {
   const { status, problem } = reply;
   const details = {
     ...known,
@@ -75,9 +75,9 @@ function replyFailure(request: Asked, reply: WireReply, known: ErrorDetails, aut
     problem,
     retryAfterMs: retryAfterMs(reply.header("retry-after"), reply.header("date")),
   };
-  if (isSuccess(reply)) return unusable(reply, details);
+  if (isSuccess(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
-    const target = auth.redact(pointedTo(reply.header("location")));
+    const target = auth.redact(redirectTarget(reply.header("location")));
     return new CloudInfraError(
       "not_this_service",
       `it answered with a redirect (${status}) to ${target}`,
@@ -96,11 +96,11 @@ function replyFailure(request: Asked, reply: WireReply, known: ErrorDetails, aut
     );
   }
   if (status === 404 && request.collection && problem === undefined) {
-    const message = `there is no such API at this address (404${after(": ", said(reply))})`;
+    const message = `there is no such API at this address (404${prefixed(": ", replyExcerpt(reply))})`;
     return new CloudInfraError("not_this_service", message, details);
   }
-  const text = problem === undefined ? said(reply) : "";
-  return new CloudInfraError(codeOf(status), words(status, problem, text), {
+  const text = problem === undefined ? replyExcerpt(reply) : "";
+  return new CloudInfraError(codeOf(status), statusMessage(status, problem, text), {
     ...details,
     lines: text === "" ? undefined : [text],
   });
@@ -123,18 +123,18 @@ function codeOf(status: number): ErrorCode {
   return BY_STATUS[status] ?? (status >= 500 ? "unavailable" : "refused");
 }
 
-function words(status: number, problem: Problem | undefined, text: string): string {
+function statusMessage(status: number, problem: Problem | undefined, text: string): string {
   const name = problem?.code ?? problem?.title ?? STATUS_CODES[status] ?? "unknown status";
   const detail = problem?.detail ?? problem?.errors[0]?.detail ?? text;
-  return `the service answered ${name} (${status})${after(": ", detail)}`;
+  return `the service answered ${name} (${status})${prefixed(": ", detail)}`;
 }
 
-function after(separator: string, text: string): string {
+function prefixed(separator: string, text: string): string {
   return text === "" ? "" : separator + text;
 }
 
 /** Nothing that a success carries is shown: it may be an object with its initial password. */
-function unusable({ body, status, header }: WireReply, details: ErrorDetails): CloudInfraError {
+function unusableReply({ body, status, header }: WireReply, details: ErrorDetails): CloudInfraError {
   const bad = (message: string) => new CloudInfraError("bad_reply", message, details);
   switch (body.kind) {
     case "too large":
@@ -156,7 +156,7 @@ function unusable({ body, status, header }: WireReply, details: ErrorDetails): C
 const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
 
 /** The start of a reply that is neither a problem document nor, as its id shows, an object. */
-function said({ body }: WireReply): string {
+function replyExcerpt({ body }: WireReply): string {
   if (body.kind === "unreadable") return body.excerpt;
   if (body.kind !== "json" || isObject(body.value)) return "";
   const json = JSON.stringify(body.value);
@@ -167,7 +167,7 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && "id" in value;
 }
 
-function pointedTo(location: string | undefined): string {
+function redirectTarget(location: string | undefined): string {
   if (location === undefined) return "nowhere";
   if (!URL.canParse(location)) return location.split("?", 1)[0] ?? "nowhere";
   const { origin, pathname } = new URL(location);

@@ -2,7 +2,7 @@ import type { Clock } from "../operations/clock";
 import { createPace } from "./pace";
 
 /** How many requests are under way at once, and how often one starts. First come, first served. */
-export interface Limits {
+export interface RateLimiter {
   /** Waits for a place; what it returns gives the place back. Rejects with the signal's reason. */
   enter(signal: AbortSignal): Promise<() => void>;
   /**
@@ -10,9 +10,9 @@ export interface Limits {
    *
    * @param retryAfterMs how long the service wants to be left alone
    */
-  answered(status: number, retryAfterMs?: number): void;
+  recordReply(status: number, retryAfterMs?: number): void;
   /** How many may be under way now. */
-  readonly width: number;
+  readonly maxConcurrent: number;
   /** Whether fewer requests may start than was set, because the service wants it so (429). */
   readonly isSlowed: boolean;
 }
@@ -20,7 +20,7 @@ export interface Limits {
 /** Requests under way at once where nothing is set. */
 export const DEFAULT_CONCURRENCY = 16;
 
-export interface LimitOptions {
+export interface RateLimiterOptions {
   /** Most requests under way at once. */
   concurrency: number;
   /** Fractions are allowed: 0.5 is one every two seconds. @default no limit */
@@ -31,7 +31,7 @@ export interface LimitOptions {
 /** A burst that was answered 429 as a whole counts as one. */
 const ONE_BURST_MS = 1_000;
 
-export function createLimits({ concurrency, maxRequestsPerSecond, clock }: LimitOptions): Limits {
+export function createRateLimiter({ concurrency, maxRequestsPerSecond, clock }: RateLimiterOptions): RateLimiter {
   const pace = createPace(maxRequestsPerSecond, clock);
   const queue: (() => void)[] = [];
   let width = concurrency;
@@ -86,7 +86,7 @@ export function createLimits({ concurrency, maxRequestsPerSecond, clock }: Limit
         admit();
       });
     },
-    answered(status, retryAfterMs) {
+    recordReply(status, retryAfterMs) {
       if (status === 429) {
         pace.slowDown(retryAfterMs);
         goodSinceWider = 0;
@@ -102,7 +102,7 @@ export function createLimits({ concurrency, maxRequestsPerSecond, clock }: Limit
         admit();
       }
     },
-    get width() {
+    get maxConcurrent() {
       return width;
     },
     get isSlowed() {

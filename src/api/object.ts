@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import type { ApiReply } from "./request";
-import { isInHeaderOnly, revisionOf } from "./revision";
+import { hasRevisionOnlyInHeader, revisionOf } from "./revision";
 import { objectSchema } from "./schema";
 
 /** A project or an instance as the service shows it. */
@@ -14,7 +14,7 @@ export interface ApiObject {
   /** Whether the ETag header alone has the revision, although a field has a name that is usual for one. */
   readonly isInHeaderOnly?: boolean | undefined;
   /** Whether it was read at its own address: other replies, such as a list, may show fewer fields or more. */
-  readonly isAlone?: boolean | undefined;
+  readonly isFromOwnUrl?: boolean | undefined;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface ApiObject {
  *
  * @throws CloudInfraError `bad_reply` where it is none
  */
-export function objectOf(reply: ApiReply, revisionField: string | undefined): ApiObject {
+export function parseObject(reply: ApiReply, revisionField: string | undefined): ApiObject {
   const parsed = v.safeParse(objectSchema, reply.json);
   if (!parsed.success) throw badReply(reply, "the reply is no object with an id");
   return toObject(parsed.output, reply.etag, revisionField);
@@ -34,12 +34,12 @@ export function objectOf(reply: ApiReply, revisionField: string | undefined): Ap
  * @param id undefined where only its address is known
  * @throws CloudInfraError `bad_reply` also where it is another object: nothing that is true of that one may be told of this
  */
-export function objectNamed(
+export function parseObjectWithId(
   id: string | undefined,
   reply: ApiReply,
   revisionField: string | undefined,
 ): ApiObject {
-  const object = objectOf(reply, revisionField);
+  const object = parseObject(reply, revisionField);
   if (id === undefined || object.id === id) return object;
   throw badReply(reply, `the address of ${id} answers with ${object.id}`);
 }
@@ -54,7 +54,7 @@ export function toObject(
     id: fields.id,
     fields,
     revision: revisionOf(fields, etag, revisionField),
-    ...(isInHeaderOnly(fields, etag, revisionField) && { isInHeaderOnly: true }),
+    ...(hasRevisionOnlyInHeader(fields, etag, revisionField) && { isInHeaderOnly: true }),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Endpoint } from "./endpoint";
 import { pathOf } from "./endpoint";
 import { readLink } from "./location";
 import { badReply } from "./object";
-import { forShow } from "./parse";
+import { redactJson } from "./parse";
 import type { ApiReply, CallOptions, Send } from "./request";
 import { type OperationBody, operationSchema } from "./schema";
 
@@ -101,7 +101,7 @@ export function resultIdOf(operation: Operation, endpoint: Endpoint): string | u
 /** An `error` that says anything at all: a problem document, or whatever else was put there. */
 function problemOf(error: unknown, redact: (text: string) => string): Problem | undefined {
   if (isBlank(error)) return undefined;
-  const cleaned = forShow(error, redact);
+  const cleaned = redactJson(error, redact);
   return parseProblem(cleaned) ?? { detail: asText(cleaned), errors: [], extensions: {} };
 }
 

@@ -4,7 +4,7 @@ import type { Attempt, WireReply } from "./transport";
 export type Outcome = "done" | "rejected" | "unknown";
 
 /** What has to be known of a request to judge an attempt. */
-export interface Judged {
+export interface ExpectedReply {
   /** An empty success doesn't answer it. @default false */
   readonly needsBody?: boolean | undefined;
 }
@@ -21,7 +21,7 @@ const REJECTIONS: ReadonlySet<number> = new Set([
  * Judges one attempt by itself. A request is rejected only if all its attempts were: a reply like 401, 404 or 422 tells nothing about
  * an earlier attempt that wasn't answered.
  */
-export function outcomeOf(request: Judged, attempt: Attempt): Outcome {
+export function classifyAttempt(request: ExpectedReply, attempt: Attempt): Outcome {
   if (attempt.kind === "failure") return attempt.failure.neverSent ? "rejected" : "unknown";
   if (attempt.kind === "silence") return attempt.neverSent ? "rejected" : "unknown";
   const { reply } = attempt;
@@ -35,7 +35,7 @@ export function isSuccess({ status }: WireReply): boolean {
 }
 
 /** Whether a success has a body that can be read, as far as the request needs one. */
-export function isUsable({ needsBody }: Judged, { status, body, header }: WireReply): boolean {
+export function isUsable({ needsBody }: ExpectedReply, { status, body, header }: WireReply): boolean {
   if (body.kind === "empty") return !needsBody || status === 204 || header("location") !== undefined;
   return body.kind === "json";
 }

@@ -15,19 +15,19 @@ export interface Pace {
 }
 
 /** A second of requests that were answered 429 counts as one. */
-const ONE_BURST_MS = 1_000;
+const SLOWDOWN_INTERVAL_MS = 1_000;
 /** After 429 this part of what was answered in the second before may start; */
-const SLOWER = 0.7;
+const DECREASE = 0.7;
 /** then faster by this part after one calm second, by twice as much after the next, and so on: first with care, soon as before. */
-const FASTER = 0.03;
+const INCREASE = 0.03;
 /** No slower than this because of 429, in requests a second. */
-const SLOWEST = 0.1;
+const MIN_RATE = 0.1;
 /** What is taken to have been answered in the last second where nothing was: after the first 429 two requests a second are left. */
-const UNTOLD = 2 / SLOWER;
+const ASSUMED_RATE = 2 / DECREASE;
 /** From here on as if nothing had been. */
-const FORGOTTEN = 1_000;
+const UNLIMITED_RATE = 1_000;
 /** The longest, in milliseconds, that all wait because one was told to: it may have been meant for that one only. */
-const LONGEST_HOLD_MS = 30_000;
+const MAX_HOLD_MS = 30_000;
 
 /** @param maxRequestsPerSecond fractions are allowed: 0.5 is one every two seconds */
 export function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pace {
@@ -42,8 +42,8 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
   function recover(): void {
     while (rate < most && clock.now() - slowedAt >= (calmSeconds + 1) * 1_000) {
       calmSeconds += 1;
-      rate = Math.min(most, rate * (1 + FASTER * calmSeconds));
-      if (rate > FORGOTTEN) rate = most;
+      rate = Math.min(most, rate * (1 + INCREASE * calmSeconds));
+      if (rate > UNLIMITED_RATE) rate = most;
     }
   }
 
@@ -64,11 +64,11 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
     answered: () => answers.add(),
     slowDown(retryAfterMs = 0) {
       const now = clock.now();
-      const holdMs = Math.min(retryAfterMs, LONGEST_HOLD_MS);
+      const holdMs = Math.min(retryAfterMs, MAX_HOLD_MS);
       nextStart = Math.max(nextStart, now + holdMs);
-      if (now - slowedAt < ONE_BURST_MS) return;
+      if (now - slowedAt < SLOWDOWN_INTERVAL_MS) return;
       recover();
-      rate = Math.min(most, Math.max(SLOWEST, SLOWER * Math.min(rate, answers.lastSecond() || UNTOLD)));
+      rate = Math.min(most, Math.max(MIN_RATE, DECREASE * Math.min(rate, answers.lastSecond() || ASSUMED_RATE)));
       slowedAt = now + holdMs;
       calmSeconds = 0;
       nextStart = Math.max(nextStart, now + 1_000 / rate);

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { withoutMarkup } from "../diagnostics/redact";
-import { shallow } from "./shallow";
+import { limitNesting } from "./shallow";
 
 /** A reply's body, read but not yet judged. */
 export type Body =
@@ -27,12 +27,12 @@ export type Content =
   | { readonly kind: "undecodable"; readonly coding: string };
 
 /** Larger bodies are refused: 200 items of a list are far below it. */
-export const LARGEST_BODY = 16 * 1024 * 1024;
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-const EXCERPT = 200;
+const MAX_EXCERPT_CHARACTERS = 200;
 
 /** Of a longer text, nobody needs to see more. To take secrets out of all of it would take long. */
-const LONGEST_SHOWN = 10_000;
+const MAX_SHOWN_CHARACTERS = 10_000;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
   gzip: decoder(zlib.gunzip),
@@ -42,12 +42,12 @@ const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
 };
 
 function decoder(decompress: typeof zlib.gunzip): (bytes: Buffer) => Promise<Buffer> {
-  return (bytes) => promisify(decompress)(bytes, { maxOutputLength: LARGEST_BODY });
+  return (bytes) => promisify(decompress)(bytes, { maxOutputLength: MAX_BODY_BYTES });
 }
 
 /**
  * Reads a body chunk by chunk, so that its size is known before all of it is in memory. The rest of a body larger than
- * {@link LARGEST_BODY} isn't read.
+ * {@link MAX_BODY_BYTES} isn't read.
  *
  * @param coding the Content-Encoding header: services and proxies may compress although the client asks for `identity`
  */
@@ -58,13 +58,13 @@ export async function readContent(stream: Readable, coding = ""): Promise<Conten
     const bytes = Buffer.from(chunk);
     size += bytes.length;
     // Leaving the loop destroys the stream, and with it the connection.
-    if (size > LARGEST_BODY) return { kind: "too large" };
+    if (size > MAX_BODY_BYTES) return { kind: "too large" };
     chunks.push(bytes);
   }
-  return decoded(Buffer.concat(chunks), coding.trim().toLowerCase());
+  return decodeContent(Buffer.concat(chunks), coding.trim().toLowerCase());
 }
 
-async function decoded(bytes: Buffer, coding: string): Promise<Content> {
+async function decodeContent(bytes: Buffer, coding: string): Promise<Content> {
   if (bytes.length === 0 || coding === "" || coding === "identity") return text(bytes);
   try {
     const decode = decoders[coding];
@@ -89,10 +89,10 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
   if (trimmed === "") return { kind: "empty" };
   try {
-    return { kind: "json", value: parseJson(shallow(trimmed)) };
+    return { kind: "json", value: parseJson(limitNesting(trimmed)) };
   } catch {
     const what = trimmed.startsWith("<") ? "html" : /^[[{"]/.test(trimmed) ? "broken JSON" : "no JSON";
-    const start = what === "broken JSON" ? "" : excerpt(clean(shortened(trimmed)));
+    const start = what === "broken JSON" ? "" : excerpt(clean(truncated(trimmed)));
     return { kind: "unreadable", what, excerpt: start, length: text.length };
   }
 }
@@ -112,19 +112,19 @@ function parseJson(text: string): unknown {
 }
 
 /** A JSON value as it may be shown: long texts are shortened and have no secrets, which their JSON may have escaped. */
-export function forShow(value: unknown, clean: (text: string) => string): unknown {
-  if (typeof value === "string") return clean(shortened(value));
-  if (Array.isArray(value)) return value.map((item) => forShow(item, clean));
+export function redactJson(value: unknown, clean: (text: string) => string): unknown {
+  if (typeof value === "string") return clean(truncated(value));
+  if (Array.isArray(value)) return value.map((item) => redactJson(item, clean));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [clean(name), forShow(item, clean)]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [clean(name), redactJson(item, clean)]));
 }
 
-function shortened(text: string): string {
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+function truncated(text: string): string {
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
 }
 
 /** The start of a text without its markup. */
 export function excerpt(text: string): string {
-  const plain = withoutMarkup(text.slice(0, 20 * EXCERPT));
-  return plain.length > EXCERPT ? `${plain.slice(0, EXCERPT)}…` : plain;
+  const plain = withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS));
+  return plain.length > MAX_EXCERPT_CHARACTERS ? `${plain.slice(0, MAX_EXCERPT_CHARACTERS)}…` : plain;
 }

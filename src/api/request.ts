@@ -1,18 +1,18 @@
 import { pauseMs } from "../operations/backoff";
 import type { Clock } from "../operations/clock";
 import { type Deadline, limitOf, remainingMs, within } from "../operations/deadline";
-import type { PauseSeen } from "../operations/pause";
+import type { PauseListener } from "../operations/pause";
 import type { Auth } from "./auth";
 import type { RetryBudget } from "./budget";
 import type { Connections } from "./connections";
-import { interruption, outOfTime, stillUnknown } from "./ending";
+import { interruptedRequest, deadlineReached, withUnknownOutcome } from "./ending";
 import type { Endpoint } from "./endpoint";
-import { failureOf, type History } from "./failure";
-import type { Limits } from "./limits";
-import { outcomeOf } from "./outcome";
+import { attemptError, type RequestHistory } from "./failure";
+import type { RateLimiter } from "./limits";
+import { classifyAttempt } from "./outcome";
 import { mayRetry, type RetryOptions } from "./retry";
 import { retryAfterMs } from "./retry-after";
-import type { Traces } from "./traces";
+import type { TraceIds } from "./traces";
 import { type Attempt, exchange, type WireReply } from "./transport";
 import { type ApiRequest, headersOf, urlOf } from "./wire";
 
@@ -23,7 +23,7 @@ export interface CallOptions {
   /** Ends it at once. */
   signal?: AbortSignal | undefined;
   /** Told while the call waits for something else than the service's answer. */
-  progress?: PauseSeen | undefined;
+  progress?: PauseListener | undefined;
 }
 
 /** A success. */
@@ -44,13 +44,13 @@ export interface ApiReply {
 export interface RequestParts {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
-  readonly limits: Limits;
+  readonly limits: RateLimiter;
   readonly budget: RetryBudget;
   readonly retry: RetryOptions;
   readonly clock: Clock;
   readonly random: () => number;
   readonly dispatcher: Connections;
-  readonly traces: Traces;
+  readonly traces: TraceIds;
   readonly userAgent: string;
   /** Told of each attempt; never of the token. */
   readonly onAttempt: (attempt: {
@@ -71,7 +71,7 @@ export function createSend(parts: RequestParts): Send {
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-    const seen: History = {
+    const seen: RequestHistory = {
       ...{ method: request.method, protocol: url.protocol, path: url.pathname },
       ...{ attempts: 0, unknown: [] },
     };
@@ -80,7 +80,7 @@ export function createSend(parts: RequestParts): Send {
     try {
       for (;;) {
         const { attempt, token } = await inTurn(request, url, seen, { signal: limit.signal, progress });
-        const outcome = outcomeOf(request, attempt);
+        const outcome = classifyAttempt(request, attempt);
         if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, url, seen);
         const storedAs = storedFailureOf(attempt, identity);
         if (outcome === "unknown") seen.unknown.push(storedAs);
@@ -90,17 +90,17 @@ export function createSend(parts: RequestParts): Send {
           if ((await auth.renewed(token, limit.signal)) !== undefined) continue;
         }
 
-        const failure = failureOf(request, attempt, seen, auth);
+        const failure = attemptError(request, attempt, seen, auth);
         if (!mayRetry(request, attempt, seen.attempts, retry) || failure.replayed) throw failure;
         const pause = pauseMs(retry.backoff, seen.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, budget.reserve());
-        if (waitMs >= remainingMs(deadline, clock)) throw outOfTime(failure, deadline);
+        if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, deadline);
         seen.last = failure;
         progress?.pausing({ for: "next try", after: failure, at: clock.now() + waitMs });
         await clock.sleep(waitMs, limit.signal);
       }
     } catch (error) {
-      throw limit.signal.aborted ? interruption(seen, deadline, outer) : stillUnknown(error, seen);
+      throw limit.signal.aborted ? interruptedRequest(seen, deadline, outer) : withUnknownOutcome(error, seen);
     } finally {
       progress?.pausing(undefined);
       limit.release();
@@ -111,8 +111,8 @@ export function createSend(parts: RequestParts): Send {
   async function inTurn(
     request: ApiRequest,
     url: URL,
-    seen: History,
-    { signal, progress }: { signal: AbortSignal; progress: PauseSeen | undefined },
+    seen: RequestHistory,
+    { signal, progress }: { signal: AbortSignal; progress: PauseListener | undefined },
   ): Promise<{ attempt: Attempt; token: string }> {
     // A try after one that failed is told of by that.
     const isFirst = seen.last === undefined;
@@ -132,7 +132,7 @@ export function createSend(parts: RequestParts): Send {
     request: ApiRequest,
     url: URL,
     token: string,
-    seen: History,
+    seen: RequestHistory,
     signal: AbortSignal,
   ): Promise<Attempt> {
     const { method, body } = request;
@@ -151,7 +151,7 @@ export function createSend(parts: RequestParts): Send {
       if (attempt.kind === "reply") {
         const { header } = attempt.reply;
         status = attempt.reply.status;
-        limits.answered(status, retryAfterMs(header("retry-after"), header("date")));
+        limits.recordReply(status, retryAfterMs(header("retry-after"), header("date")));
       }
       return attempt;
     } catch (error) {
@@ -190,7 +190,7 @@ export function createSend(parts: RequestParts): Send {
   }
 }
 
-function replyOf(reply: WireReply, url: URL, { method, path, attempts }: History): ApiReply {
+function replyOf(reply: WireReply, url: URL, { method, path, attempts }: RequestHistory): ApiReply {
   return {
     status: reply.status,
     json: reply.body.kind === "json" ? reply.body.value : undefined,

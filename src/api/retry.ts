@@ -1,9 +1,9 @@
 import type { Backoff } from "../operations/backoff";
-import { isSuccess, isUsable, type Judged, keyConflict } from "./outcome";
+import { isSuccess, isUsable, type ExpectedReply, keyConflict } from "./outcome";
 import type { Attempt } from "./transport";
 
 /** What the policy has to know of a request. */
-export interface Repeatable extends Judged {
+export interface Repeatable extends ExpectedReply {
   readonly method: string;
   readonly idempotencyKey?: string | undefined;
   readonly ifMatch?: string | undefined;
@@ -24,7 +24,7 @@ export const DEFAULT_RETRY: RetryOptions = {
 };
 
 /** An unreadable success is more often the wrong endpoint than a passing fault. */
-const MOST_UNREADABLE = 3;
+const MAX_UNREADABLE_REPLIES = 3;
 
 /** Whether to retry: repeats only what can be repeated without harm, after what may pass. Pure; pauses and budgets are request.ts's. */
 export function mayRetry(
@@ -38,7 +38,7 @@ export function mayRetry(
   if (attempt.kind === "failure") return !attempt.failure.final;
   const { reply } = attempt;
   if (isSuccess(reply))
-    return !isUsable(request, reply) && reply.body.kind !== "too large" && attempts < MOST_UNREADABLE;
+    return !isUsable(request, reply) && reply.body.kind !== "too large" && attempts < MAX_UNREADABLE_REPLIES;
   return isTransient(reply.status) || keyConflict(reply) === "in progress";
 }
 

@@ -15,8 +15,8 @@ export function revisionOf(
   field: string | undefined,
 ): string | undefined {
   const header = etag === undefined ? undefined : opaqueTag(etag);
-  if (field !== undefined) return inBody(fields, [field]) ?? header;
-  return header ?? inBody(fields, USUAL_FIELDS);
+  if (field !== undefined) return revisionInFields(fields, [field]) ?? header;
+  return header ?? revisionInFields(fields, USUAL_FIELDS);
 }
 
 /**
@@ -25,13 +25,13 @@ export function revisionOf(
  *
  * @param field the setting `revisionField`
  */
-export function isInHeaderOnly(
+export function hasRevisionOnlyInHeader(
   fields: Readonly<Record<string, unknown>>,
   etag: string | undefined,
   field: string | undefined,
 ): boolean {
   const header = revisionOf({}, etag, undefined);
-  const inFields = inBody(fields, USUAL_FIELDS);
+  const inFields = revisionInFields(fields, USUAL_FIELDS);
   return field === undefined && header !== undefined && inFields !== undefined && header !== inFields;
 }
 
@@ -45,7 +45,7 @@ export function ifMatchOf(revision: string): string {
   return `"${revision}"`;
 }
 
-function inBody(fields: Readonly<Record<string, unknown>>, names: readonly string[]): string | undefined {
+function revisionInFields(fields: Readonly<Record<string, unknown>>, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = fields[name];
     const tag =

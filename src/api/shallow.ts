@@ -1,11 +1,11 @@
 /** How many maps and lists may stand in each other: far more than any reply of this API has, and far fewer than would fill a stack. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 /**
  * A JSON text with `null` for whatever is nested too deep: all that goes down a reply by calling itself would fail there,
  * and no reply may be able to fail a creation by its form. Of a text that is no JSON nothing is promised.
  */
-export function shallow(text: string): string {
+export function limitNesting(text: string): string {
   let kept = "";
   let from = 0;
   let depth = 0;
@@ -18,11 +18,11 @@ export function shallow(text: string): string {
     } else if (char === '"') isInText = true;
     else if (char === "[" || char === "{") {
       depth++;
-      if (depth === DEEPEST + 1) kept += `${text.slice(from, at)}null`;
+      if (depth === MAX_DEPTH + 1) kept += `${text.slice(from, at)}null`;
     } else if (char === "]" || char === "}") {
-      if (depth === DEEPEST + 1) from = at + 1;
+      if (depth === MAX_DEPTH + 1) from = at + 1;
       depth--;
     }
   }
-  return kept + (depth > DEEPEST ? "" : text.slice(from));
+  return kept + (depth > MAX_DEPTH ? "" : text.slice(from));
 }

@@ -1,5 +1,5 @@
 /** Tells whether a trace id identifies the replies to one request, or is shared by all kinds of requests. */
-export interface Traces {
+export interface TraceIds {
   /**
    * Records that a reply carries a trace id.
    *
@@ -11,10 +11,10 @@ export interface Traces {
 }
 
 /** Ids remembered: those of an outage, in which many requests fail at once. */
-const REMEMBERED = 4_096;
+const MAX_REMEMBERED_IDS = 4_096;
 const SHARED = Symbol("shared");
 
-export function createTraces(): Traces {
+export function createTraceIds(): TraceIds {
   const requests = new Map<string, string | symbol>();
   return {
     identifies(traceId = "", request) {
@@ -23,20 +23,20 @@ export function createTraces(): Traces {
       requests.delete(traceId);
       requests.set(traceId, owner);
       for (const oldest of requests.keys()) {
-        if (requests.size <= REMEMBERED) break;
+        if (requests.size <= MAX_REMEMBERED_IDS) break;
         requests.delete(oldest);
       }
-      return owner === request && isReal(traceId) && !isMadeFrom(request, traceId);
+      return owner === request && isReal(traceId) && !isDerivedFrom(request, traceId);
     },
   };
 }
 
-function isMadeFrom(request: string | symbol, traceId: string): boolean {
-  return typeof request === "string" && bare(traceId).includes(bare(request));
+function isDerivedFrom(request: string | symbol, traceId: string): boolean {
+  return typeof request === "string" && normalizedId(traceId).includes(normalizedId(request));
 }
 
 /** A UUID has the same meaning without its dashes and in upper case. */
-function bare(id: string): string {
+function normalizedId(id: string): string {
   return id.replaceAll("-", "").toLowerCase();
 }
 

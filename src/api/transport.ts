@@ -1,6 +1,6 @@
 import { type Problem, parseProblem } from "../diagnostics/problem";
 import type { Connections } from "./connections";
-import { type Body, type Content, forShow, parseBody, readContent } from "./parse";
+import { type Body, type Content, redactJson, parseBody, readContent } from "./parse";
 
 /** One HTTP exchange, as it goes on the wire. */
 export interface WireRequest {
@@ -92,7 +92,7 @@ export async function exchange(
   const isSuccess = status < 300;
   const parsed = parseBody(content.text, clean);
   const body =
-    isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: forShow(parsed.value, clean) };
+    isSuccess || parsed.kind !== "json" ? parsed : { ...parsed, value: redactJson(parsed.value, clean) };
   const problem = isSuccess || body.kind !== "json" ? undefined : parseProblem(body.value);
   return { kind: "reply", reply: { status, header, body, problem } };
 }
@@ -124,7 +124,7 @@ export function transportFailure(
   const denial = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
   if (denial !== undefined) return { ...proxyFailure(Number(denial), url), neverSent: true, cause };
   return {
-    words: inShort(message),
+    words: shortTlsMessage(message),
     neverSent,
     final: neverSent && FINAL.test(code ?? ""),
     hint: neverSent ? hintOn(code ?? "") : undefined,
@@ -143,7 +143,7 @@ function messageOf(error: unknown): string {
 }
 
 /** OpenSSL tells its file and line, too: `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:…`. */
-function inShort(message: string): string {
+function shortTlsMessage(message: string): string {
   const [, reason] = /\berror:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
   return reason === undefined ? message : `TLS: ${reason}`;
 }

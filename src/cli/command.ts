@@ -1,5 +1,5 @@
 import { isCloudInfraError } from "../diagnostics/error";
-import { inWords, type Wording } from "../diagnostics/words";
+import { formatError, type ErrorContext } from "../diagnostics/words";
 
 /** One command of `npx pulumi-cloudinfra`. */
 export interface Command {
@@ -13,9 +13,9 @@ export function shellWord(word: string): string {
 }
 
 /** Prints why a command failed, and returns its exit code. Rethrows errors that are not a {@link CloudInfraError}: those are bugs. */
-export function reportFailure(error: unknown, wording: Wording): number {
+export function reportFailure(error: unknown, wording: ErrorContext): number {
   if (!isCloudInfraError(error)) throw error;
-  console.error(inWords(error, wording));
+  console.error(formatError(error, wording));
   return 1;
 }
 

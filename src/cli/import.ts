@@ -1,15 +1,15 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { type Call, lookup } from "../provider/call";
+import { type Context, listingContext } from "../provider/call";
 import { instanceKind, projectKind } from "../provider/kind";
 import { type Session, Sessions } from "../provider/session";
-import { idOf } from "../provider/values/fields";
+import { referencedId } from "../provider/values/fields";
 import { type Command, reportFailure, reportUsageError, shellWord } from "./command";
 import { help, type ImportArgs, parseImportArgs } from "./import/args";
 import { type Declaration, declarations } from "./import/declaration";
 import { importDocument } from "./import/document";
 import { filesToWrite, writeFiles } from "./import/files";
-import { importable } from "./import/importable";
+import { findImportable } from "./import/importable";
 import { programText } from "./import/program-text";
 import { type StackResources, stackResources } from "./import/stack-resources";
 import { programFolder } from "./program-folder";
@@ -55,9 +55,9 @@ async function writeImport(args: ImportArgs, sessions: Sessions): Promise<void> 
   try {
     const { project, instances } = await inventory(session, args);
     const projects = args.withProject
-      ? await declare(lookup(projectKind, session), [project], existing)
+      ? await declare(listingContext(projectKind, session), [project], existing)
       : NONE;
-    const instanceCall = lookup(instanceKind, session);
+    const instanceCall = listingContext(instanceKind, session);
     const { declared, untold } = await declare(instanceCall, instances, existing, args.project);
     const all = [...projects.declared, ...declared];
     const left = [...projects.untold, ...untold];
@@ -82,16 +82,16 @@ type Declared = ReturnType<typeof declarations>;
 const NONE: Declared = { declared: [], untold: [] };
 
 async function declare(
-  call: Call,
+  context: Context,
   items: readonly ApiObject[],
   existing: StackResources,
   project?: string,
 ): Promise<Declared> {
-  const { objects, excluded } = await importable(call, items, existing);
+  const { objects, excluded } = await findImportable(context, items, existing);
   // A list item may lack the project.
   const selected = objects.filter((object) => project === undefined || isIn(project, object));
-  const { declared, untold } = declarations(call, selected, {
-    taken: existing.namesOf(call.kind),
+  const { declared, untold } = declarations(context, selected, {
+    taken: existing.namesOf(context.kind),
     given: { project },
   });
   return { declared, untold: [...excluded, ...untold] };
@@ -117,8 +117,8 @@ async function inventory(
   session: Session,
   { project: id }: ImportArgs,
 ): Promise<{ project: ApiObject; instances: readonly ApiObject[] }> {
-  const call = lookup(projectKind, session);
-  const projects = await session.client.projects.list(call);
+  const context = listingContext(projectKind, session);
+  const projects = await session.client.projects.list(context);
   const project = projects.find((one) => one.id === id);
   if (project === undefined) {
     throw new CloudInfraError("not_found", `the service returned no project ${id}`, {
@@ -128,13 +128,13 @@ async function inventory(
           : `Give one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
     });
   }
-  const listed = await session.client.instances.list({ project: id }, call);
+  const listed = await session.client.instances.list({ project: id }, context);
   return { project, instances: listed.filter((instance) => isIn(id, instance)) };
 }
 
 /** Whether an instance may be in a project. The service may show the project without its id, or not at all (§4.4). */
 function isIn(id: string, { fields }: ApiObject): boolean {
-  const project = idOf(fields.project);
+  const project = referencedId(fields.project);
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
   // The service may show a path such as `projects/prj-1`. An id may contain "/", too.
   return !isId || `/${project}`.endsWith(`/${id}`);

@@ -6,15 +6,15 @@ import { projectFileFor } from "../journal/project-file";
 import { type Command, reportFailure, reportUsageError } from "./command";
 import { programFolder } from "./program-folder";
 import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
-import { howToClear } from "./recover/clear";
+import { clearPendingHint } from "./recover/clear";
 import { pendingCreations } from "./recover/creations";
 import { parseExport } from "./recover/deployment";
-import { forgetNote } from "./recover/forget";
-import { noteCreations } from "./recover/note";
+import { forgetEntry } from "./recover/forget";
+import { writeEntries } from "./recover/note";
 import { organizationOf } from "./recover/organization";
 import { stackExport } from "./recover/stack-export";
 import { ENDPOINT_OPTION, type JournalPlace, storedSettings } from "./recover/stored-settings";
-import { strayNotes } from "./recover/stray-notes";
+import { findStrayEntries } from "./recover/stray-notes";
 import { stackSettings } from "./stack-settings";
 
 /** `npx pulumi-cloudinfra recover`: writes the journal entries of pending creations, so that the next `up` resumes them. */
@@ -59,7 +59,7 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
     const journals = settings.journalDirs.flatMap((journalDir) =>
       [undefined, dir].map((backend) => journalAt({ endpoint: at ?? "", journalDir }, backend)),
     );
-    return forgetNote(journals, args.forget, deployment, pending, args);
+    return forgetEntry(journals, args.forget, deployment, pending, args);
   }
   // The backend of a file is not known: the program's folder stands for it.
   const backend = file === undefined ? undefined : dir;
@@ -72,13 +72,13 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   let strays: string[] = [];
   for (const place of settings.places) {
     const journal = journalAt(place, backend);
-    const noted = await noteCreations(journal, byPlace.get(JSON.stringify(place)) ?? [], args);
+    const noted = await writeEntries(journal, byPlace.get(JSON.stringify(place)) ?? [], args);
     allNoted &&= noted;
-    strays = [...strays, ...(await strayNotes(journal, deployment))];
+    strays = [...strays, ...(await findStrayEntries(journal, deployment))];
   }
   if (pending.cutOff.length + strays.length === 0) console.log(NOTHING);
   for (const stray of strays) console.log(stray);
-  if (pending.cutOff.length + pending.held > 0) console.log(howToClear(deployment, args));
+  if (pending.cutOff.length + pending.held > 0) console.log(clearPendingHint(deployment, args));
   return allNoted;
 }
 

@@ -1,5 +1,5 @@
 /** A time span for people: `300 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;

@@ -4,7 +4,7 @@ import type { Problem } from "./problem";
 export type { ErrorCode } from "./codes";
 
 /** An operation of the service, as last seen. */
-export interface OperationSeen {
+export interface OperationSummary {
   /** Its id. */
   readonly id: string;
   /** Its status in the service's own word. */
@@ -35,7 +35,7 @@ export interface ErrorDetails {
   sent?: boolean | undefined;
   /** All attempts with the idempotency key got the same failure, which the service has stored (§4.7): only a new key can change it. */
   replayed?: boolean | undefined;
-  operation?: OperationSeen | undefined;
+  operation?: OperationSummary | undefined;
   /** Id of the object that the failed request or operation is known to have left behind. */
   resultId?: string | undefined;
   /** How long the service asked to stay away, in milliseconds. */
@@ -75,7 +75,7 @@ export class CloudInfraError extends Error {
   /** What to do next. */
   readonly hint: string | undefined;
   /** The failed operation, as last seen. */
-  readonly operation: OperationSeen | undefined;
+  readonly operation: OperationSummary | undefined;
   /** How long the service asked to wait before the next request, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** @internal */

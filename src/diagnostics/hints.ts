@@ -16,13 +16,13 @@ const SET_TOKEN = "`pulumi config set --secret cloudinfra:token …`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
 /** How to give a creation or an update more time. The resource's own timeout takes precedence over the setting. */
-export const moreTime = (hasOwnTimeout: boolean): string =>
+export const longerTimeoutHint = (hasOwnTimeout: boolean): string =>
   hasOwnTimeout
     ? "To wait longer, raise the timeout in the resource's `customTimeouts`"
     : "To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";
 
 /** In which call an error came about. The host doesn't tell which command runs. */
-export interface Occasion {
+export interface FailedCall {
   readonly verb?: "create" | "read" | "update" | "delete" | "list" | undefined;
   /** Whether the resource is only looked up, with `get`. */
   readonly isLookedUp?: boolean | undefined;
@@ -41,7 +41,7 @@ export function hintFor(
   error: CloudInfraError,
   properties: readonly string[] = [],
   provider?: string,
-  occasion: Occasion = {},
+  occasion: FailedCall = {},
 ): string | undefined {
   const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, occasion) ?? true);
   const hint = error.hint ?? found?.hint(properties, provider);
@@ -58,7 +58,7 @@ export interface HintCase {
   /** In words, where the code alone does not say it. */
   readonly when?: string;
   /** @default always */
-  readonly applies?: (error: CloudInfraError, occasion: Occasion) => boolean;
+  readonly applies?: (error: CloudInfraError, occasion: FailedCall) => boolean;
   readonly hint: (properties: readonly string[], provider?: string) => string;
 }
 
@@ -158,7 +158,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       when: "a creation",
       applies: ({ method }) => method === "POST",
       hint: (properties) =>
-        `correct ${named(properties, "the arguments")} in the program and run \`pulumi up\` again`,
+        `correct ${namesOr(properties, "the arguments")} in the program and run \`pulumi up\` again`,
     },
     CHANGE_IN_PLACE,
     {
@@ -220,9 +220,9 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     {
       when: "a resource with `customTimeouts`",
       applies: (_error, { hasOwnTimeout = false }) => hasOwnTimeout,
-      hint: () => `Run \`pulumi up\` again. ${moreTime(true)}`,
+      hint: () => `Run \`pulumi up\` again. ${longerTimeoutHint(true)}`,
     },
-    { hint: () => `Run \`pulumi up\` again. ${moreTime(false)}` },
+    { hint: () => `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
   ],
   not_this_service: [
     { hint: (_properties, provider) => `something else answered: check ${endpointOf(provider)}` },
@@ -249,7 +249,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
   ],
 };
 
-function named(properties: readonly string[], otherwise: string): string {
+function namesOr(properties: readonly string[], otherwise: string): string {
   return properties.length > 0 ? properties.map((name) => `\`${name}\``).join(", ") : otherwise;
 }
 

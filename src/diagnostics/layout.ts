@@ -9,12 +9,12 @@ const UNBROKEN = /(?:code|trace|operation|object) \S+|\d+ attempts|(?:`[^`]*`|[^
  * itself too, on the resource's row. So does what stands between backticks, for a command is to be copied, a word that is
  * longer than a line, such as an address, and a table's row.
  */
-export function laidOut(message: string): string {
+export function wrapLongLines(message: string): string {
   const [first = "", ...others] = message.split("\n");
-  return [first, ...others.map(broken)].join("\n");
+  return [first, ...others.map(wrapped)].join("\n");
 }
 
-function broken(text: string): string {
+function wrapped(text: string): string {
   const isTableRow = /\S {2,}\S/.test(text);
   if (text.length <= COLUMNS || isTableRow) return text;
   const [indent = ""] = /^ */.exec(text) ?? [];

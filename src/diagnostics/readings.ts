@@ -1,5 +1,5 @@
 /** A text as it reads once escapes in it are decoded. */
-export interface Reading {
+export interface Decoding {
   readonly text: string;
   /** Returns where in the original a character starts, given its index. The index after the last one gives the end. */
   readonly at: (index: number) => number;
@@ -9,7 +9,7 @@ export interface Reading {
 type Escape = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => string];
 
 /** Anything that was escaped more often is taken as it stands. */
-const DEEPEST = 3;
+const MAX_DECODINGS = 3;
 
 /** Each by its name, which is followed by what it stands for. */
 function tableOf(entries: string): ReadonlyMap<string, string> {
@@ -51,11 +51,11 @@ const ESCAPES: readonly Escape[] = [
 ];
 
 /** All ways to read a text: as it stands, and with one or several kinds of escapes decoded, in any order. */
-export function readings(text: string): Reading[] {
-  const all = new Map<string, Reading>([[text, { text, at: (index) => index }]]);
+export function decodings(text: string): Decoding[] {
+  const all = new Map<string, Decoding>([[text, { text, at: (index) => index }]]);
   let latest = [...all.values()];
-  for (let depth = 0; depth < DEEPEST; depth += 1) {
-    const next: Reading[] = [];
+  for (let depth = 0; depth < MAX_DECODINGS; depth += 1) {
+    const next: Decoding[] = [];
     for (const reading of latest) {
       for (const kind of ESCAPES) {
         const plain = decoded(reading, kind);
@@ -70,17 +70,17 @@ export function readings(text: string): Reading[] {
 }
 
 /** Where an escape stands in a text, and where what it means stands in the decoded one. */
-interface Change {
+interface Replacement {
   readonly start: number;
   readonly end: number;
   readonly from: number;
   readonly to: number;
 }
 
-function decoded({ text, at }: Reading, [pattern, meaning]: Escape): Reading | undefined {
+function decoded({ text, at }: Decoding, [pattern, meaning]: Escape): Decoding | undefined {
   let plain = "";
   let end = 0;
-  const changes: Change[] = [];
+  const changes: Replacement[] = [];
   for (const found of text.matchAll(pattern)) {
     plain += text.slice(end, found.index);
     const from = plain.length;

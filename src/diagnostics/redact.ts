@@ -1,5 +1,5 @@
 import { CloudInfraError, detailsOf, isCloudInfraError } from "./error";
-import { type Reading, readings } from "./readings";
+import { type Decoding, decodings } from "./readings";
 
 const REPLACEMENT = "[secret]";
 
@@ -7,13 +7,13 @@ const REPLACEMENT = "[secret]";
 const CUT = /(?:&#?\w{0,8}|%[\da-f]?|\\[ux]?[\da-f]{0,3})?(?:…|\.\.\.)/g;
 
 /** Anything shorter would black out ordinary words and is no secret worth the name. */
-const SHORTEST = 4;
+const MIN_SECRET_LENGTH = 4;
 
 /** A line of a longer secret may be an ordinary word. */
-const SHORTEST_LINE = 8;
+const MIN_LINE_LENGTH = 8;
 
 /** A shorter beginning of a secret, if nothing shows that it was cut, may be an ordinary word. */
-const SHORTEST_BEGINNING = 8;
+const MIN_PREFIX_LENGTH = 8;
 
 /** Type and key in an SSH public key, between its options and its comment. Options may have white space and `\"` between quotes. */
 export const SSH_KEY =
@@ -32,23 +32,23 @@ export function redact(text: string, secrets: readonly string[]): string {
   const forms = new Set(
     secrets
       .flatMap(partsOf)
-      .filter((part) => part.length >= SHORTEST)
+      .filter((part) => part.length >= MIN_SECRET_LENGTH)
       .map(lowerCase),
   );
   if (forms.size === 0) return text;
   return withoutSpans(
     text,
-    readings(text).flatMap((reading) => spansIn(reading, [...forms])),
+    decodings(text).flatMap((reading) => spansIn(reading, [...forms])),
   );
 }
 
 /** Returns a copy of an error, and of its causes, without the secrets in any of their texts. */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
-  if (!(error instanceof Error)) return inTexts(error, secrets);
+  if (!(error instanceof Error)) return redactStrings(error, secrets);
   const cause = withoutSecrets(error.cause, secrets);
   if (isCloudInfraError(error)) {
     const { cause: _, ...details } = detailsOf(error);
-    const clean = Object.entries(details).map(([name, value]) => [name, inTexts(value, secrets)]);
+    const clean = Object.entries(details).map(([name, value]) => [name, redactStrings(value, secrets)]);
     return new CloudInfraError(error.code, redact(error.summary, secrets), {
       ...Object.fromEntries(clean),
       cause,
@@ -59,12 +59,12 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
 }
 
 /** Redacts all texts in a value that JSON can hold. */
-function inTexts(value: unknown, secrets: readonly string[]): unknown {
+function redactStrings(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === "string") return redact(value, secrets);
-  if (Array.isArray(value)) return value.map((item) => inTexts(item, secrets));
+  if (Array.isArray(value)) return value.map((item) => redactStrings(item, secrets));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [redact(key, secrets), inTexts(item, secrets)]),
+    Object.entries(value).map(([key, item]) => [redact(key, secrets), redactStrings(item, secrets)]),
   );
 }
 
@@ -75,34 +75,34 @@ function partsOf(secret: string): string[] {
   return [
     ...[secret, secret.trim(), secret.normalize("NFC"), secret.normalize("NFD"), withoutMarkup(secret)],
     ...["/", "//"].map((slash) => secret.replaceAll("\\", slash)), // in a URL, perhaps escaped before that
-    ...pieces.filter((piece) => piece.length >= SHORTEST_LINE),
+    ...pieces.filter((piece) => piece.length >= MIN_LINE_LENGTH),
     ...(key === undefined ? [] : [`${type} ${key}`, key]),
   ];
 }
 
 /** Where forms, given in lower case, and their beginnings stand in the original of a reading. */
-function spansIn({ text, at }: Reading, forms: readonly string[]): Span[] {
+function spansIn({ text, at }: Decoding, forms: readonly string[]): Span[] {
   const lower = lowerCase(text);
   const cuts = [...lower.matchAll(CUT)];
   const spans = forms.flatMap((form) => [
-    ...whole(lower, form),
-    ...beginnings(lower, form),
-    ...markedBeginnings(lower, cuts, form),
-    ...markedEndings(lower, cuts, form),
+    ...occurrences(lower, form),
+    ...prefixes(lower, form),
+    ...truncatedPrefixes(lower, cuts, form),
+    ...truncatedSuffixes(lower, cuts, form),
   ]);
   return spans.map(([start, end]) => [at(start), at(end)]);
 }
 
-function* whole(lower: string, form: string): Generator<Span> {
+function* occurrences(lower: string, form: string): Generator<Span> {
   for (let start = lower.indexOf(form); start >= 0; start = lower.indexOf(form, start + 1)) {
     yield [start, start + form.length];
   }
 }
 
 /** The beginnings of a longer form that are long enough, and end where a word ends. */
-function* beginnings(lower: string, form: string): Generator<Span> {
-  if (form.length <= SHORTEST_BEGINNING) return;
-  for (const [start, least] of whole(lower, form.slice(0, SHORTEST_BEGINNING))) {
+function* prefixes(lower: string, form: string): Generator<Span> {
+  if (form.length <= MIN_PREFIX_LENGTH) return;
+  for (const [start, least] of occurrences(lower, form.slice(0, MIN_PREFIX_LENGTH))) {
     let end = least;
     while (end < lower.length && lower[end] === form[end - start]) end += 1;
     if (!LETTER_OR_DIGIT.test(lower.slice(end, end + 2))) yield [start, end];
@@ -110,7 +110,7 @@ function* beginnings(lower: string, form: string): Generator<Span> {
 }
 
 /** Before a sign that a text was shortened, any beginning of a form. */
-function* markedBeginnings(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
   for (const { index, 0: sign } of cuts) {
     const part = lower.slice(Math.max(0, index - form.length), index);
     const length = beginningAtEnd(part, form);
@@ -119,7 +119,7 @@ function* markedBeginnings(lower: string, cuts: readonly RegExpExecArray[], form
 }
 
 /** After a sign that a text was shortened, any ending of a form. */
-function* markedEndings(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
+function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
   for (const { index, 0: sign } of cuts) {
     const start = index + sign.length;
     const length = endingAtStart(lower.slice(start, start + form.length), form);
@@ -129,15 +129,15 @@ function* markedEndings(lower: string, cuts: readonly RegExpExecArray[], form: s
 
 /** How many characters at the start of a text are the ending of a secret. */
 function endingAtStart(text: string, form: string): number {
-  const least = form.slice(-SHORTEST);
+  const least = form.slice(-MIN_SECRET_LENGTH);
   let end = text.lastIndexOf(least);
-  while (end >= 0 && !form.endsWith(text.slice(0, end + SHORTEST))) end = text.lastIndexOf(least, end - 1);
-  return end < 0 ? 0 : end + SHORTEST;
+  while (end >= 0 && !form.endsWith(text.slice(0, end + MIN_SECRET_LENGTH))) end = text.lastIndexOf(least, end - 1);
+  return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
 }
 
 /** How many characters at the end of a text are the beginning of a secret. */
 function beginningAtEnd(text: string, form: string): number {
-  const least = form.slice(0, SHORTEST);
+  const least = form.slice(0, MIN_SECRET_LENGTH);
   let start = text.indexOf(least);
   while (start >= 0 && !form.startsWith(text.slice(start))) start = text.indexOf(least, start + 1);
   return start < 0 ? 0 : text.length - start;

@@ -1,12 +1,12 @@
 import { STATUS_CODES } from "node:http";
 import { inspect, stripVTControlCharacters } from "node:util";
 import { type CloudInfraError, isCloudInfraError } from "./error";
-import { hintFor, type Occasion } from "./hints";
+import { hintFor, type FailedCall } from "./hints";
 import { propertyPath } from "./property";
 import { redact } from "./redact";
 
 /** How an error is told to the person who ran `pulumi`. */
-export interface Wording {
+export interface ErrorContext {
   /** What was being done: `creating instance "web"`. */
   doing: string;
   /** From the service's field to the program's property: public_ip → publicIp. @default the field itself */
@@ -14,23 +14,23 @@ export interface Wording {
   /** The name of the explicit provider. @default the default provider */
   provider?: string | undefined;
   /** In which call it came about. @default none that is known */
-  occasion?: Occasion | undefined;
+  occasion?: FailedCall | undefined;
   /** What must not be seen: the token, and secret inputs. @default none */
   secrets?: readonly string[] | undefined;
   /** Properties of which no more than the name is shown, as the keys of labels may be secret. @default none */
   secretProperties?: ReadonlySet<string> | undefined;
 }
 
-const LONGEST_LINE = 1_000;
-const MOST_FAULTS = 20;
-const MOST_CAUSES = 3;
+const MAX_LINE_CHARACTERS = 1_000;
+const MAX_FAULTS = 20;
+const MAX_CAUSES = 3;
 
 /**
  * An error as text: what was done and how it ended, the error's own lines, a line for each property, the request with its
  * trace id, the stable code, and a hint.
  * Anything that is not a {@link CloudInfraError} is a bug and keeps its stack.
  */
-export function inWords(error: unknown, wording: Wording): string {
+export function formatError(error: unknown, wording: ErrorContext): string {
   const secrets = wording.secrets ?? [];
   if (!isCloudInfraError(error)) return redact(`${wording.doing} failed: ${inspect(error)}`, secrets);
   const faults = readFaults(error, wording);
@@ -60,7 +60,7 @@ function label(error: Pick<CloudInfraError, "problem" | "status">): string {
 }
 
 function ending(error: CloudInfraError): string {
-  const isSaid = saysItself(error) && (error.operation === undefined || error.code === "operation_unknown");
+  const isSaid = explainsItself(error) && (error.operation === undefined || error.code === "operation_unknown");
   const status = isSaid ? undefined : error.status;
   if (status !== undefined && status >= 400 && status < 500) return `was refused: ${label(error)}`;
   if (status !== undefined && status >= 500) return `failed: ${label(error)}`;
@@ -68,7 +68,7 @@ function ending(error: CloudInfraError): string {
 }
 
 /** These were put into words where they were made; the status alone would say less. */
-function saysItself(error: CloudInfraError): boolean {
+function explainsItself(error: CloudInfraError): boolean {
   return [
     "unauthorized",
     "operation_unknown",
@@ -82,7 +82,7 @@ function saysItself(error: CloudInfraError): boolean {
 
 function readFaults(
   error: CloudInfraError,
-  { propertyOf = (field) => field, secrets = [], secretProperties }: Wording,
+  { propertyOf = (field) => field, secrets = [], secretProperties }: ErrorContext,
 ) {
   const problem = error.problem;
   // Before a path is taken apart: a secret in it, such as a label's key, would not be recognised afterwards.
@@ -95,8 +95,8 @@ function readFaults(
     const words = fault.detail ?? fault.code ?? problem?.detail ?? "is not accepted";
     return { property, line: property === undefined ? words : `${property}: ${words}` };
   });
-  const lines = faults.slice(0, MOST_FAULTS).map(({ line }) => line);
-  if (faults.length > MOST_FAULTS) lines.push(`… and ${faults.length - MOST_FAULTS} more`);
+  const lines = faults.slice(0, MAX_FAULTS).map(({ line }) => line);
+  if (faults.length > MAX_FAULTS) lines.push(`… and ${faults.length - MAX_FAULTS} more`);
   const general = problem?.detail ?? (problem?.code === undefined ? undefined : problem.title);
   if (lines.length === 0 && general !== undefined && !ending(error).includes(general)) lines.push(general);
   const properties = new Set(faults.flatMap(({ property }) => topOf(property) ?? []));
@@ -112,7 +112,7 @@ function causes(error: CloudInfraError, said: string): string[] {
   const found: string[] = [];
   // The summary has the words of what the network said, without the noise.
   if (error.code === "unreachable") return found;
-  for (let cause = error.cause; cause instanceof Error && found.length < MOST_CAUSES; cause = cause.cause) {
+  for (let cause = error.cause; cause instanceof Error && found.length < MAX_CAUSES; cause = cause.cause) {
     const words = isCloudInfraError(cause) ? cause.summary : cause.message;
     if (words !== "" && ![said, error.summary, ...found].some((text) => text.includes(words)))
       found.push(words);
@@ -146,5 +146,5 @@ function oneLine(text: string): string {
 }
 
 function shortened(text: string): string {
-  return text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text;
+  return text.length > MAX_LINE_CHARACTERS ? `${text.slice(0, MAX_LINE_CHARACTERS)}…` : text;
 }

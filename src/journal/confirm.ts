@@ -1,8 +1,8 @@
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { type Disk, namesIn, readText, removeFile, systemDisk } from "./disk";
+import { type Disk, fileNamesIn, readText, removeFile, systemDisk } from "./disk";
 import { parseEntry } from "./entry";
-import { journalFolder, type Place } from "./place";
+import { journalFolder, type JournalLocation } from "./place";
 
 /** Ids by resource key, and the end of their removal. */
 interface Batch {
@@ -25,7 +25,7 @@ const batches = new Map<string, Batch>();
 export async function confirm(
   key: string,
   id: string,
-  { disk = systemDisk, ...place }: Place & { readonly disk?: Disk } = {},
+  { disk = systemDisk, ...place }: JournalLocation & { readonly disk?: Disk } = {},
 ): Promise<void> {
   try {
     const folder = journalFolder(place);
@@ -50,7 +50,7 @@ async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, st
     const entry = parseEntry(text);
     return entry?.id !== undefined && !entry.isKept && ids.get(entry.resource) === entry.id;
   };
-  const entries = (await namesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
+  const entries = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(".jsonl"));
   const work = entries.map(async (name) => {
     const file = path.join(folder, name);
     if (isConfirmed((await readText(disk, file)) ?? "")) await removeFile(disk, file, isConfirmed);

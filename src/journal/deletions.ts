@@ -1,16 +1,16 @@
 import { hash } from "node:crypto";
 import path from "node:path";
 import { appendOrCreate, type Disk, readText } from "./disk";
-import { inTime } from "./in-time";
+import { withDiskTimeout } from "./in-time";
 
 /** How the names of these files end. */
-export const DELETION = ".deletion";
+export const DELETION_SUFFIX = ".deletion";
 
 /**
  * The objects whose deletion this machine has requested with the present token. If a process is killed between the deletion and the
  * moment when the engine saves it, this is the only evidence that the object was deleted and is not merely hidden.
  */
-export class Deletions {
+export class DeletionRequests {
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
@@ -24,25 +24,25 @@ export class Deletions {
   /** Records that the deletion of an object is about to be requested. If the disk can't be used, there is no record. */
   async add(object: string): Promise<void> {
     const file = this.file(object);
-    await inTime(path.dirname(file), () => appendOrCreate(this.disk, file, object)).catch(() => undefined);
+    await withDiskTimeout(path.dirname(file), () => appendOrCreate(this.disk, file, object)).catch(() => undefined);
   }
 
   async has(object: string): Promise<boolean> {
     const file = this.file(object);
-    const text = await inTime(path.dirname(file), () => readText(this.disk, file)).catch(() => undefined);
+    const text = await withDiskTimeout(path.dirname(file), () => readText(this.disk, file)).catch(() => undefined);
     return text?.startsWith(object) ?? false;
   }
 
   /** Removes the record because the object still exists, or exists again. */
   async remove(object: string): Promise<void> {
     const file = this.file(object);
-    await inTime(path.dirname(file), () => this.disk.unlink(file)).catch(() => undefined);
+    await withDiskTimeout(path.dirname(file), () => this.disk.unlink(file)).catch(() => undefined);
   }
 
   private file(object: string): string {
     return path.join(
       this.folder(),
-      hash("sha256", JSON.stringify([object, this.token()])).slice(0, 24) + DELETION,
+      hash("sha256", JSON.stringify([object, this.token()])).slice(0, 24) + DELETION_SUFFIX,
     );
   }
 }

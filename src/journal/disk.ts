@@ -12,35 +12,35 @@ export type Disk = Pick<
 export const systemDisk: Disk = fs;
 
 /** How the name of a file ends while it is being written or taken out. */
-export const HALF_DONE = ".tmp";
+export const TEMPORARY_SUFFIX = ".tmp";
 
 /** A name of its own for each writing or taking out: two processes never share one. */
-const halfDone = (file: string): string => `${file}.${randomUUID()}${HALF_DONE}`;
+const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPORARY_SUFFIX}`;
 
 /** Whether an error says that the file, or its folder, is not there. */
-const isAbsent = (error: unknown): boolean => codeOf(error) === "ENOENT";
+const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";
 
 export const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
 /** What comes of some work on a file or folder; undefined where that is not there. */
-async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (isAbsent(error)) return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
 
 /** Reads a file; undefined where there is none. */
 export function readText(disk: Disk, file: string): Promise<string | undefined> {
-  return ifThere(disk.readFile(file, "utf8"));
+  return unlessMissing(disk.readFile(file, "utf8"));
 }
 
 /** The names of the files in a folder; none where there is no folder yet. */
-export async function namesIn(disk: Disk, folder: string): Promise<string[]> {
-  return (await ifThere(disk.readdir(folder))) ?? [];
+export async function fileNamesIn(disk: Disk, folder: string): Promise<string[]> {
+  return (await unlessMissing(disk.readdir(folder))) ?? [];
 }
 
 /** Removes the files in a folder whose names have one of these endings and that are older than its time, in milliseconds. */
@@ -50,7 +50,7 @@ export async function removeOld(
   keptMs: Readonly<Record<string, number>>,
 ): Promise<void> {
   const kept = Object.entries(keptMs);
-  const passing = (await namesIn(disk, folder)).flatMap((name) => {
+  const passing = (await fileNamesIn(disk, folder)).flatMap((name) => {
     const [, forMs] = kept.find(([ending]) => name.endsWith(ending)) ?? [];
     return forMs === undefined ? [] : removeIfOld(disk, path.join(folder, name), forMs);
   });
@@ -67,7 +67,7 @@ async function removeIfOld(disk: Disk, file: string, forMs: number): Promise<voi
 }
 
 /** How often a file may come and go while another one is put in its place. */
-const MOST_TRIES = 10;
+const MAX_ATTEMPTS = 10;
 
 /**
  * Puts a file there whole or not at all, whatever ends the process meanwhile; it can be read by its owner only. It takes the
@@ -76,19 +76,19 @@ const MOST_TRIES = 10;
  *
  * @returns the text of another one that stays there instead
  */
-export async function putFile(
+export async function writeWholeFile(
   disk: Disk,
   file: string,
   text: string,
   mayGo: (text: string) => boolean,
 ): Promise<string | undefined> {
-  const written = halfDone(file);
+  const written = temporaryName(file);
   try {
     await write(disk, written, text);
     for (let tries = 1; ; tries += 1) {
       const other = await readText(disk, file);
       if (other !== undefined && !mayGo(other)) return other;
-      const replaces = other !== undefined || tries === MOST_TRIES;
+      const replaces = other !== undefined || tries === MAX_ATTEMPTS;
       if (replaces) await disk.rename(written, file);
       if (replaces || (await isLinked(disk, written, file))) break;
     }
@@ -121,7 +121,7 @@ async function write(disk: Disk, file: string, text: string): Promise<void> {
 async function openOrMakeFolder(disk: Disk, file: string, flags: "wx" | "a"): Promise<FileHandle> {
   const open = () => disk.open(file, flags, 0o600);
   return open().catch(async (error) => {
-    if (!isAbsent(error)) throw error;
+    if (!isMissing(error)) throw error;
     await disk.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     return open();
   });
@@ -157,7 +157,7 @@ export async function appendTo(
     if (!isMeant(await handle.readFile("utf8"))) return;
     await handle.writeFile(text);
   });
-  await ifThere(appended);
+  await unlessMissing(appended);
 }
 
 /** Appends to a file, and creates it and its folder if necessary. Small writes of several processes never mix. */
@@ -171,23 +171,23 @@ export async function removeFile(
   file: string,
   isMeant: (text: string) => boolean,
 ): Promise<void> {
-  const removed = await takeOut(disk, file, isMeant);
-  if (removed !== undefined) await ifThere(disk.unlink(removed));
+  const removed = await moveAside(disk, file, isMeant);
+  if (removed !== undefined) await unlessMissing(disk.unlink(removed));
 }
 
 /**
  * Takes a file out of its place if it is the one that is meant, and says where it is then. Another process may put a new
  * one there at any moment: only what has been moved aside is known for certain, and goes back if it is not the one.
  */
-export async function takeOut(
+export async function moveAside(
   disk: Disk,
   file: string,
   isMeant: (text: string) => boolean,
 ): Promise<string | undefined> {
   const text = await readText(disk, file);
   if (text === undefined || !isMeant(text)) return undefined;
-  const aside = halfDone(file);
-  await ifThere(disk.rename(file, aside));
+  const aside = temporaryName(file);
+  await unlessMissing(disk.rename(file, aside));
   const taken = await readText(disk, aside);
   if (taken === undefined) return undefined;
   if (isMeant(taken)) return aside;

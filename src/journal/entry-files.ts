@@ -1,21 +1,21 @@
 import { hash } from "node:crypto";
 import path from "node:path";
-import { DELETION } from "./deletions";
-import { type Disk, HALF_DONE, namesIn, readText, removeOld } from "./disk";
+import { DELETION_SUFFIX } from "./deletions";
+import { type Disk, TEMPORARY_SUFFIX, fileNamesIn, readText, removeOld } from "./disk";
 import { type Entry, parseEntry } from "./entry";
 
 const DAY_MS = 24 * 60 * 60_000;
 
 /** How the names of the files end that record which creations the user has given up. */
-const GIVEN_UP = ".given-up";
+const GIVEN_UP_SUFFIX = ".given-up";
 
 /** Returns the name of the file which records that the user has given up the creation with a key. */
-export function givenUp(key: string): string {
-  return hash("sha256", key).slice(0, 24) + GIVEN_UP;
+export function givenUpFileName(key: string): string {
+  return hash("sha256", key).slice(0, 24) + GIVEN_UP_SUFFIX;
 }
 
 /** How long files are kept that nothing removes, by the end of their names, in milliseconds. */
-const KEPT_MS = { [HALF_DONE]: DAY_MS, [DELETION]: 30 * DAY_MS, [GIVEN_UP]: 30 * DAY_MS } as const;
+const KEPT_MS = { [TEMPORARY_SUFFIX]: DAY_MS, [DELETION_SUFFIX]: 30 * DAY_MS, [GIVEN_UP_SUFFIX]: 30 * DAY_MS } as const;
 
 /** Reads the entries in a folder by their files. Leaves out damaged ones, which may be another program's. */
 export async function readEntries(
@@ -23,7 +23,7 @@ export async function readEntries(
   folder: string,
   ending = ".jsonl",
 ): Promise<ReadonlyMap<string, Entry>> {
-  const names = (await namesIn(disk, folder)).filter((name) => name.endsWith(ending));
+  const names = (await fileNamesIn(disk, folder)).filter((name) => name.endsWith(ending));
   const files = names.map((name) => path.join(folder, name));
   const texts = await Promise.all(files.map((file) => readText(disk, file)));
   const entries = texts.map((text) => parseEntry(text ?? ""));
@@ -34,7 +34,7 @@ export async function readEntries(
  * Finds entries by the key of their resource, which their names do not tell. Each file is read once: the resource of an entry
  * never changes.
  */
-export class EntryFiles {
+export class EntryIndex {
   private readonly resources = new Map<string, string | undefined>();
   private isTidy = false;
 
@@ -42,7 +42,7 @@ export class EntryFiles {
 
   /** Returns the files whose entries are about the resource with this key, in whatever stack and at whatever endpoint. */
   async of(folder: string, resource: string): Promise<string[]> {
-    const names = await namesIn(this.disk, folder);
+    const names = await fileNamesIn(this.disk, folder);
     if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);
     this.isTidy = true;
     const entries = names.filter((name) => name.endsWith(".jsonl")).map((name) => path.join(folder, name));

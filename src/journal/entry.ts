@@ -49,7 +49,7 @@ interface NamedOperation {
 }
 
 /** What becomes known of a creation after its first line is written. */
-export type More = Pick<Entry, "operation" | "id" | "imported">;
+export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported">;
 
 /** Returns the first line of an entry's file. */
 export function firstLine(entry: Entry): string {
@@ -58,7 +58,7 @@ export function firstLine(entry: Entry): string {
 }
 
 /** Returns a later line. It starts with a line break because a kill may have cut off the line before it. */
-export function laterLine({ operation, id, imported }: More): string {
+export function laterLine({ operation, id, imported }: EntryUpdate): string {
   const known = operation && { id: operation.id, url: operation.url };
   return `\n${JSON.stringify({ operation: known, id, imported })}\n`;
 }
@@ -66,8 +66,8 @@ export function laterLine({ operation, id, imported }: More): string {
 /** Parses an entry's file. Incomplete later lines are skipped. Without a complete first line, the result is `undefined`. */
 export function parseEntry(text: string): Entry | undefined {
   const [first = "", ...later] = text.split("\n");
-  let entry = begun(parseObject(first));
-  for (const line of later) entry &&= extended(entry, more(parseObject(line)));
+  let entry = parseFirstLine(parseObject(first));
+  for (const line of later) entry &&= withUpdate(entry, parseLaterLine(parseObject(line)));
   return entry;
 }
 
@@ -83,7 +83,7 @@ function parseObject(line: string): Fields {
   }
 }
 
-function begun(fields: Fields): Entry | undefined {
+function parseFirstLine(fields: Fields): Entry | undefined {
   const {
     urn,
     organization,
@@ -120,7 +120,7 @@ function begun(fields: Fields): Entry | undefined {
   };
 }
 
-function more({ operation, id, imported }: Fields): More {
+function parseLaterLine({ operation, id, imported }: Fields): EntryUpdate {
   const named =
     typeof operation === "object" && operation !== null ? namedOperation({ ...operation }) : undefined;
   return {
@@ -131,7 +131,7 @@ function more({ operation, id, imported }: Fields): More {
 }
 
 /** Several processes may note imports. */
-function extended(entry: Entry, { imported, ...known }: More): Entry {
+function withUpdate(entry: Entry, { imported, ...known }: EntryUpdate): Entry {
   return {
     ...entry,
     ...known,

@@ -1,20 +1,20 @@
 import path from "node:path";
 import { backendOf } from "./backend";
-import { Deletions } from "./deletions";
+import { DeletionRequests } from "./deletions";
 import {
   appendOrCreate,
   appendTo,
   type Disk,
-  putFile,
+  writeWholeFile,
   readText,
   removeFile,
   systemDisk,
-  takeOut,
+  moveAside,
 } from "./disk";
-import { type Entry, firstLine, laterLine, type More, parseEntry } from "./entry";
-import { EntryFiles, givenUp, readEntries } from "./entry-files";
-import { inTime } from "./in-time";
-import { fileName, isAt, journalFolder, type Place, type Purpose, stackOf, suffixOf } from "./place";
+import { type Entry, firstLine, laterLine, type EntryUpdate, parseEntry } from "./entry";
+import { EntryIndex, givenUpFileName, readEntries } from "./entry-files";
+import { withDiskTimeout } from "./in-time";
+import { fileName, isOfBackend, journalFolder, type JournalLocation, type EntryIdentity, stackOf, suffixOf } from "./place";
 import { RunFacts } from "./run-facts";
 
 /**
@@ -30,19 +30,19 @@ export interface Journal {
    *
    * @returns the entry that another process has written meanwhile, which then stays
    */
-  begin(entry: Begun): Promise<Entry | undefined>;
+  begin(entry: NewEntry): Promise<Entry | undefined>;
   /** Extends the entry with this key, if there is one. */
-  note(key: string, more: More): Promise<void>;
+  extend(key: string, more: EntryUpdate): Promise<void>;
   /** Reads the entry for a purpose, however old. A damaged one is set aside with a warning. */
-  read(purpose: For): Promise<Entry | undefined>;
+  read(purpose: CreationPurpose): Promise<Entry | undefined>;
   /** Makes the entry for a purpose the one for another purpose at this endpoint, unless there is one. */
-  move(from: For, to: Pick<For, "urn" | "replaces">): Promise<void>;
+  move(from: CreationPurpose, to: Pick<CreationPurpose, "urn" | "replaces">): Promise<void>;
   /** Records that the user gives up the creation with this key: the next command neither resumes nor settles it. */
   giveUp(key: string): Promise<void>;
   /** Whether the user has given up the creation with this key, on this machine. */
   isGivenUp(key: string): Promise<boolean>;
   /** Moves the entries of a stack from the former endpoints of this service to this one. Only the first call does something. */
-  takeOver(stack: string, isFormer: (entry: Entry) => boolean): Promise<void>;
+  moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void>;
   /** Finds the entry of the resource with this key, in whatever stack and at whatever endpoint, as a key is unique. */
   find(resource: string): Promise<Entry | undefined>;
   /** Removes the entry with this key. */
@@ -52,15 +52,15 @@ export interface Journal {
   /** Lists the entries of this organization and backend at all endpoints, the oldest first. */
   listEverywhere(): Promise<Entry[]>;
   /** The same as it was at the first call: what earlier runs have left, read once. */
-  earlier(): Promise<readonly Entry[]>;
+  entriesAtStart(): Promise<readonly Entry[]>;
   /** What the processes of this run must agree on. */
   readonly run: RunFacts;
   /** The objects whose deletion this machine has requested. */
-  readonly deletions: Deletions;
+  readonly deletions: DeletionRequests;
 }
 
 /** What a creation knows of itself before it sends its request. */
-export type Begun = Pick<
+export type NewEntry = Pick<
   Entry,
   | "urn"
   | "provider"
@@ -77,14 +77,14 @@ export type Begun = Pick<
 >;
 
 /** What a creation is for, in this stack. */
-export interface For extends Pick<Purpose, "urn" | "replaces"> {
+export interface CreationPurpose extends Pick<EntryIdentity, "urn" | "replaces"> {
   /** The key of the creation, if it is known: an entry that may be another stack's must have it. */
   readonly key?: string | undefined;
   /** @default this one */
   readonly endpoint?: string | undefined;
 }
 
-export interface JournalOptions extends Place {
+export interface JournalOptions extends JournalLocation {
   /** Normalized base URL of the service. */
   readonly endpoint: string;
   /** Organization of the stack, if it is known by now. */
@@ -110,11 +110,11 @@ export function openJournal(options: JournalOptions): Journal {
 
 class FileJournal implements Journal {
   readonly run: RunFacts;
-  readonly deletions: Deletions;
+  readonly deletions: DeletionRequests;
   readonly endpoint: string;
   private readonly cwd: string;
   private readonly disk: Disk;
-  private readonly entries: EntryFiles;
+  private readonly entries: EntryIndex;
   private readonly warned = new Set<string>();
   /** The key of the entry that was last read or written here for the purpose of the file: the next one may take its place. */
   private readonly known = new Map<string, string>();
@@ -128,12 +128,12 @@ class FileJournal implements Journal {
     this.endpoint = options.endpoint;
     this.cwd = options.cwd ?? process.cwd();
     this.disk = options.disk ?? systemDisk;
-    this.entries = new EntryFiles(this.disk);
+    this.entries = new EntryIndex(this.disk);
     this.run = new RunFacts(this.disk, () => this.folder(), options.run);
-    this.deletions = new Deletions(this.disk, () => this.folder(), options.token ?? (() => ""));
+    this.deletions = new DeletionRequests(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
 
-  begin(begun: Begun): Promise<Entry | undefined> {
+  begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
     const purpose = this.purposeOf({ urn, replaces });
     const isKept = savesOnlyAtTheEnd(this.options.env ?? process.env);
@@ -142,21 +142,21 @@ class FileJournal implements Journal {
       const file = path.join(folder, fileName(purpose));
       const known = this.known.get(file);
       const mayGo = (there: string): boolean => [undefined, known].includes(entryFor(purpose, there)?.key);
-      const other = entryFor(purpose, await putFile(this.disk, file, text, mayGo));
+      const other = entryFor(purpose, await writeWholeFile(this.disk, file, text, mayGo));
       this.learn(file, other ?? begun);
       return other;
     });
   }
 
-  async note(key: string, more: More): Promise<void> {
+  async extend(key: string, more: EntryUpdate): Promise<void> {
     await this.withFileOf(key, (file) => appendTo(this.disk, file, hasKey(key), laterLine(more)));
   }
 
-  async read(wanted: For): Promise<Entry | undefined> {
+  async read(wanted: CreationPurpose): Promise<Entry | undefined> {
     return (await this.found(wanted))?.entry;
   }
 
-  private async found(wanted: For): Promise<{ file: string; entry: Entry } | undefined> {
+  private async found(wanted: CreationPurpose): Promise<{ file: string; entry: Entry } | undefined> {
     const own = this.purposeOf(wanted);
     // `recover` can't always know the organization, nor the backend that an exported state comes from.
     const others = [own.organization, undefined].flatMap((organization) =>
@@ -176,16 +176,16 @@ class FileJournal implements Journal {
   }
 
   async giveUp(key: string): Promise<void> {
-    await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, givenUp(key)), key));
+    await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, givenUpFileName(key)), key));
   }
 
   async isGivenUp(key: string): Promise<boolean> {
-    return (await this.safely((folder) => readText(this.disk, path.join(folder, givenUp(key))))) === key;
+    return (await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))))) === key;
   }
 
-  takeOver(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
+  moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
     const takeAll = async (): Promise<void> => {
-      for (const entry of await this.earlier())
+      for (const entry of await this.entriesAtStart())
         if (stackOf(entry.urn) === stack && isFormer(entry)) await this.move(entry, entry);
       this.entriesBefore = undefined;
     };
@@ -193,7 +193,7 @@ class FileJournal implements Journal {
     return this.takenOver;
   }
 
-  async move(from: For, { urn, replaces }: Pick<For, "urn" | "replaces">): Promise<void> {
+  async move(from: CreationPurpose, { urn, replaces }: Pick<CreationPurpose, "urn" | "replaces">): Promise<void> {
     const found = await this.found(from);
     if (found === undefined) return;
     const { file, entry } = found;
@@ -201,14 +201,14 @@ class FileJournal implements Journal {
     await this.safely(async (folder) => {
       const [source, target] = [path.join(folder, file), path.join(folder, fileName(now))];
       const text = firstLine({ ...entry, ...now }) + laterLine(entry);
-      if ((await putFile(this.disk, target, text, () => false)) !== undefined) return;
+      if ((await writeWholeFile(this.disk, target, text, () => false)) !== undefined) return;
       await removeFile(this.disk, source, hasKey(entry.key));
       this.known.delete(source);
       this.learn(target, entry);
     });
   }
 
-  private readFor(purpose: Purpose): Promise<Entry | undefined> {
+  private readFor(purpose: EntryIdentity): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
       const file = path.join(folder, fileName(purpose));
       const text = await readText(this.disk, file);
@@ -249,7 +249,7 @@ class FileJournal implements Journal {
     });
   }
 
-  earlier(): Promise<readonly Entry[]> {
+  entriesAtStart(): Promise<readonly Entry[]> {
     this.entriesBefore ??= this.listEverywhere();
     return this.entriesBefore;
   }
@@ -270,10 +270,10 @@ class FileJournal implements Journal {
       if (endpoint === this.endpoint || !this.files.has(key)) this.files.set(key, file);
     const { organization, backend } = this.purposeOf({ urn: "" });
     const home = { organization, backend, cwd: this.cwd };
-    return [...(files?.values() ?? [])].filter((entry) => isAt(entry, home)).sort((a, b) => a.at - b.at);
+    return [...(files?.values() ?? [])].filter((entry) => isOfBackend(entry, home)).sort((a, b) => a.at - b.at);
   }
 
-  private purposeOf({ urn, replaces, endpoint = this.endpoint }: For): Purpose {
+  private purposeOf({ urn, replaces, endpoint = this.endpoint }: CreationPurpose): EntryIdentity {
     const { organization, backend = this.backendUrl() } = this.options;
     return { urn, replaces, organization: organization?.(), backend, endpoint };
   }
@@ -301,7 +301,7 @@ class FileJournal implements Journal {
   }
 
   private async setAside(file: string): Promise<undefined> {
-    const damaged = await takeOut(this.disk, file, (text) => parseEntry(text) === undefined);
+    const damaged = await moveAside(this.disk, file, (text) => parseEntry(text) === undefined);
     if (damaged === undefined) return; // another process has written a good one
     const kept = `${file}.damaged`;
     await this.disk.rename(damaged, kept);
@@ -318,7 +318,7 @@ class FileJournal implements Journal {
     try {
       const folder = this.folder();
       where = ` in ${folder}`;
-      return await inTime(folder, () => work(folder));
+      return await withDiskTimeout(folder, () => work(folder));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const why = message.replace(/, \w+ '.*/s, ""); // without the system call and its file
@@ -345,7 +345,7 @@ function savesOnlyAtTheEnd({ PULUMI_SKIP_CHECKPOINTS: skips = "" }: NodeJS.Proce
   return /^(1|true)$/i.test(skips);
 }
 
-function entryFor(purpose: Purpose, text: string | undefined): Entry | undefined {
+function entryFor(purpose: EntryIdentity, text: string | undefined): Entry | undefined {
   const entry = text === undefined ? undefined : parseEntry(text);
   return entry !== undefined && fileName(entry) === fileName(purpose) ? entry : undefined;
 }

@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import type { Entry } from "./entry";
 
-export interface Place {
+export interface JournalLocation {
   /** The setting `journalDir`; relative to `cwd`. @default a folder for states in the user's home */
   readonly dir?: string | undefined;
   /** The program's folder. @default the working directory */
@@ -18,7 +18,7 @@ export interface Place {
  *
  * @throws Error if the user has no home
  */
-export function journalFolder({ dir, cwd = process.cwd(), env = process.env }: Place): string {
+export function journalFolder({ dir, cwd = process.cwd(), env = process.env }: JournalLocation): string {
   return dir === undefined
     ? path.join(stateFolder(env), "pulumi-cloudinfra", "journal")
     : path.resolve(cwd, dir);
@@ -34,13 +34,13 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
  * What a creation is for: either it replaces the resource with a key, or it creates a resource that does not exist yet, which
  * only the URN within one stack identifies. There is one entry for each purpose at most.
  */
-export interface Purpose extends Pick<Entry, "urn" | "backend" | "endpoint"> {
+export interface EntryIdentity extends Pick<Entry, "urn" | "backend" | "endpoint"> {
   readonly organization?: string | undefined;
   readonly replaces?: string | undefined;
 }
 
 /** Returns the name of the file that holds the entry for a purpose. */
-export function fileName({ urn, organization = "", backend, endpoint, replaces }: Purpose): string {
+export function fileName({ urn, organization = "", backend, endpoint, replaces }: EntryIdentity): string {
   const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
   return hash("sha256", text).slice(0, 24) + suffixOf(endpoint);
 }
@@ -51,7 +51,7 @@ export function suffixOf(endpoint: string): string {
 }
 
 /** What entries tell of a stack beside its name. */
-interface Home {
+interface StackHome {
   readonly organization: string | undefined;
   readonly backend: string;
   /** The program's folder. */
@@ -62,7 +62,7 @@ interface Home {
  * Reports whether an entry is of an organization and backend. `recover` can't always know the organization, nor the backend that an
  * exported state comes from.
  */
-export function isAt({ organization, backend, recovered = false }: Entry, home: Home): boolean {
+export function isOfBackend({ organization, backend, recovered = false }: Entry, home: StackHome): boolean {
   const isOfOrganization = organization === home.organization || (recovered && organization === undefined);
   return isOfOrganization && (backend === home.backend || (recovered && backend === home.cwd));
 }

@@ -3,11 +3,11 @@ import { hash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { appendOrCreate, codeOf, type Disk, namesIn, readText, removeOld } from "./disk";
-import { inTime } from "./in-time";
+import { appendOrCreate, codeOf, type Disk, fileNamesIn, readText, removeOld } from "./disk";
+import { withDiskTimeout } from "./in-time";
 
 /** How the names of these files end. */
-const RUN_FACTS = ".facts";
+const FACTS_SUFFIX = ".facts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -48,7 +48,7 @@ export class RunFacts {
   ) {
     this.prefix = `${hash("sha256", run ?? "").slice(0, 24)}.`;
     const lineage = run === undefined ? "" : ancestors().join("-");
-    this.name = `${this.prefix}${process.pid}.${lineage}.${randomUUID().slice(0, 8)}${RUN_FACTS}`;
+    this.name = `${this.prefix}${process.pid}.${lineage}.${randomUUID().slice(0, 8)}${FACTS_SUFFIX}`;
   }
 
   async add(fact: Fact): Promise<void> {
@@ -68,7 +68,7 @@ export class RunFacts {
     for (const folder of this.folders()) {
       const written = () =>
         appendOrCreate(this.disk, path.join(folder, this.name), `${line}\n`).then(() => true);
-      if (await inTime(folder, written).catch(() => false)) return this.tidy(folder);
+      if (await withDiskTimeout(folder, written).catch(() => false)) return this.tidy(folder);
     }
   }
 
@@ -76,7 +76,7 @@ export class RunFacts {
   private async tidy(folder: string): Promise<void> {
     if (this.isTidy) return;
     this.isTidy = true;
-    await inTime(folder, () => removeOld(this.disk, folder, { [RUN_FACTS]: DAY_MS })).catch(() => undefined);
+    await withDiskTimeout(folder, () => removeOld(this.disk, folder, { [FACTS_SUFFIX]: DAY_MS })).catch(() => undefined);
   }
 
   async has(fact: Fact): Promise<boolean> {
@@ -88,7 +88,7 @@ export class RunFacts {
     const line = JSON.stringify(fact);
     if (this.own.has(line)) return false;
     const read = this.folders().map((folder) =>
-      inTime(folder, () => this.readOthers(folder)).catch((): string[] => []),
+      withDiskTimeout(folder, () => this.readOthers(folder)).catch((): string[] => []),
     );
     return (await Promise.all(read)).flat().some((text) => {
       const lines = text.split("\n");
@@ -97,7 +97,7 @@ export class RunFacts {
   }
 
   private async readOthers(folder: string): Promise<string[]> {
-    const names = await namesIn(this.disk, folder);
+    const names = await fileNamesIn(this.disk, folder);
     const others = names.filter((name) => name !== this.name && this.isOfRun(name));
     return Promise.all(
       others.map(async (name) => (await readText(this.disk, path.join(folder, name))) ?? ""),
@@ -106,7 +106,7 @@ export class RunFacts {
 
   /** An earlier run may have had an engine with the same address. A process of this run may have died, but its engine still runs. */
   private isOfRun(name: string): boolean {
-    if (!name.startsWith(this.prefix) || !name.endsWith(RUN_FACTS)) return false;
+    if (!name.startsWith(this.prefix) || !name.endsWith(FACTS_SUFFIX)) return false;
     const [pid = "", lineage = ""] = name.slice(this.prefix.length).split(".");
     return isRunning(Number(pid)) || lineage.split("-").some((one) => ancestors().includes(Number(one)));
   }

@@ -14,7 +14,7 @@ export interface UnsettledEntry {
 }
 
 /** Describes an entry whose creation is unsettled. */
-export function unsettled({ urn, at, id, operation, secrets = [] }: Entry): UnsettledEntry {
+export function summarizeEntry({ urn, at, id, operation, secrets = [] }: Entry): UnsettledEntry {
   const kind = urn.split("::")[2]?.endsWith(":Project") ? "project" : "instance";
   // Some services make the id of the name.
   const isSecret = secrets.includes("name");
@@ -22,7 +22,7 @@ export function unsettled({ urn, at, id, operation, secrets = [] }: Entry): Unse
 }
 
 /** What a warning says beside the entries. */
-interface Words {
+interface WarningText {
   /** Why the creation stays unfinished, or what follows from that. */
   readonly one: string;
   /** The same about several creations. */
@@ -31,7 +31,7 @@ interface Words {
 }
 
 /** Returns a warning that names the unsettled creations of one stack. */
-export function unsettledWarning(entries: readonly UnsettledEntry[], { one, several, hints }: Words): string {
+export function unsettledWarning(entries: readonly UnsettledEntry[], { one, several, hints }: WarningText): string {
   const [, , stack] = entries[0]?.urn.split(":") ?? [];
   const headline =
     entries.length === 1

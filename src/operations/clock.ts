@@ -9,7 +9,7 @@ export interface Clock {
 }
 
 /** Node's timers hold 31 bits; beyond that they would fire at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The real time. */
 export const systemClock: Clock = {
@@ -32,10 +32,10 @@ export const systemClock: Clock = {
 };
 
 function startAlarm(ms: number, ring: () => void): () => void {
-  const step = Math.min(Math.max(ms, 0), LONGEST_TIMER);
+  const step = Math.min(Math.max(ms, 0), MAX_TIMER_MS);
   let timer = setTimeout(next, step, ms - step);
   function next(rest: number): void {
-    const nextStep = Math.min(rest, LONGEST_TIMER);
+    const nextStep = Math.min(rest, MAX_TIMER_MS);
     if (rest <= 0) ring();
     else timer = setTimeout(next, nextStep, rest - nextStep);
   }

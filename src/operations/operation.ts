@@ -1,4 +1,4 @@
-import type { OperationSeen } from "../diagnostics/error";
+import type { OperationSummary } from "../diagnostics/error";
 import type { Problem } from "../diagnostics/problem";
 
 /** A long-running operation of the service (§2.3) as last seen. */
@@ -45,7 +45,7 @@ export function isTerminal(operation: Operation): boolean {
 }
 
 /** What an error tells about an operation. */
-export function asSeen({ id, status, progress }: Operation): OperationSeen {
+export function summarizeOperation({ id, status, progress }: Operation): OperationSummary {
   return { id, status, progress };
 }
 

@@ -16,7 +16,7 @@ export type Pause =
     };
 
 /** Told what a call waits for. */
-export interface PauseSeen {
+export interface PauseListener {
   /** @param pause undefined: the call goes on */
   pausing(pause: Pause | undefined): void;
 }

@@ -33,24 +33,24 @@ const FIRST_MS = 550;
 const PAST_THE_FINISH_MS = 80;
 /** Two estimates of the whole duration agree when they differ by no more than this share of the shorter. */
 const AGREEMENT = 0.06;
-const SHORTEST_MS = 500;
+const MIN_PAUSE_MS = 500;
 /** Without an estimate: a pause as a share of what has elapsed … */
 const FRACTION = 0.2;
-const LONGEST_FRACTION_MS = 8_000;
+const MAX_FRACTION_MS = 8_000;
 /** … and a larger one in the first seconds, which would else take half of all polls. */
 const EARLY_FRACTION = 0.3;
-const LONGEST_EARLY_MS = 2_000;
+const MAX_EARLY_MS = 2_000;
 /** With two estimates that disagree: this share of the way to the sooner finish, where that is longer. */
-const UNSURE_FRACTION = 0.2;
-const LONGEST_UNSURE_MS = 20_000;
+const DISAGREEMENT_FRACTION = 0.2;
+const MAX_DISAGREEMENT_MS = 20_000;
 /**
  * A jump is never longer than what has elapsed, so that an operation that fails early is noticed in proportion. But a tenth of the
  * whole may always pass, for doubling from half a second on would alone cost some polls.
  */
 const SHARE_OF_THE_WHOLE = 0.1;
-const SHORTEST_JUMP_BOUND_MS = 2_500;
-const LONGEST_JUMP_BOUND_MS = 10_000;
-const LONGEST_JUMP_MS = 120_000;
+const MIN_JUMP_BOUND_MS = 2_500;
+const MAX_JUMP_BOUND_MS = 10_000;
+const MAX_JUMP_MS = 120_000;
 /** By how many times the unevenness seen so far a jump falls short of the finish: bursts and steps look even for a while. */
 const CAUTION = 5;
 /** Fewer different values of the progress give both estimates the same two looks: no wonder that they agree. */
@@ -84,12 +84,12 @@ function pause(soFar: WaitSoFar): number {
   const { elapsedMs, samples, spread = 0.5 } = soFar;
   const tempo = 1 + SPREAD * (2 * spread - 1);
   if (elapsedMs < FIRST_MS * tempo) return FIRST_MS * tempo;
-  const fraction = Math.min(fractionOf(elapsedMs) * tempo, elapsedMs, LONGEST_FRACTION_MS);
+  const fraction = Math.min(fractionOf(elapsedMs) * tempo, elapsedMs, MAX_FRACTION_MS);
   const finish = estimate(soFar);
   if (finish === undefined) return fraction;
   const { remainingMs, unevennessMs, values } = finish;
   if (!finish.agreed) {
-    return Math.min(Math.max(fraction, UNSURE_FRACTION * remainingMs), elapsedMs, LONGEST_UNSURE_MS);
+    return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
   // A poll sent before the finish may still come to the service behind it. With one poll alone the estimate rests on the 202, which
   // may have been on its way for longer.
@@ -98,21 +98,21 @@ function pause(soFar: WaitSoFar): number {
   const aim = justPast - CAUTION * unevennessMs;
   const bound = jumpBound(elapsedMs, finish, tempo);
   // Stopping so shortly before the finish would need another pause, which ends well behind it.
-  const jump = aim < bound + SHORTEST_MS ? aim : bound;
+  const jump = aim < bound + MIN_PAUSE_MS ? aim : bound;
   if (jump > fraction) return jump;
   // Near a finish that is not well known, short pauses would only add up.
-  return Math.min(Math.max(justPast, unevennessMs / 2, SHORTEST_MS), fraction);
+  return Math.min(Math.max(justPast, unevennessMs / 2, MIN_PAUSE_MS), fraction);
 }
 
 function fractionOf(elapsedMs: number): number {
-  const early = Math.min(EARLY_FRACTION * elapsedMs, LONGEST_EARLY_MS);
-  return Math.max(SHORTEST_MS, early, FRACTION * elapsedMs);
+  const early = Math.min(EARLY_FRACTION * elapsedMs, MAX_EARLY_MS);
+  return Math.max(MIN_PAUSE_MS, early, FRACTION * elapsedMs);
 }
 
 function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: number): number {
-  const share = Math.min(SHARE_OF_THE_WHOLE * (elapsedMs + remainingMs), LONGEST_JUMP_BOUND_MS);
-  const always = Math.max(SHORTEST_JUMP_BOUND_MS, share) * tempo;
-  return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), LONGEST_JUMP_MS);
+  const share = Math.min(SHARE_OF_THE_WHOLE * (elapsedMs + remainingMs), MAX_JUMP_BOUND_MS);
+  const always = Math.max(MIN_JUMP_BOUND_MS, share) * tempo;
+  return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), MAX_JUMP_MS);
 }
 
 /** The quickest: others may have waited for their turn. */

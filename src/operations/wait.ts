@@ -1,14 +1,14 @@
-import { duration } from "../diagnostics/duration";
+import { formatDuration } from "../diagnostics/duration";
 import { CloudInfraError, type ErrorCode, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { type Backoff, pauseMs } from "./backoff";
 import type { Clock } from "./clock";
 import { type Deadline, isTimeIsUp, limitOf, remainingMs, timeIsUp, within } from "./deadline";
-import { asSeen, isSuccess, isTerminal, type Operation } from "./operation";
+import { summarizeOperation, isSuccess, isTerminal, type Operation } from "./operation";
 import type { Pause } from "./pause";
 import { PollSchedule, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
 
 /** What is known in the middle of a wait. */
-export interface Progress {
+export interface WaitProgress {
   readonly status: string;
   /** From 0 to 1. */
   readonly progress?: number | undefined;
@@ -28,18 +28,18 @@ export interface WaitOptions {
   /** From 0 to 1. @default Math.random */
   random?: (() => number) | undefined;
   /** Called before each pause. What it throws is ignored: a progress line never fails the work. */
-  onProgress?: ((progress: Progress) => void) | undefined;
+  onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
 /** Kept free before the deadline: an operation that is done just before it should be seen. */
-const LAST_LOOK_MS = 1_000;
+const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
 /** Over the next poll these pass. */
-const PASSING: ReadonlySet<ErrorCode> = new Set(["unavailable", "unreachable", "rate_limited", "timeout"]);
+const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set(["unavailable", "unreachable", "rate_limited", "timeout"]);
 
 /** These may pass too (an error page of a proxy, a cut-off reply), but not for ever, nor 404 right after the creation. */
-const DOUBTFUL: ReadonlyMap<ErrorCode, number> = new Map([
+const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
   ["not_this_service", 5],
   ["bad_reply", 5],
@@ -71,8 +71,8 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
         : PollSchedule.next(soFar);
       const pause = failed && ({ for: "next try", after: failed, at: clock.now() + planned } as const);
-      tell(options, operation, soFar, pause);
-      await clock.sleep(withLastLook(planned, deadline, clock), limit.signal);
+      reportProgress(options, operation, soFar, pause);
+      await clock.sleep(withLastPoll(planned, deadline, clock), limit.signal);
       const askedMs = clock.now();
       try {
         operation = await within(limit.signal, options.poll(operation, limit.signal));
@@ -86,7 +86,7 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
     }
     return operation;
   } catch (error) {
-    throw explained(error, operation, failures.at(-1), clock.now() - startMs, options);
+    throw waitError(error, operation, failures.at(-1), clock.now() - startMs, options);
   } finally {
     limit.release();
   }
@@ -108,13 +108,13 @@ export function operationFailed(operation: Operation): CloudInfraError {
   const { id, status, error: problem, resource } = operation;
   const why = problem?.code ?? problem?.title;
   const message = `operation ${id} ended as "${status}"${why === undefined ? "" : `: ${why}`}`;
-  const details = { problem, operation: asSeen(operation), resultId: resource };
+  const details = { problem, operation: summarizeOperation(operation), resultId: resource };
   return new CloudInfraError("operation_failed", message, details);
 }
 
 /** A pause that never passes the deadline and leaves room for one more look before it. */
-function withLastLook(plannedMs: number, deadline: Deadline, clock: Clock): number {
-  const roomMs = Math.min(LAST_LOOK_MS, deadline.ms / 10);
+function withLastPoll(plannedMs: number, deadline: Deadline, clock: Clock): number {
+  const roomMs = Math.min(LAST_POLL_MS, deadline.ms / 10);
   const leftMs = remainingMs(deadline, clock) - roomMs;
   if (leftMs <= 0) throw timeIsUp();
   return Math.min(plannedMs, leftMs);
@@ -123,29 +123,29 @@ function withLastLook(plannedMs: number, deadline: Deadline, clock: Clock): numb
 function mayPass(error: unknown, failures: readonly CloudInfraError[]): error is CloudInfraError {
   if (!isCloudInfraError(error)) return false;
   const sameBefore = failures.filter(({ code }) => code === error.code).length;
-  return PASSING.has(error.code) || sameBefore < (DOUBTFUL.get(error.code) ?? 0);
+  return TRANSIENT_CODES.has(error.code) || sameBefore < (RETRIES_BY_CODE.get(error.code) ?? 0);
 }
 
-function explained(
+function waitError(
   error: unknown,
   operation: Operation,
   lastFailure: CloudInfraError | undefined,
   elapsedMs: number,
   { signal, deadline, clock }: WaitOptions,
 ): unknown {
-  const details = { operation: asSeen(operation), resultId: operation.resource };
+  const details = { operation: summarizeOperation(operation), resultId: operation.resource };
   if (signal?.aborted) {
-    const message = `the wait for operation ${operation.id} was interrupted (${inShort(operation)})`;
+    const message = `the wait for operation ${operation.id} was interrupted (${shortStatus(operation)})`;
     return new CloudInfraError("aborted", message, { ...details, cause: signal.reason });
   }
   if (isTimeIsUp(error) || remainingMs(deadline, clock) === 0) {
-    const message = `operation ${operation.id} is not over after ${duration(elapsedMs)} (${inShort(operation)})`;
+    const message = `operation ${operation.id} is not over after ${formatDuration(elapsedMs)} (${shortStatus(operation)})`;
     return new CloudInfraError("operation_timeout", message, { ...details, cause: lastFailure });
   }
   if (!isCloudInfraError(error)) return error;
   if (error.code !== "not_found") return withDetails(error, details);
   const { status, method, path, traceId, problem } = error;
-  const message = `the service does not know operation ${operation.id} (last seen: ${inShort(operation)})`;
+  const message = `the service does not know operation ${operation.id} (last seen: ${shortStatus(operation)})`;
   return new CloudInfraError("operation_unknown", message, {
     status,
     method,
@@ -157,11 +157,11 @@ function explained(
   });
 }
 
-function inShort({ status, progress }: Operation): string {
+function shortStatus({ status, progress }: Operation): string {
   return progress === undefined ? status : `${status}, ${Math.round(progress * 100)} %`;
 }
 
-function tell(
+function reportProgress(
   { onProgress }: WaitOptions,
   { status, progress }: Operation,
   soFar: WaitSoFar,

@@ -6,13 +6,13 @@ import { isPlaceholder } from "./creation/pending";
 import type { Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
 import { type Kind, withAddressField } from "./kind";
-import type { Sought } from "./looks/look";
+import type { ObjectRef } from "./looks/look";
 import type { Session } from "./session";
 import { Progress } from "./shown/progress";
 import { type Hidden, hiddenOf } from "./values/state";
 
 /** One create, read, update or delete of one resource, and what bounds it. */
-export interface Call {
+export interface Context {
   readonly kind: Kind;
   readonly session: Session;
   readonly deadline: Deadline;
@@ -20,18 +20,18 @@ export interface Call {
   readonly signal: AbortSignal;
   readonly progress: Progress;
   /** All that may hold secrets: the properties of the resource, and what the creations that it resumes or settles asked for. */
-  readonly known: Properties[];
+  readonly secretSources: Properties[];
 }
 
 /** A look at the service that is about no resource, and so has no row. */
-export function lookup(kind: Kind, session: Session): Call {
+export function listingContext(kind: Kind, session: Session): Context {
   return {
     kind: withAddressField(kind, session.settings.ipAddressField),
     session,
     deadline: deadlineIn(session.settings.operationTimeoutMs, session.clock),
     signal: new AbortController().signal,
     progress: new Progress({ write: async () => {} }, "listing", { clock: session.clock, inCi: true }),
-    known: [],
+    secretSources: [],
   };
 }
 
@@ -47,8 +47,8 @@ export function deadlineOf(
 }
 
 /** Waits for an operation with its progress in the resource's row; any end but `done` is an error. */
-export function finish(call: Call, operation: Operation): Promise<Operation> {
-  return waitForSuccess(operation, waitOptions(call)).finally(() => call.progress.show(undefined));
+export function waitForOperationSuccess(context: Context, operation: Operation): Promise<Operation> {
+  return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
 }
 
 /**
@@ -56,23 +56,23 @@ export function finish(call: Call, operation: Operation): Promise<Operation> {
  *
  * @param onSeen called with the operation as each poll shows it
  */
-export function waitForEnd(
-  call: Call,
+export function waitForOperationEnd(
+  context: Context,
   operation: Operation,
   onSeen: (seen: Operation) => void = () => {},
 ): Promise<Operation> {
-  const { poll, ...options } = waitOptions(call);
+  const { poll, ...options } = waitOptions(context);
   const seeing: WaitOptions["poll"] = async (before, signal) => {
     const seen = await poll(before, signal);
     onSeen(seen);
     return seen;
   };
   return waitForOperation(operation, { ...options, poll: seeing }).finally(() =>
-    call.progress.show(undefined),
+    context.progress.show(undefined),
   );
 }
 
-function waitOptions({ session: { client, clock }, deadline, signal: ending, progress }: Call): WaitOptions {
+function waitOptions({ session: { client, clock }, deadline, signal: ending, progress }: Context): WaitOptions {
   return {
     poll: (seen, signal) => client.operations.poll(seen, { deadline, signal, progress }),
     deadline,
@@ -83,15 +83,15 @@ function waitOptions({ session: { client, clock }, deadline, signal: ending, pro
 }
 
 /** The arguments among a resource's properties. */
-export function valuesOf({ kind }: Call, properties: Properties): Properties {
+export function argumentsOf({ kind }: Context, properties: Properties): Properties {
   return Object.fromEntries(kind.fields.map(({ name }) => [name, properties[name]]));
 }
 
 /** The object that a resource's state stands for. */
-export function soughtOf(kind: Kind, id: string, state: Properties): Sought {
+export function objectRefOf(kind: Kind, id: string, state: Properties): ObjectRef {
   const project = state.project;
-  const wasAlone = hiddenOf(state).__shown !== undefined;
-  return { kind, id, project: typeof project === "string" ? project : undefined, wasAlone };
+  const wasReadByGet = hiddenOf(state).__shown !== undefined;
+  return { kind, id, project: typeof project === "string" ? project : undefined, wasReadByGet };
 }
 
 /**
@@ -99,9 +99,9 @@ export function soughtOf(kind: Kind, id: string, state: Properties): Sought {
  *
  * @throws CloudInfraError `endpoint_changed`
  */
-export function requireRecordedEndpoint(call: Call, id: string, state: Properties): void {
-  const { session, kind } = call;
-  const recorded = recordedElsewhere(call, state);
+export function requireRecordedEndpoint(context: Context, id: string, state: Properties): void {
+  const { session, kind } = context;
+  const recorded = otherRecordedEndpoint(context, state);
   if (recorded === undefined) return;
   const { endpoint } = session.client;
   const { provider } = session.settings;
@@ -122,7 +122,7 @@ export function requireRecordedEndpoint(call: Call, id: string, state: Propertie
  * @throws CloudInfraError `provider_changed`
  */
 export function requireSameProvider(
-  { session, kind }: Call,
+  { session, kind }: Context,
   { provider }: { provider?: string | undefined },
 ): void {
   const now = session.settings.provider;
@@ -144,10 +144,10 @@ export function nameOfProvider(name: string | undefined): string {
 }
 
 /** The endpoint at which an object was recorded, if it is not that of the call, or a former one. */
-export function recordedElsewhere({ session }: Call, state: Properties): string | undefined {
+export function otherRecordedEndpoint({ session }: Context, state: Properties): string | undefined {
   const recorded = hiddenOf(state).__endpoint;
-  const known = [session.client.endpoint, ...session.settings.formerEndpoints].map(bare);
-  return recorded === undefined || known.includes(bare(recorded)) ? undefined : recorded;
+  const known = [session.client.endpoint, ...session.settings.formerEndpoints].map(comparableEndpoint);
+  return recorded === undefined || known.includes(comparableEndpoint(recorded)) ? undefined : recorded;
 }
 
 const hintOnSetting = (recorded: string): string =>
@@ -161,7 +161,7 @@ const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
 
 /** An address without what makes no difference to where it leads. */
-export function bare(endpoint: string): string {
+export function comparableEndpoint(endpoint: string): string {
   const url = URL.parse(endpoint.toLowerCase());
   const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   return url === null ? endpoint : `${url.origin}${path}`;

@@ -2,12 +2,12 @@ import * as v from "valibot";
 import { changedFields } from "./diff";
 import type { CheckFailure, Properties } from "./host";
 import { parseDuration } from "./inputs/durations";
-import { madeUpName, nameFailures } from "./inputs/names";
+import { generatedNameInputs, nameFailures } from "./inputs/names";
 import { secretsOf } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import type { Noticed } from "./notice";
-import { withFormerSpelling } from "./values/fields";
+import type { CheckFindings } from "./notice";
+import { withRecordedForm } from "./values/fields";
 import { type Hidden, hiddenInputs, hiddenOf } from "./values/state";
 
 /**
@@ -20,29 +20,29 @@ export function check(
   kind: Kind,
   olds: Properties,
   program: Properties,
-  { left, failure }: Noticed = {},
+  { left, failure }: CheckFindings = {},
 ): { inputs: Properties; failures: CheckFailure[] } {
   const exists = hiddenOf(olds).__key !== undefined;
   // Only this process needs these: they have no place in the state.
   const { __aliasUrns, __ignoreChanges, __replaceOnChanges, __retainOnDelete, ...given } = program;
   const news = left === undefined ? given : { ...given, __key: left.named.__key, __keyAt: left.at };
   const namedBefore = left?.named ?? olds;
-  const named = { ...news, ...madeUpName(kind, namedBefore, news) };
+  const named = { ...news, ...generatedNameInputs(kind, namedBefore, news) };
   const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
   const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
-  const wrong = parsed.success ? [] : parsed.issues.map((issue) => inWords(issue, secretsOf(news).names));
+  const wrong = parsed.success ? [] : parsed.issues.map((issue) => formatIssue(issue, secretsOf(news).names));
   const failures = [
     ...new Set([
       ...(failure === undefined ? [] : [failure]),
       ...wrong,
-      ...misspelt(kind, args),
+      ...unknownArgumentFailures(kind, args),
       ...timeoutFailures(news),
-      ...(exists ? [] : namelessImport(hiddenOf(news), args)),
+      ...(exists ? [] : missingImportName(hiddenOf(news), args)),
       ...nameFailures(namedBefore, news),
     ]),
   ];
   return {
-    inputs: exists ? withHiddenOf(kind, olds, named) : named,
+    inputs: exists ? withRecordedHiddenInputs(kind, olds, named) : named,
     failures: failures.map((reason) => ({ property: "", reason })),
   };
 }
@@ -51,10 +51,10 @@ export function check(
  * A resource's key stays the first one. What else is hidden stays as it was where an argument differs, beside which a difference
  * in it would be shown, and else is what the program says now.
  */
-function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Properties {
+function withRecordedHiddenInputs({ fields }: Kind, olds: Properties, news: Properties): Properties {
   const { __key, __keyAt, __import, __autonamed, ...others } = hiddenInputs(olds);
   const isShown = changedFields(fields, olds, news).length > 0;
-  const spelt = withFormerSpelling(fields, olds, news);
+  const spelt = withRecordedForm(fields, olds, news);
   return {
     ...spelt,
     __key,
@@ -65,13 +65,13 @@ function withHiddenOf({ fields }: Kind, olds: Properties, news: Properties): Pro
   };
 }
 
-function namelessImport({ __import: id }: Hidden, { name }: Properties): string[] {
+function missingImportName({ __import: id }: Hidden, { name }: Properties): string[] {
   const text = "name: is required with the `import` option: give the one that the object has";
   return id !== undefined && name === undefined ? [text] : [];
 }
 
 /** Of secret labels not even the keys are told. */
-function inWords(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>): string {
+function formatIssue(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>): string {
   const [name, ...rest] = (issue.path ?? []).map((item) => item.key);
   const isSecret = secrets.has(String(name));
   const steps = rest.map((key) => (isSecret && typeof key === "string" ? "[secret]" : pathStep(key)));
@@ -84,7 +84,7 @@ function pathStep(key: unknown): string {
   return /^\w+$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
-function misspelt(kind: Kind, args: Properties): string[] {
+function unknownArgumentFailures(kind: Kind, args: Properties): string[] {
   const known = kind.fields.map((field) => field.name);
   return Object.keys(args)
     .filter((name) => !known.includes(name))

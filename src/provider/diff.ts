@@ -1,4 +1,4 @@
-import type { Difference, Properties } from "./host";
+import type { DiffResult, Properties } from "./host";
 import { type Field, isChanged } from "./values/fields";
 import { hiddenOf } from "./values/state";
 
@@ -18,7 +18,7 @@ export function newlySecret(olds: Properties, news: Properties): string[] {
  * What the engine would have to do. Hidden inputs never make a difference; a name that the program gave may have to be
  * unique, so its resource is deleted before it is made anew.
  */
-export function diff(fields: readonly Field[], olds: Properties, news: Properties): Difference {
+export function diff(fields: readonly Field[], olds: Properties, news: Properties): DiffResult {
   const changed = changedFields(fields, olds, news);
   return {
     changes: changed.length > 0 ? undefined : false,

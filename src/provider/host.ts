@@ -5,9 +5,9 @@ export type Properties = Record<string, unknown>;
 export interface HostProvider {
   configure(request: { config: { get(key: string): string | undefined } }): Promise<void>;
   check(olds: Properties, news: Properties): Promise<{ inputs: Properties; failures: CheckFailure[] }>;
-  diff(id: string, olds: Properties, news: Properties): Promise<Difference>;
+  diff(id: string, olds: Properties, news: Properties): Promise<DiffResult>;
   create(inputs: Properties): Promise<{ id: string; outs: Properties }>;
-  read(id: string, props: Properties): Promise<ReadAnswer>;
+  read(id: string, props: Properties): Promise<ReadResult>;
   update(id: string, olds: Properties, news: Properties): Promise<{ outs: Properties }>;
   delete(id: string, props: Properties): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface CheckFailure {
   reason: string;
 }
 
-export interface Difference {
+export interface DiffResult {
   /** `undefined` lets the engine compare, so that it shows each property and honours its own options. */
   changes: boolean | undefined;
   replaces: string[];
@@ -26,7 +26,7 @@ export interface Difference {
 }
 
 /** Without an id, the object is gone. */
-export type ReadAnswer = { id: string; props: Properties; inputs: Properties } | Record<string, never>;
+export type ReadResult = { id: string; props: Properties; inputs: Properties } | Record<string, never>;
 
 /** An error as the host prints it: `message` on the resource's row, and elsewhere `toString()` with `stack`. */
 export class HostError extends Error {
@@ -43,7 +43,7 @@ export class HostError extends Error {
 }
 
 /** Saved by the engine as a resource that exists but is not as wanted: the next `up` comes back to it. */
-export class InitialisationError extends HostError {
+export class InitializationError extends HostError {
   readonly reasons: string[];
 
   constructor(

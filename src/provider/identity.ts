@@ -1,4 +1,4 @@
-import type { Call } from "./call";
+import type { Context } from "./call";
 import type { Kind } from "./kind";
 
 /** Identifies an object of the service. A project and an instance may have the same id, and ids may be used again (I1). */
@@ -10,11 +10,11 @@ export interface ObjectIdentity {
 }
 
 /** Returns the identity of the object with this id, of the kind that a call is about. */
-export function identityOf({ kind, session }: Pick<Call, "kind" | "session">, id: string): ObjectIdentity {
+export function identityOf({ kind, session }: Pick<Context, "kind" | "session">, id: string): ObjectIdentity {
   return { endpoint: session.client.endpoint, kind: kind.name, id };
 }
 
 /** Returns a text that is the same for the same object, and for no other. */
-export function textOf({ endpoint, kind, id }: ObjectIdentity): string {
+export function identityKey({ endpoint, kind, id }: ObjectIdentity): string {
   return JSON.stringify([endpoint, kind, id]);
 }

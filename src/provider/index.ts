@@ -1,9 +1,9 @@
-import { laidOut } from "../diagnostics/layout";
+import { wrapLongLines } from "../diagnostics/layout";
 import { nodeProblem } from "../node-version";
 import { systemClock } from "../operations/clock";
-import { Interruption } from "./interruption";
+import { Shutdown } from "./interruption";
 import { instanceKind, projectKind } from "./kind";
-import { providerOf, type Surroundings } from "./provider";
+import { providerOf, type ProviderEnvironment } from "./provider";
 import { Sessions } from "./session";
 import { EngineLog } from "./shown/engine-log";
 
@@ -15,12 +15,12 @@ const engine = process.argv.at(-1);
 const log = new EngineLog(engine);
 
 /** One a process: what project and instance calls share. */
-const surroundings: Surroundings = {
+const surroundings: ProviderEnvironment = {
   sessions: new Sessions(process.env, systemClock, (message) => log.warn(message), { run: engine }),
   log,
-  interruption: new Interruption(process, systemClock),
+  interruption: new Shutdown(process, systemClock),
   inCi: Boolean(process.env.CI),
-  layOut: laidOut,
+  layOut: wrapLongLines,
 };
 
 /** Serves every state that names `require("pulumi-cloudinfra/provider").project`: for ever. */

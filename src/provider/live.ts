@@ -1,11 +1,11 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
-import type { Call } from "./call";
+import type { Context } from "./call";
 import type { Properties } from "./host";
-import { identityOf, type ObjectIdentity, textOf } from "./identity";
+import { identityOf, type ObjectIdentity, identityKey } from "./identity";
 import { type Kind, projectKind } from "./kind";
-import { stillExists } from "./looks/absence";
-import type { Memory } from "./memory";
+import { forgetDeletionRequest } from "./looks/absence";
+import type { ResourceTracker } from "./memory";
 import { hiddenOf } from "./values/state";
 
 /**
@@ -13,57 +13,57 @@ import { hiddenOf } from "./values/state";
  *
  * @param isAdopted whether an earlier run may have reported the object, so that the state may hold it already
  */
-export async function becomesLive(
-  call: Call,
+export async function markLive(
+  context: Context,
   inputs: Properties,
   id: string,
   { isAdopted }: { readonly isAdopted: boolean },
 ): Promise<void> {
-  const { memory, journal } = call.session;
+  const { tracker, journal } = context.session;
   const { __urn: urn, __key: key } = hiddenOf(inputs);
-  const object = identityOf(call, id);
+  const object = identityOf(context, id);
   // The state may hold it under a former URN.
-  const urns = [urn, ...(memory.of(urn).formerUrns ?? [])].map(inStack);
+  const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
   const owners = [...urns, key].filter((one) => one !== undefined);
   const adoptedFor = isAdopted ? owners : undefined;
-  memory.made(urn, object, key, adoptedFor);
-  const project = call.kind === projectKind ? id : inputs.project;
-  if (typeof project === "string") await stillExists(call, project);
-  await journal.run.add({ live: textOf(object) });
-  for (const by of adoptedFor ?? []) await journal.run.add({ adopted: textOf(object), by });
+  tracker.recordCreated(urn, object, key, adoptedFor);
+  const project = context.kind === projectKind ? id : inputs.project;
+  if (typeof project === "string") await forgetDeletionRequest(context, project);
+  await journal.run.add({ live: identityKey(object) });
+  for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
 }
 
 /** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
-export async function isLive(call: Call, id: string): Promise<boolean> {
-  const { memory, journal } = call.session;
-  const object = identityOf(call, id);
-  return memory.liveAs(object) !== undefined || isLiveElsewhere(journal, object);
+export async function isLive(context: Context, id: string): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  return tracker.liveOwner(object) !== undefined || isLiveElsewhere(journal, object);
 }
 
 /** Whether a create of this run has adopted the object of a state, which an earlier run may have reported, for the same resource. */
-export async function isAdoptedAgain(call: Call, id: string, state: Properties): Promise<boolean> {
-  const { memory, journal } = call.session;
+export async function isAdoptedAgain(context: Context, id: string, state: Properties): Promise<boolean> {
+  const { tracker, journal } = context.session;
   const { __urn: urn, __key: key } = hiddenOf(state);
-  const object = identityOf(call, id);
-  const live = memory.liveAs(object);
-  for (const by of [inStack(urn), key]) {
+  const object = identityOf(context, id);
+  const live = tracker.liveOwner(object);
+  for (const by of [withoutStack(urn), key]) {
     if (by === undefined) continue;
     if (live?.adoptedFor?.includes(by)) return true;
-    if (await journal.run.hasOther({ adopted: textOf(object), by })) return true;
+    if (await journal.run.hasOther({ adopted: identityKey(object), by })) return true;
   }
   return false;
 }
 
 /** A URN without stack and project: if these are renamed, the state's inputs keep the former URN. */
-function inStack(urn: string | undefined): string | undefined {
+function withoutStack(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(2).join("::");
 }
 
 /** Whether another resource has the object: in this process, or in another one of this run. */
-export async function isShared(call: Call, inputs: Properties, id: string): Promise<boolean> {
-  const { memory, journal } = call.session;
-  const object = identityOf(call, id);
-  const owner = memory.liveAs(object);
+export async function isHeldByAnotherResource(context: Context, inputs: Properties, id: string): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  const owner = tracker.liveOwner(object);
   return (
     (owner !== undefined && owner.urn !== hiddenOf(inputs).__urn) || (await isLiveElsewhere(journal, object))
   );
@@ -74,13 +74,13 @@ export async function isLiveElsewhere(
   journal: Journal | undefined,
   object: ObjectIdentity,
 ): Promise<boolean> {
-  return (await journal?.run.hasOther({ live: textOf(object) })) === true;
+  return (await journal?.run.hasOther({ live: identityKey(object) })) === true;
 }
 
 /** Returns the URN of the resource that an object belongs to in this run: of the given one, unless another one has it or was promised it. */
-export function holderOf(memory: Memory, object: ObjectIdentity, urn: string): string | undefined {
-  const live = memory.liveAs(object);
-  return live === undefined ? memory.claim(textOf(object), urn) : live.urn;
+export function claimForImport(tracker: ResourceTracker, object: ObjectIdentity, urn: string): string | undefined {
+  const live = tracker.liveOwner(object);
+  return live === undefined ? tracker.claim(identityKey(object), urn) : live.urn;
 }
 
 /**
@@ -88,13 +88,13 @@ export function holderOf(memory: Memory, object: ObjectIdentity, urn: string): s
  *
  * @returns the URN of another resource that has the object in this run, or was promised it before
  */
-export function otherHolder(
-  memory: Memory,
+export function findOtherHolder(
+  tracker: ResourceTracker,
   object: ObjectIdentity,
   { urn, key }: { readonly urn: string; readonly key: string | undefined },
 ): string | undefined {
-  const live = memory.liveAs(object);
-  const holder = live === undefined ? memory.reclaim(textOf(object), urn) : live.urn;
+  const live = tracker.liveOwner(object);
+  const holder = live === undefined ? tracker.reclaim(identityKey(object), urn) : live.urn;
   return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
 }
 

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Entry } from "../journal/entry";
-import type { For } from "../journal/journal";
+import type { CreationPurpose } from "../journal/journal";
 import { isPlaceholder, type Pending } from "./creation/pending";
 import type { Properties } from "./host";
-import { type ObjectIdentity, textOf } from "./identity";
-import type { Options, Paths } from "./inputs/ignored";
-import { plain } from "./values/plain";
-import { type Hidden, hiddenOf, type Now, nowOf } from "./values/state";
+import { type ObjectIdentity, identityKey } from "./identity";
+import type { ChangeOptions, PropertyPaths } from "./inputs/ignored";
+import { toPlainJson } from "./values/plain";
+import { type Hidden, hiddenOf, type CurrentValues, currentValuesOf } from "./values/state";
 
 /** What check and diff of this process reported about one URN. */
-export interface Seen {
+export interface TrackedResource {
   /** The last check had prior inputs, and no diff has followed. */
   readonly checkedWithOlds?: boolean;
   /** The last check had no prior inputs, and no create has answered since. */
@@ -23,9 +23,9 @@ export interface Seen {
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
   /** Where the journal has the unfinished creation that the next create resumes. */
-  readonly resumes?: For | undefined;
+  readonly resumes?: CreationPurpose | undefined;
   /** Where the journal has a creation under this URN that belongs to the resource that had the URN before, and the present URN of that. */
-  readonly displaces?: { readonly purpose: For; readonly to: string } | undefined;
+  readonly displaces?: { readonly purpose: CreationPurpose; readonly to: string } | undefined;
   /** An entry of the resource with a later key than its first: the diff tells whether the state holds its object. */
   readonly retried?: Entry | undefined;
   /** A creation that the state holds as unfinished. */
@@ -41,7 +41,7 @@ export interface Seen {
 }
 
 /** What an object is in this run: the current object of the resource with this URN and key. */
-export interface Live {
+export interface LiveObject {
   readonly urn: string | undefined;
   readonly key: string | undefined;
   /** If create adopted an object that may have been reported to the engine before: the resource's URNs, former ones included, and its key. */
@@ -49,7 +49,7 @@ export interface Live {
 }
 
 /** What a diff tells of a state. */
-interface Diffed {
+interface DiffedState {
   readonly pending: Pending | undefined;
   readonly replaces: boolean;
   /** The endpoint that the state names. */
@@ -59,7 +59,7 @@ interface Diffed {
 }
 
 /** What this process remembers of the resources that it was called for. It serves one run of one stack. */
-export class Memory {
+export class ResourceTracker {
   /** Organization of the stack, once a check or, in a run without checks, a delete has reported it. */
   organization: string | undefined;
   /** Folder of Pulumi's project file, from the program's folder, if that isn't in it. It is known as soon as the organization. */
@@ -68,17 +68,17 @@ export class Memory {
   isPreview = false;
   /** URN of any resource that a check of this run was about: it holds the stack's current name. */
   urn: string | undefined;
-  private readonly seen = new Map<string, Seen>();
+  private readonly resources = new Map<string, TrackedResource>();
   /** Objects that this process has reported as current. They are tracked by object, as aliases change URNs. */
-  private readonly live = new Map<string, Live>();
+  private readonly live = new Map<string, LiveObject>();
   /** URNs by the key of the resource that holds it: in the state, or since create has answered. */
   private readonly holders = new Map<string, string>();
   /** Keys of resources whose replacement's create deals with their unfinished creations. */
   private readonly replacing = new Set<string>();
   /** By key, what the program says of a resource beside its arguments. */
-  private readonly said = new Map<string, Now>();
+  private readonly said = new Map<string, CurrentValues>();
   /** By key, what the option `ignoreChanges` lists. */
-  private readonly options = new Map<string, Options>();
+  private readonly options = new Map<string, ChangeOptions>();
   /** By key and URN, whether a resource has the option `retainOnDelete`. */
   private readonly retained = new Map<string, boolean>();
   private readonly gone = new Set<string>();
@@ -87,8 +87,8 @@ export class Memory {
   /** Objects that a refresh has read, and whose diff has not followed. */
   private readonly refreshed = new Set<string>();
 
-  of(urn: string | undefined): Seen {
-    return (urn === undefined ? undefined : this.seen.get(urn)) ?? {};
+  get(urn: string | undefined): TrackedResource {
+    return (urn === undefined ? undefined : this.resources.get(urn)) ?? {};
   }
 
   /**
@@ -96,10 +96,10 @@ export class Memory {
    *
    * @returns what ends being live with it: the texts of the objects
    */
-  toBeCreated(urn: string): string[] {
+  recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
-    const before = this.of(urn);
-    this.seen.set(urn, { ...before, isToBeCreated: true });
+    const before = this.get(urn);
+    this.resources.set(urn, { ...before, isToBeCreated: true });
     const objects = [...this.live].flatMap(([object, owner]) => (owner.urn === urn ? object : []));
     for (const object of objects) this.live.delete(object);
     return objects;
@@ -110,13 +110,13 @@ export class Memory {
    *
    * @returns the URN of another resource that holds the same key: the state then holds one object twice
    */
-  checked(
+  recordCheck(
     urn: string,
-    olds: Pick<Seen, "key" | "keyAt" | "imported" | "importedBefore" | "isChanged">,
+    olds: Pick<TrackedResource, "key" | "keyAt" | "imported" | "importedBefore" | "isChanged">,
   ): string | undefined {
     this.urn = urn;
     const { key } = olds;
-    this.seen.set(urn, { ...this.of(urn), ...olds, checkedWithOlds: true, isToBeCreated: false });
+    this.resources.set(urn, { ...this.get(urn), ...olds, checkedWithOlds: true, isToBeCreated: false });
     const holder = key === undefined ? undefined : this.holders.get(key);
     if (key !== undefined) this.holders.set(key, urn);
     return holder === urn ? undefined : holder;
@@ -124,21 +124,21 @@ export class Memory {
 
   /** Whether the `import` option of a resource that is about to be replaced has done its work. */
   hasImported(urn: string | undefined, id: string): boolean {
-    const { id: held, importedBefore } = this.of(urn);
+    const { id: held, importedBefore } = this.get(urn);
     return id === held || id === importedBefore;
   }
 
   /** Records that the create of the resource which replaces the one with this key deals with unfinished creations. */
-  handsOver(key: string): void {
+  recordHandover(key: string): void {
     this.replacing.add(key);
   }
 
   /** Adds to what is known of a URN. */
-  knows(
+  extend(
     urn: string,
-    more: Pick<Seen, "resumes" | "displaces" | "retried" | "formerUrns" | "importedBefore">,
+    more: Pick<TrackedResource, "resumes" | "displaces" | "retried" | "formerUrns" | "importedBefore">,
   ): void {
-    this.seen.set(urn, { ...this.of(urn), ...more });
+    this.resources.set(urn, { ...this.get(urn), ...more });
   }
 
   /** Promises an object, or the entry with a key, to a resource. @returns the URN to which it was promised first */
@@ -156,13 +156,13 @@ export class Memory {
   }
 
   /** Records that a refresh has read an object: the diff that follows may have a URN from before a rename. */
-  read(object: ObjectIdentity): void {
-    this.refreshed.add(textOf(object));
+  recordRead(object: ObjectIdentity): void {
+    this.refreshed.add(identityKey(object));
   }
 
   /** Whether a refresh has read the object, and the diff that it leads to has not ended. */
   isRefreshed(object: ObjectIdentity): boolean {
-    return this.refreshed.has(textOf(object));
+    return this.refreshed.has(identityKey(object));
   }
 
   /** URN of the resource that holds a key. */
@@ -171,20 +171,20 @@ export class Memory {
   }
 
   /** Records a diff of what the state holds. If it followed a check and found nothing to replace, the object is live. */
-  diffed(
+  recordDiff(
     urn: string | undefined,
     object: ObjectIdentity,
-    { pending, replaces, at, key: held, importedBefore }: Diffed,
+    { pending, replaces, at, key: held, importedBefore }: DiffedState,
   ): void {
     if (urn === undefined) return;
-    const { checkedWithOlds = false, key: checked, keyAt } = this.of(urn);
-    const isRefresh = this.refreshed.delete(textOf(object));
+    const { checkedWithOlds = false, key: checked, keyAt } = this.get(urn);
+    const isRefresh = this.refreshed.delete(identityKey(object));
     // The dependents of a resource that is deleted before its replacement get a diff without a check.
     const key = checkedWithOlds || isRefresh ? checked : held;
     // A failed creation can't be resumed, and an object that the state holds under its id is replaced as any other.
     const placeholder = isPlaceholder(object.id) && !pending?.failed ? pending : undefined;
     const operation = pending?.operation?.id;
-    this.seen.set(urn, {
+    this.resources.set(urn, {
       key,
       keyAt,
       id: object.id,
@@ -193,23 +193,23 @@ export class Memory {
       placeholderAt: at,
       importedBefore,
     });
-    if (checkedWithOlds && !replaces) this.live.set(textOf(object), { urn, key });
+    if (checkedWithOlds && !replaces) this.live.set(identityKey(object), { urn, key });
   }
 
   /** Records that create has returned an object: it is what the resource now is, also if its id was used before. */
-  made(
+  recordCreated(
     urn: string | undefined,
     object: ObjectIdentity,
     key: string | undefined,
     adoptedFor?: readonly string[],
   ): void {
-    this.live.set(textOf(object), { urn, key, adoptedFor });
-    this.gone.delete(textOf(object));
+    this.live.set(identityKey(object), { urn, key, adoptedFor });
+    this.gone.delete(identityKey(object));
     if (urn === undefined) return;
-    const replaced = this.of(urn).key;
+    const replaced = this.get(urn).key;
     if (replaced !== undefined) this.replacing.delete(replaced);
     if (key !== undefined) this.holders.set(key, urn);
-    this.seen.set(urn, { id: object.id });
+    this.resources.set(urn, { id: object.id });
   }
 
   /** Whether a check of this run had the prior inputs of the resource with this key: the state holds it as current (I3). */
@@ -223,25 +223,25 @@ export class Memory {
   }
 
   /** Records what the program says of a resource with this key beside its arguments; the state may hold older values (I4). */
-  says(key: string, now: Now, options: Options = {}): void {
+  recordProgramValues(key: string, now: CurrentValues, options: ChangeOptions = {}): void {
     this.said.set(key, now);
     this.options.set(key, options);
   }
 
   /** What the program's option `ignoreChanges` lists for the resource with this key. */
-  ignoredBy(key: string | undefined): Paths {
+  ignoredBy(key: string | undefined): PropertyPaths {
     return this.optionsOf(key).ignoreChanges ?? [];
   }
 
   /** The program's options for the resource with this key. */
-  optionsOf(key: string | undefined): Options {
+  optionsOf(key: string | undefined): ChangeOptions {
     return (key === undefined ? undefined : this.options.get(key)) ?? {};
   }
 
   /** Records whether a resource has the option `retainOnDelete`. A former URN may be another resource's by now, which decides itself. */
-  retains(
+  recordRetained(
     isRetained: boolean,
-    { urn, key, formerUrns = [] }: Pick<Seen, "key" | "formerUrns"> & { urn: string },
+    { urn, key, formerUrns = [] }: Pick<TrackedResource, "key" | "formerUrns"> & { urn: string },
   ): void {
     this.retained.set(urn, isRetained);
     if (key !== undefined) this.retained.set(key, isRetained);
@@ -254,32 +254,32 @@ export class Memory {
   }
 
   /** Returns properties with what the program says now, if it was said in this run. */
-  withNow(properties: Properties): Properties {
+  withCurrentValues(properties: Properties): Properties {
     const { __key: key } = hiddenOf(properties);
     const now = key === undefined ? undefined : this.said.get(key);
-    const isSaid = now === undefined || isDeepStrictEqual(plain(now), plain(nowOf(properties)));
+    const isSaid = now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(currentValuesOf(properties)));
     return isSaid ? properties : { ...properties, __now: now };
   }
 
   /** Whether a check of this run has told what the program says now of the resource with this key. */
-  knowsNow(key: string | undefined): boolean {
+  hasCurrentValues(key: string | undefined): boolean {
     return key !== undefined && this.said.has(key);
   }
 
   /** URN under which Pulumi shows a resource. Undefined if the recorded one now belongs to another resource. */
-  rowOf({ __urn: urn, __key: key }: Pick<Hidden, "__urn" | "__key">): string | undefined {
-    return this.knowsNow(key) || urn === undefined || !this.seen.has(urn) ? urn : undefined;
+  displayUrnOf({ __urn: urn, __key: key }: Pick<Hidden, "__urn" | "__key">): string | undefined {
+    return this.hasCurrentValues(key) || urn === undefined || !this.resources.has(urn) ? urn : undefined;
   }
 
-  deleted(object: ObjectIdentity): void {
-    this.gone.add(textOf(object));
+  recordDeleted(object: ObjectIdentity): void {
+    this.gone.add(identityKey(object));
   }
 
-  isGone(object: ObjectIdentity): boolean {
-    return this.gone.has(textOf(object));
+  wasDeleted(object: ObjectIdentity): boolean {
+    return this.gone.has(identityKey(object));
   }
 
-  liveAs(object: ObjectIdentity): Live | undefined {
-    return this.live.get(textOf(object));
+  liveOwner(object: ObjectIdentity): LiveObject | undefined {
+    return this.live.get(identityKey(object));
   }
 }

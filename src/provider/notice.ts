@@ -1,26 +1,26 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
-import type { For, Journal } from "../journal/journal";
+import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/place";
-import { bare, nameOfProvider } from "./call";
-import { isMisfit } from "./creation/completion";
-import { isHeld, purposesOf } from "./creation/left-over";
+import { comparableEndpoint, nameOfProvider } from "./call";
+import { needsReplacement } from "./creation/completion";
+import { isRecordedInState, possiblePurposes } from "./creation/left-over";
 import { isPlaceholder, pendingOf, sentFields } from "./creation/pending";
 import { diff, newlySecret } from "./diff";
-import type { Difference, Properties } from "./host";
-import { type ObjectIdentity, textOf } from "./identity";
-import { keepingIgnored, replacing } from "./inputs/ignored";
-import { madeUpName } from "./inputs/names";
+import type { DiffResult, Properties } from "./host";
+import { type ObjectIdentity, identityKey } from "./identity";
+import { withIgnoredValues, withReplaceOnChanges } from "./inputs/ignored";
+import { generatedNameInputs } from "./inputs/names";
 import { isUnknown, withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { alreadyManaged, holderOf, isLiveElsewhere, otherHolder } from "./live";
-import type { Memory } from "./memory";
+import { alreadyManaged, claimForImport, isLiveElsewhere, findOtherHolder } from "./live";
+import type { ResourceTracker } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
 import { type Hidden, hiddenOf, optionsOf, resourceName } from "./values/state";
 
 /** What a check needs to know beside the inputs. */
-export interface Noticed {
+export interface CheckFindings {
   /** The unfinished creation that the create that follows resumes: the resource's key and name, and when the creation began. */
   readonly left?: { readonly named: Properties; readonly at: number | undefined } | undefined;
   /** Why the resource can't be managed as the state has it. */
@@ -28,47 +28,47 @@ export interface Noticed {
 }
 
 /** Records a check, removes a journal entry that the prior inputs settle, and finds an unfinished creation. */
-export async function noticeCheck(
+export async function recordAndInspectCheck(
   kind: Kind,
   sessions: Sessions,
   log: EngineLog,
   { olds, news }: { olds: Properties; news: Properties },
-): Promise<Noticed> {
+): Promise<CheckFindings> {
   const { __urn: urn, ...hidden } = hiddenOf(news);
   if (urn === undefined) return {};
-  sessions.memory.organization = hidden.__organization;
-  sessions.memory.projectFolder = hidden.__projectFolder;
-  sessions.memory.isPreview = isUnknown(news.__key);
-  const { journal, memory } = at(sessions);
-  await takeOver(sessions, urn);
+  sessions.tracker.organization = hidden.__organization;
+  sessions.tracker.projectFolder = hidden.__projectFolder;
+  sessions.tracker.isPreview = isUnknown(news.__key);
+  const { journal, tracker } = journalAndTracker(sessions);
+  await moveFormerEntries(sessions, urn);
   const exists = Object.keys(olds).length > 0;
   const { __retainOnDelete: isRetained = false, __aliasUrns: formerUrns } = hidden;
   const { __key: heldKey, __keyAt: keyAt, __import: importedBefore } = hiddenOf(olds);
-  memory.retains(isRetained, { urn, key: heldKey, formerUrns });
+  tracker.recordRetained(isRetained, { urn, key: heldKey, formerUrns });
   if (exists) {
-    const named = { ...news, ...madeUpName(kind, olds, news) };
+    const named = { ...news, ...generatedNameInputs(kind, olds, news) };
     const isChanged = diff(kind.fields, olds, named).changes !== false;
     const imports = { imported: hidden.__import, importedBefore };
-    const other = memory.checked(urn, { key: heldKey, keyAt, isChanged, ...imports });
+    const other = tracker.recordCheck(urn, { key: heldKey, keyAt, isChanged, ...imports });
     if (heldKey === undefined) return {};
     const entry = await journal?.find(heldKey);
     if (entry?.key === heldKey) await journal?.remove(heldKey);
-    else memory.knows(urn, { retried: entry });
+    else tracker.extend(urn, { retried: entry });
     const isHeldElsewhere = other !== undefined || (await journal?.run.hasOther({ settled: heldKey }));
-    return isHeldElsewhere ? { failure: heldTwice(kind, other) } : {};
+    return isHeldElsewhere ? { failure: sameObjectTwice(kind, other) } : {};
   }
-  const { key, placeholder } = memory.of(urn);
-  for (const live of memory.toBeCreated(urn)) await journal?.run.retract({ live });
-  memory.knows(urn, { formerUrns });
+  const { key, placeholder } = tracker.get(urn);
+  for (const live of tracker.recordCheckBeforeCreate(urn)) await journal?.run.retract({ live });
+  tracker.extend(urn, { formerUrns });
   const { __import: imported } = hidden;
-  if (imported !== undefined && !memory.hasImported(urn, imported)) {
+  if (imported !== undefined && !tracker.hasImported(urn, imported)) {
     const object = objectOf(kind, sessions, imported);
-    const holder = holderOf(memory, object, urn);
+    const holder = claimForImport(tracker, object, urn);
     const taken = holder === urn ? undefined : alreadyManaged(kind, imported, holder);
     if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
-    await log.row(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
+    await log.statusLogFor(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
   }
-  const entry = await unfinishedEntry(journal, memory, { urn, replaces: key, aliases: hidden.__aliasUrns });
+  const entry = await unfinishedEntry(journal, tracker, { urn, replaces: key, aliases: hidden.__aliasUrns });
   const now = { endpoint: journal?.endpoint, provider: sessions.provider };
   if (entry !== undefined && (entry.endpoint !== now.endpoint || entry.provider !== now.provider))
     return { failure: unfinishedElsewhere(kind, entry, now) };
@@ -77,25 +77,25 @@ export async function noticeCheck(
   const unfinished = isLater ? entry : placeholder;
   if (first === undefined || unfinished === undefined) return {};
   if (key !== undefined) {
-    memory.handsOver(key);
+    tracker.recordHandover(key);
     await journal?.run.add({ replacing: key });
   }
   const named = { __key: first, __autonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
   // The object may be another resource's, which then has this key, or it is retained, and keeps this name. It isn't adopted.
-  const wanted = { ...news, ...madeUpName(kind, named, news) };
+  const wanted = { ...news, ...generatedNameInputs(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.__retainOnDelete;
-  if (isKept && isMisfit(kind, unfinished, wanted, optionsOf(news))) return {};
+  if (isKept && needsReplacement(kind, unfinished, wanted, optionsOf(news))) return {};
   return { left: { named, at: unfinished.at } };
 }
 
 /** After a move of the service, the entries of interrupted creations are at its former address. */
-async function takeOver(sessions: Sessions, urn: string): Promise<void> {
-  const { settings, journal } = sessions.ifSet() ?? {};
+async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void> {
+  const { settings, journal } = sessions.openIfConfigured() ?? {};
   if (settings === undefined || settings.formerEndpoints.length === 0) return;
-  const former = settings.formerEndpoints.map(bare);
-  await journal?.takeOver(
+  const former = settings.formerEndpoints.map(comparableEndpoint);
+  await journal?.moveFormerEndpoints(
     stackOf(urn),
-    ({ endpoint, provider }) => former.includes(bare(endpoint)) && provider === settings.provider,
+    ({ endpoint, provider }) => former.includes(comparableEndpoint(endpoint)) && provider === settings.provider,
   );
 }
 
@@ -105,20 +105,20 @@ async function takeOver(sessions: Sessions, urn: string): Promise<void> {
  */
 async function unfinishedEntry(
   journal: Journal | undefined,
-  memory: Memory,
-  { urn, replaces, aliases = [] }: For & { aliases: Hidden["__aliasUrns"] },
+  tracker: ResourceTracker,
+  { urn, replaces, aliases = [] }: CreationPurpose & { aliases: Hidden["__aliasUrns"] },
 ): Promise<Entry | undefined> {
-  const others = await formerPurposes(journal, memory, { urn, replaces, aliases });
-  for (const purpose of [...purposesOf(urn, replaces), ...others]) {
+  const others = await formerPurposes(journal, tracker, { urn, replaces, aliases });
+  for (const purpose of [...possiblePurposes(urn, replaces), ...others]) {
     const entry = await journal?.read(purpose);
-    if (entry === undefined || isHeld(entry, memory.of(urn))) continue;
-    const owner = memory.claim(entry.key, urn);
+    if (entry === undefined || isRecordedInState(entry, tracker.get(urn))) continue;
+    const owner = tracker.claim(entry.key, urn);
     if (owner !== urn) {
       if (purpose.urn === urn && purpose.replaces === undefined)
-        memory.knows(urn, { displaces: { purpose, to: owner } });
+        tracker.extend(urn, { displaces: { purpose, to: owner } });
       continue;
     }
-    memory.knows(urn, { resumes: purpose });
+    tracker.extend(urn, { resumes: purpose });
     return entry;
   }
   return undefined;
@@ -130,15 +130,15 @@ async function unfinishedEntry(
  */
 async function formerPurposes(
   journal: Journal | undefined,
-  memory: Memory,
-  { urn, replaces: current, aliases }: For & { aliases: readonly string[] },
-): Promise<For[]> {
-  const earlier = (await journal?.earlier()) ?? [];
+  tracker: ResourceTracker,
+  { urn, replaces: current, aliases }: CreationPurpose & { aliases: readonly string[] },
+): Promise<CreationPurpose[]> {
+  const earlier = (await journal?.entriesAtStart()) ?? [];
   const isNew = current === undefined;
   const urns = isNew ? [urn, ...aliases] : [urn];
   const others = earlier.filter(({ urn: one, replaces, endpoint }) => {
     const isOurs = replaces === undefined ? urns.includes(one) : replaces === current;
-    const isOrphan = isNew && replaces !== undefined && urns.includes(one) && !memory.isCurrent(replaces);
+    const isOrphan = isNew && replaces !== undefined && urns.includes(one) && !tracker.isCurrent(replaces);
     return isOrphan || (isOurs && endpoint !== journal?.endpoint);
   });
   return [
@@ -165,7 +165,7 @@ function unfinishedElsewhere(
   );
 }
 
-function heldTwice({ name }: Kind, other: string | undefined): string {
+function sameObjectTwice({ name }: Kind, other: string | undefined): string {
   const holder = other === undefined ? "another resource" : `"${resourceName({ __urn: other })}"`;
   return (
     `${holder} and this resource have the same ${name}. If this resource has an alias of the other one, correct the alias. ` +
@@ -174,41 +174,41 @@ function heldTwice({ name }: Kind, other: string | undefined): string {
 }
 
 /** Compares the state with the program, and takes unfinished work into account: create, update or delete then finishes it. */
-export async function noticeDiff(
+export async function diffResource(
   kind: Kind,
   sessions: Sessions,
   log: EngineLog,
   { id, olds, news }: { id: string; olds: Properties; news: Properties },
-): Promise<Difference> {
+): Promise<DiffResult> {
   const { __urn: urn } = hiddenOf(news);
   const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
-  const { journal, memory } = at(sessions);
+  const { journal, tracker } = journalAndTracker(sessions);
   const pending = pendingOf(olds);
-  const { checkedWithOlds = false, isChanged, imported, retried } = memory.of(urn); // a refresh compares, too, in the other direction
+  const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh compares, too, in the other direction
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
   const object = objectOf(kind, sessions, id);
-  const other = checkedWithOlds && urn !== undefined ? otherHolder(memory, object, { urn, key }) : undefined;
+  const other = checkedWithOlds && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
-  const isDecided = checkedWithOlds && !memory.isPreview;
+  const isDecided = checkedWithOlds && !tracker.isPreview;
   if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
   const replaces = answer.replaces.length > 0;
-  memory.diffed(urn, object, { pending, replaces, at: endpoint, key, importedBefore });
+  tracker.recordDiff(urn, object, { pending, replaces, at: endpoint, key, importedBefore });
   // Another process may be about to delete another record of the object, or to adopt it.
-  if (isDecided && !replaces) await journal?.run.add({ live: textOf(object) });
+  if (isDecided && !replaces) await journal?.run.add({ live: identityKey(object) });
   return answer;
 
-  async function judged(): Promise<Difference> {
-    const options = memory.optionsOf(key);
+  async function judged(): Promise<DiffResult> {
+    const options = tracker.optionsOf(key);
     // The dependents of a resource that is deleted before its replacement get a diff without a check. It is about what becomes unknown: their
     // inputs may differ from the object because of `ignoreChanges`, which no check has reported.
-    const given = checkedWithOlds || memory.isRefreshed(object) ? news : withUnknown(olds, news);
-    const wanted = keepingIgnored(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
+    const given = checkedWithOlds || tracker.isRefreshed(object) ? news : withUnknown(olds, news);
+    const wanted = withIgnoredValues(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
     const plainly = diff(
-      replacing(kind.fields, options.replaceOnChanges, { olds, news: wanted }),
+      withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted }),
       olds,
       wanted,
     );
@@ -216,21 +216,21 @@ export async function noticeDiff(
     const isGivenUp =
       isPlaceholder(id) && pending?.key !== undefined && (await journal?.isGivenUp(pending.key));
     if (isGivenUp) {
-      await log.row(urn).write(`its creation was given up; another ${kind.name} is created`);
+      await log.statusLogFor(urn).write(`its creation was given up; another ${kind.name} is created`);
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     if (isPlaceholder(id)) {
-      const isReplaced = pending !== undefined && isMisfit(kind, pending, news, options);
+      const isReplaced = pending !== undefined && needsReplacement(kind, pending, news, options);
       const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
       const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
-      await log.row(urn).write(`its creation is resumed; ${end}`);
+      await log.statusLogFor(urn).write(`its creation is resumed; ${end}`);
       // Created before the placeholder is deleted: in the other order, an interruption between the two would lose the object.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     const { replaces: fixed } = diff(kind.fields, olds, wanted);
     // The host can't mark the properties that require the replacement.
     if (fixed.length > 0 && checkedWithOlds)
-      await log.row(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
+      await log.statusLogFor(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
     const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
     // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies; after a
     // resumed creation, that `ignoreChanges` no longer does; and after one that timed out again, that its request had other arguments.
@@ -239,16 +239,16 @@ export async function noticeDiff(
     if (plainly.changes !== false || urn === undefined) return plainly;
     // After a refresh, the engine does not know that a creation or an update is unfinished.
     if (pending !== undefined) return { ...plainly, changes: true };
-    for (const purpose of purposesOf(urn, key).filter(
+    for (const purpose of possiblePurposes(urn, key).filter(
       ({ replaces }) => checkedWithOlds || replaces !== undefined,
     )) {
       const entry = await journal?.read(purpose);
-      if (entry !== undefined && !isHeld(entry, { key, id })) return { ...plainly, changes: true };
+      if (entry !== undefined && !isRecordedInState(entry, { key, id })) return { ...plainly, changes: true };
     }
     // Without an update, the engine would keep the outputs that are in the clear.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];
     if (secret.length > 0) {
-      await log.row(urn).write(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
+      await log.statusLogFor(urn).write(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
       return { ...plainly, changes: true };
     }
     return plainly;
@@ -269,10 +269,10 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
 
 /** Identifies an object. Without settings, its endpoint isn't known. */
 function objectOf(kind: Kind, sessions: Sessions, id: string): ObjectIdentity {
-  return { endpoint: sessions.ifSet()?.client.endpoint ?? "", kind: kind.name, id };
+  return { endpoint: sessions.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
 }
 
 /** What check and diff use: without settings, there is no journal. */
-function at(sessions: Sessions): { readonly journal: Journal | undefined; readonly memory: Memory } {
-  return { journal: sessions.ifSet()?.journal, memory: sessions.memory };
+function journalAndTracker(sessions: Sessions): { readonly journal: Journal | undefined; readonly tracker: ResourceTracker } {
+  return { journal: sessions.openIfConfigured()?.journal, tracker: sessions.tracker };
 }

@@ -4,9 +4,9 @@ import { openConnections } from "../api/connections";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
 import { type Clock, systemClock } from "../operations/clock";
-import { Sightings } from "./looks/sightings";
-import { Memory } from "./memory";
-import { readAuthorities } from "./settings/authorities";
+import { ObjectFinder } from "./looks/sightings";
+import { ResourceTracker } from "./memory";
+import { readCertificates } from "./settings/authorities";
 import { PROVIDER_NAME, readSettings, type Settings } from "./settings/settings";
 import { tokenSource } from "./settings/tokens";
 
@@ -14,11 +14,11 @@ import { tokenSource } from "./settings/tokens";
 export interface Session {
   readonly settings: Settings;
   readonly client: Client;
-  readonly sightings: Sightings;
+  readonly finder: ObjectFinder;
   /** What creations leave on disk for the next `up`. */
   readonly journal: Journal;
   readonly clock: Clock;
-  readonly memory: Memory;
+  readonly tracker: ResourceTracker;
   /** Tells the user what is no failure. */
   readonly warn: (message: string) => void | Promise<void>;
   /** Gives the connections back. */
@@ -26,7 +26,7 @@ export interface Session {
 }
 
 /** What stands in for the network and the disk of this machine, where something does: in tests. */
-export interface Outside extends Pick<ClientOptions, "dispatcher" | "random"> {
+export interface SessionOverrides extends Pick<ClientOptions, "dispatcher" | "random"> {
   readonly disk?: JournalOptions["disk"];
   /** Identifies the run of the engine that started this process. @default none */
   readonly run?: JournalOptions["run"];
@@ -39,13 +39,13 @@ export class Sessions {
   /** Whether it has the settings of the last `configure`. */
   private isCurrent = false;
   /** What check and diff saw; they need no settings. */
-  readonly memory = new Memory();
+  readonly tracker = new ResourceTracker();
 
   constructor(
     private readonly environment: NodeJS.ProcessEnv,
     readonly clock: Clock = systemClock,
     readonly warn: (message: string) => void | Promise<void> = console.warn,
-    private readonly outside: Outside = {},
+    private readonly outside: SessionOverrides = {},
   ) {}
 
   /**
@@ -82,7 +82,7 @@ export class Sessions {
   }
 
   /** The session for check and diff: in a preview without settings there is none. */
-  ifSet(): Session | undefined {
+  openIfConfigured(): Session | undefined {
     try {
       return this.open();
     } catch (error) {
@@ -101,7 +101,7 @@ export class Sessions {
     const { disk, random = Math.random } = outside;
     const { endpoint, allowHttp, concurrency, maxRequestsPerSecond, revisionField, journalDir, caFile } =
       settings;
-    const authorities = caFile === undefined ? undefined : readAuthorities(caFile);
+    const authorities = caFile === undefined ? undefined : readCertificates(caFile);
     const dispatcher = outside.dispatcher ?? openConnections({ env, authorities, concurrency });
     const client = createClient({
       endpoint,
@@ -116,12 +116,12 @@ export class Sessions {
       random,
       dispatcher,
     });
-    const sightings = new Sightings(client, clock, settings.operationTimeoutMs);
+    const finder = new ObjectFinder(client, clock, settings.operationTimeoutMs);
     const journal = openJournal({
       endpoint: client.endpoint,
       dir: journalDir,
-      organization: () => this.memory.organization,
-      projectFolder: () => this.memory.projectFolder,
+      organization: () => this.tracker.organization,
+      projectFolder: () => this.tracker.projectFolder,
       run: outside.run,
       token: () => client.tokens[0] ?? "",
       env,
@@ -131,10 +131,10 @@ export class Sessions {
     return {
       settings,
       client,
-      sightings,
+      finder,
       journal,
       clock,
-      memory: this.memory,
+      tracker: this.tracker,
       warn,
       close: () => dispatcher.close(),
     };

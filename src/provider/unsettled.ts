@@ -1,7 +1,7 @@
 import { stackOf } from "../journal/place";
-import { unsettled, unsettledWarning } from "../journal/unsettled";
+import { summarizeEntry, unsettledWarning } from "../journal/unsettled";
 import type { Properties } from "./host";
-import type { Interruption } from "./interruption";
+import type { Shutdown } from "./interruption";
 import type { Sessions } from "./session";
 import { hiddenOf } from "./values/state";
 
@@ -9,20 +9,20 @@ import { hiddenOf } from "./values/state";
  * Records that a delete begins. A run without checks, such as `destroy`, learns its organization and folder from the state. It has no program that warns
  * of unsettled creations, so this process does at its end: until then, a later delete may settle them.
  */
-export function noticeDelete(sessions: Sessions, interruption: Interruption, state: Properties): void {
-  const { memory } = sessions;
-  if (memory.urn !== undefined) return;
+export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Properties): void {
+  const { tracker } = sessions;
+  if (tracker.urn !== undefined) return;
   const { __urn: urn, __organization, __projectFolder } = hiddenOf(state);
-  memory.organization ??= __organization;
-  memory.projectFolder ??= __projectFolder;
-  if (urn !== undefined) interruption.beforeTheEnd(() => warnOfUnsettled(sessions, stackOf(urn)));
+  tracker.organization ??= __organization;
+  tracker.projectFolder ??= __projectFolder;
+  if (urn !== undefined) interruption.beforeExit(() => warnOfUnsettled(sessions, stackOf(urn)));
 }
 
-async function warnOfUnsettled({ memory, warn, opened }: Sessions, stack: string): Promise<void> {
-  if (memory.urn !== undefined) return;
+async function warnOfUnsettled({ tracker, warn, opened }: Sessions, stack: string): Promise<void> {
+  if (tracker.urn !== undefined) return;
   const entries = (await opened?.journal.listEverywhere()) ?? [];
   const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
-  if (ours.length > 0) await warn(unsettledWarning(ours.map(unsettled), WORDS));
+  if (ours.length > 0) await warn(unsettledWarning(ours.map(summarizeEntry), WORDS));
 }
 
 const WORDS = {

@@ -1,35 +1,35 @@
 import type { ApiObject } from "../api/client";
-import { duration } from "../diagnostics/duration";
+import { formatDuration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { moreTime } from "../diagnostics/hints";
+import { longerTimeoutHint } from "../diagnostics/hints";
 import type { Operation } from "../operations/operation";
-import { type Call, finish, requireRecordedEndpoint } from "./call";
-import { advice, PartialState } from "./creation/partial";
+import { type Context, waitForOperationSuccess, requireRecordedEndpoint } from "./call";
+import { firstFix, PartialState } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
 import type { Properties } from "./host";
-import { isPartlyListed } from "./inputs/ignored";
+import { mentionsProperty } from "./inputs/ignored";
 import { secretsOf } from "./inputs/secrets";
-import { isAbsence, present } from "./looks/present";
-import { askedBy } from "./updates/asked";
+import { isConfirmedAbsence, requireObject } from "./looks/present";
+import { requestedChanges } from "./updates/asked";
 import {
-  afterRename,
-  foundElsewhere,
+  errorAfterRename,
+  foundUnderOtherId,
   isSameName,
   mayBeRenamed,
-  shownElsewhere,
-  type Told,
+  findUnderReportedId,
+  type ReportedId,
 } from "./updates/renamed";
 import {
-  type Doubt,
-  doubtAbout,
+  type PossibleReason,
+  possibleReasonFor,
   isPending,
-  type Outcome,
-  outputsAfter,
+  type UpdateOutcome,
+  outputsAfterUpdate,
   ownReply,
-  readBack,
+  waitUntilApplied,
 } from "./updates/update-outcome";
-import { type Change, presentChanged, toWrite, type Written, write } from "./updates/update-write";
+import { type Change, requireUpdatedObject, prepareWrite, type WriteResult, writeUpdate } from "./updates/update-write";
 import { type Field, sameValue } from "./values/fields";
 import { hiddenOf, hiddenOutputs } from "./values/state";
 
@@ -42,44 +42,44 @@ import { hiddenOf, hiddenOutputs } from "./values/state";
  * @throws CloudInfraError `revision_conflict` where somebody else changed what the program manages: nothing is overwritten
  * @throws NotApplied where the service accepted a change and did not make it
  */
-export async function update(
-  call: Call,
+export async function applyUpdate(
+  context: Context,
   id: string,
   state: Properties,
   news: Properties,
   earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
 ): Promise<{ outs: Properties }> {
-  requireRecordedEndpoint(call, id, state);
-  const olds = withoutReleased(call, state, news);
-  const fields = fieldsToSet(call, olds, news, earlier.unsettled);
+  requireRecordedEndpoint(context, id, state);
+  const olds = withoutReleased(context, state, news);
+  const fields = fieldsToSet(context, olds, news, earlier.unsettled);
   const asked: Change = { id, olds, news, fields, ...earlier };
   const isOthers = earlier.former === undefined;
-  const current = await present(call, id, olds);
+  const current = await requireObject(context, id, olds);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
-    return { outs: outputsAfter(call, asked, { object: current, unmade: [], isOthers }) };
+    return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };
   }
-  const { before, isMade } = await toWrite(call, asked, current);
+  const { before, isMade } = await prepareWrite(context, asked, current);
   const change: Change = { ...asked, before };
-  const written: Written = isMade
+  const written: WriteResult = isMade
     ? { kind: "there", object: before, isOthers }
-    : await writeOrKeep(call, change, before);
+    : await writeOrKeep(context, change, before);
   const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
-  const ended = isOperation ? await finishOrKeep(call, change, written.accepted.operation) : undefined;
-  const outcome = await readBackOrKeep(call, change, written, ended);
-  if (outcome.isOutdated) throw notShownYet(call, change, outcome.own?.revision);
-  const outs = outputsAfter(call, change, outcome);
-  if (outcome.unmade.length === 0) return { outs };
+  const ended = isOperation ? await finishOrKeep(context, change, written.accepted.operation) : undefined;
+  const outcome = await readBackOrKeep(context, change, written, ended);
+  if (outcome.isOutdated) throw notShownYet(context, change, outcome.own?.revision);
+  const outs = outputsAfterUpdate(context, change, outcome);
+  if (outcome.unapplied.length === 0) return { outs };
   throw isPending(written)
-    ? notYetApplied(call, change, outcome.unmade, outs)
+    ? notYetApplied(context, change, outcome.unapplied, outs)
     : new NotApplied(
-        outcome.unmade,
-        { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unmade }) },
-        doubtAbout(change, outcome),
+        outcome.unapplied,
+        { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
+        possibleReasonFor(change, outcome),
       );
 }
 
 /** The state without an empty list of SSH keys that the program no longer gives: the keys that others have added since may stay. */
-function withoutReleased({ kind }: Call, state: Properties, news: Properties): Properties {
+function withoutReleased({ kind }: Context, state: Properties, news: Properties): Properties {
   const released = kind.fields.filter(
     (field) =>
       field.type === "keys" && news[field.name] === undefined && sameValue(field, state[field.name], []),
@@ -89,102 +89,102 @@ function withoutReleased({ kind }: Call, state: Properties, news: Properties): P
 
 /** The fields that differ from the state, and those that an earlier update may still set or may have set: their remote values may be new. */
 function fieldsToSet(
-  { kind, session }: Call,
+  { kind, session }: Context,
   olds: Properties,
   news: Properties,
   unsettled: Properties = {},
 ): Field[] {
   const changed = changedFields(kind.fields, olds, news);
-  const ignored = session.memory.ignoredBy(hiddenOf(news).__key);
+  const ignored = session.tracker.ignoredBy(hiddenOf(news).__key);
   const isOpen = ({ name }: Field): boolean =>
-    Object.hasOwn(unsettled, name) && !isPartlyListed(ignored, name);
+    Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
   return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
 /** After a 202, the service may still apply the change: the next update finds it there, or sends it again. */
 function notYetApplied(
-  { deadline }: Call,
+  { deadline }: Context,
   change: Change,
   fields: readonly Field[],
   outs: Properties,
 ): PartialState {
   const names = fields.map(({ name }) => name).join(", ");
-  const message = `the service accepted the update, but did not change ${names} within ${duration(deadline.ms)}`;
+  const message = `the service accepted the update, but did not change ${names} within ${formatDuration(deadline.ms)}`;
   const hint =
     "Run `pulumi up` again: the service may still apply the change. " +
-    moreTime(hiddenOf(change.news).__timeouts?.update !== undefined);
+    longerTimeoutHint(hiddenOf(change.news).__timeouts?.update !== undefined);
   const state = { ...outs, __pending: pendingUpdate({ ...change, fields }) };
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
 
 /** What is older than the update says nothing about it, and isn't saved. */
-function notShownYet({ kind }: Call, change: Change, revision: string | undefined): PartialState {
+function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
   const message = `the service accepted the update, but still shows an older revision of ${kind.name} ${change.id}`;
   const hint = "Run `pulumi up` again, on any machine: it checks what has become of the update";
-  return unseen(change, new CloudInfraError("timeout", message), hint, { revision });
+  return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
 /** Without a record of an update that may have been made, an `up` whose program was reverted would find nothing to do. */
-async function writeOrKeep(call: Call, change: Change, before: ApiObject): Promise<Written> {
+async function writeOrKeep(context: Context, change: Change, before: ApiObject): Promise<WriteResult> {
   try {
-    return await write(call, change, before);
+    return await writeUpdate(context, change, before);
   } catch (error) {
     if (!isCloudInfraError(error) || !error.sent) throw error;
-    if (isAbsence(error)) throw await gone(call, change, error);
+    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error);
     const hint =
       error.hint ??
-      `${advice(error, call.session.settings.provider)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
+      `${firstFix(error, context.session.settings.provider)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
         "to see what has become of it";
-    throw unseen(change, error, hint, { isUnsure: true });
+    throw partialUpdate(change, error, hint, { isUnsure: true });
   }
 }
 
 /** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
-async function finishOrKeep(call: Call, change: Change, operation: Operation): Promise<Operation> {
+async function finishOrKeep(context: Context, change: Change, operation: Operation): Promise<Operation> {
   try {
-    return await finish(call, operation);
+    return await waitForOperationSuccess(context, operation);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (error.code === "operation_failed") throw await failed(call, change, error);
+    if (error.code === "operation_failed") throw await operationFailure(context, change, error);
     const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
-    throw unseen(change, error, hint, { operation: { id: operation.id, url: operation.url } });
+    throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
-    call.session.sightings.forget();
+    context.session.finder.invalidate();
   }
 }
 
 /** Returns the error about a failed operation. An earlier attempt, whose reply was lost, may have renamed the object nevertheless. */
-async function failed(call: Call, change: Change, failure: CloudInfraError): Promise<CloudInfraError> {
+async function operationFailure(context: Context, change: Change, failure: CloudInfraError): Promise<CloudInfraError> {
   if (!mayBeRenamed(change.olds, pendingUpdate(change))) return failure;
-  const seen = await presentChanged(call, change).catch((error: unknown) => error);
-  return isCloudInfraError(seen) && isAbsence(seen) ? gone(call, change, seen) : failure;
+  const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
+  return isCloudInfraError(seen) && isConfirmedAbsence(seen) ? objectMissing(context, change, seen) : failure;
 }
 
 /** Without the record that the service has accepted the update, the next `up` would take it for somebody else's change. */
 async function readBackOrKeep(
-  call: Call,
+  context: Context,
   change: Change,
-  written: Written,
+  written: WriteResult,
   ended: Operation | undefined,
-): Promise<Outcome> {
-  const told = toldBy(call, change, written, ended);
+): Promise<UpdateOutcome> {
+  const told = reportedIdOf(context, change, written, ended);
   const rename = renameOf(change, told);
   let other: string | undefined;
   try {
-    other = await shownElsewhere(call, rename);
-    if (other === undefined) return await readBack(call, change, written);
+    other = await findUnderReportedId(context, rename);
+    if (other === undefined) return await waitUntilApplied(context, change, written);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (isAbsence(error)) throw await gone(call, change, error, told);
+    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error, told);
     const hint =
       "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
-    throw unseen(change, error, hint, { revision: ownReply(change, written)?.revision });
+    throw partialUpdate(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
-  throw foundElsewhere(call, other, rename);
+  throw foundUnderOtherId(context, other, rename);
 }
 
 /** Returns the id that an update's reply or operation names. Without the new name, a reply may show something else. */
-function toldBy({ session }: Call, { news }: Change, written: Written, ended?: Operation): Told | undefined {
+function reportedIdOf({ session }: Context, { news }: Change, written: WriteResult, ended?: Operation): ReportedId | undefined {
   if (ended !== undefined) return { id: session.client.resultId(ended), isProof: true };
   if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
   const { id, fields } = written.accepted.object;
@@ -192,17 +192,17 @@ function toldBy({ session }: Call, { news }: Change, written: Written, ended?: O
 }
 
 /** Returns the error about an object that isn't found after the update. */
-function gone(call: Call, change: Change, error: CloudInfraError, told?: Told): Promise<CloudInfraError> {
-  return afterRename(call, error, renameOf(change, told));
+function objectMissing(context: Context, change: Change, error: CloudInfraError, told?: ReportedId): Promise<CloudInfraError> {
+  return errorAfterRename(context, error, renameOf(change, told));
 }
 
-function renameOf(change: Change, told?: Told) {
+function renameOf(change: Change, told?: ReportedId) {
   const state = { ...change.olds, ...hiddenOutputs(change.news) };
   return { id: change.id, state, pending: pendingUpdate(change), told };
 }
 
 /** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */
-function unseen(
+function partialUpdate(
   change: Change,
   error: CloudInfraError,
   hint: string,
@@ -214,7 +214,7 @@ function unseen(
 }
 
 function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
-  return { asked: askedBy(change), secrets: [...secretsOf(change.olds, change.news).names] };
+  return { asked: requestedChanges(change), secrets: [...secretsOf(change.olds, change.news).names] };
 }
 
 /** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */
@@ -222,7 +222,7 @@ export class NotApplied extends CloudInfraError {
   constructor(
     readonly fields: readonly Field[],
     readonly outs: Properties,
-    doubt: Doubt | undefined,
+    doubt: PossibleReason | undefined,
   ) {
     const names = fields.map(({ name }) => name).join(", ");
     const options =

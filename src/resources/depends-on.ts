@@ -10,7 +10,7 @@ export type DependsOn =
  * Resolves once the engine has created these resources. A component stands for all its children, as it does in the `dependsOn`
  * option of resources. In a preview that creates one of them, the output is unknown.
  */
-export function known(dependsOn: DependsOn | undefined): pulumi.Output<unknown> {
+export function whenCreated(dependsOn: DependsOn | undefined): pulumi.Output<unknown> {
   const given: pulumi.Output<unknown> = pulumi.output(dependsOn);
   return given.apply((value) => created(resourcesIn(value)));
 }

@@ -4,8 +4,8 @@ import { backendOf } from "../journal/backend";
 import { systemDisk } from "../journal/disk";
 import type { Entry } from "../journal/entry";
 import { readEntries } from "../journal/entry-files";
-import { isAt, journalFolder, stackOf } from "../journal/place";
-import { type UnsettledEntry, unsettled } from "../journal/unsettled";
+import { isOfBackend, journalFolder, stackOf } from "../journal/place";
+import { type UnsettledEntry, summarizeEntry } from "../journal/unsettled";
 import { journalDir } from "./confirm";
 import { organizationOfStack, projectFolder } from "./sdk";
 
@@ -16,9 +16,9 @@ export async function unsettledEntries(): Promise<UnsettledEntry[]> {
   const cwd = process.cwd();
   const backend = backendOf(path.resolve(cwd, projectFolder() ?? "."), process.env);
   const home = { organization: organizationOfStack(), backend, cwd };
-  const isOwn = (entry: Entry): boolean => stackOf(entry.urn) === own && isAt(entry, home);
+  const isOwn = (entry: Entry): boolean => stackOf(entry.urn) === own && isOfBackend(entry, home);
   return [...entries.values()]
     .filter(isOwn)
     .sort((one, other) => one.at - other.at)
-    .map(unsettled);
+    .map(summarizeEntry);
 }

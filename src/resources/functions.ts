@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { type DependsOn, known } from "./depends-on";
+import { type DependsOn, whenCreated } from "./depends-on";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider } from "./provider";
@@ -144,7 +144,7 @@ export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
   options: FunctionOutputOptions = {},
 ): pulumi.Output<GetInstancesResult> {
-  const given = pulumi.all([pulumi.output({ ...args }), settingsOf(options), known(options.dependsOn)]);
+  const given = pulumi.all([pulumi.output({ ...args }), settingsOf(options), whenCreated(options.dependsOn)]);
   return awaited(
     given.apply(([filters, settings]) =>
       found(async () => instances(filters, settings, await namesOfSecrets({ ...args }))),
@@ -177,7 +177,7 @@ async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsRe
  * @param options whose settings apply, and what must exist before the request is sent
  */
 export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.Output<GetProjectsResult> {
-  const given = pulumi.all([settingsOf(options), known(options.dependsOn)]);
+  const given = pulumi.all([settingsOf(options), whenCreated(options.dependsOn)]);
   return awaited(given.apply(([settings]) => found(() => projects(settings))));
 }
 

@@ -3,7 +3,7 @@ import type { InstanceFilter } from "../provider/looks/filters";
 import type { GetInstancesInstance, GetProjectsProject } from "./functions";
 
 /** The objects that functions find without a service. */
-interface Found {
+interface MockedObjects {
   readonly instances: (filter: InstanceFilter) => readonly GetInstancesInstance[];
   readonly projects: readonly GetProjectsProject[];
 }
@@ -17,7 +17,7 @@ export interface Run {
   /** The URNs of the resources that the engine has registered, and their objects. */
   readonly registered: Set<string>;
   /** In unit tests: what the service has, in place of requests. */
-  found?: Found;
+  found?: MockedObjects;
 }
 
 const KEY = Symbol.for("pulumi-cloudinfra.run");

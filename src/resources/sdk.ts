@@ -94,7 +94,7 @@ export function lastTransformation(finish: (given: Given) => Given): pulumi.Reso
 }
 
 const AFTER_RUN = Symbol.for("pulumi-cloudinfra.afterRun");
-const LONGEST_WORK_MS = 10_000;
+const MAX_WORK_MS = 10_000;
 
 /**
  * Does some work after the engine has done everything that the program asked for, deletions included, and before the program ends. The
@@ -109,7 +109,7 @@ export function afterRun(work: () => Promise<void>): void {
   if (typeof signal !== "function") return;
   const signalAndWaitForShutdown = (request: unknown, callback: (error: unknown, reply: unknown) => void) => {
     const answered = async (error: unknown, reply: unknown): Promise<void> => {
-      if (!error) await atMost(LONGEST_WORK_MS, work());
+      if (!error) await atMost(MAX_WORK_MS, work());
       callback(error, reply);
     };
     Reflect.apply(signal, monitor, [request, AsyncLocalStorage.bind(answered)]);

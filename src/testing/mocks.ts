@@ -4,7 +4,7 @@ import { v5 as uuidV5 } from "uuid";
 import { check } from "../provider/check";
 import { isUnknown } from "../provider/inputs/unknowns";
 import { instanceKind, type Kind, projectKind } from "../provider/kind";
-import { isWanted } from "../provider/looks/filters";
+import { matchesFilter } from "../provider/looks/filters";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
 import { Instance } from "../resources/instance";
 import { Project } from "../resources/project";
@@ -94,7 +94,7 @@ export async function mocks<Exports extends object>(
     return { id: mocked.id, state: { ...mocked.args, ...usual, ...outputs(mocked) } };
   };
   await pulumi.runtime.setMocks({ newResource, call }, project, stack, preview);
-  currentRun().found = { instances: (filter) => instances.filter((one) => isWanted(one, filter)), projects };
+  currentRun().found = { instances: (filter) => instances.filter((one) => matchesFilter(one, filter)), projects };
   const exported = await program();
   await pulumi.runtime.disconnect(); // waits until everything is declared
   if (wrong.length > 0) throw new Error(wrong.join("\n"));

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectionsOf, openConnections } from "../../src/api/connections";
-import { inWords } from "../../src/diagnostics/words";
+import { formatError } from "../../src/diagnostics/words";
 import { startProxy } from "../credentials/network";
 import { trusted } from "./raw";
 import { clientOf, failureOf, inTurn, startService } from "./service";
@@ -124,7 +124,7 @@ describe("a proxy's 407", () => {
       const { client, call } = clientOf(`${scheme}://api.example.test`, options);
       const error = await failureOf(client.instances.create("{}", "key-1", call));
       expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
-      const words = inWords(error, { doing: "creating" });
+      const words = formatError(error, { doing: "creating" });
       expect(words).toContain("the proxy answered 407");
       expect(words).toContain(`hint: Give the proxy's user name and password: ${variable}=http://user`);
     },
@@ -135,7 +135,7 @@ describe("a proxy's 407", () => {
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.projects.list(call));
     expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
-    expect(inWords(error, { doing: "reading" })).toContain(
+    expect(formatError(error, { doing: "reading" })).toContain(
       "hint: Give the proxy's user name and password: HTTP_PROXY=http://user",
     );
   });

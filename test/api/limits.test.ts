@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLimits } from "../../src/api/limits";
+import { createRateLimiter } from "../../src/api/limits";
 import { FakeClock } from "../operations/fake-clock";
 
 const never = new AbortController().signal;
@@ -10,7 +10,7 @@ function settle(): Promise<void> {
 
 describe("requests at once", () => {
   it("are as many as set, and the next comes in order when one leaves", async () => {
-    const limits = createLimits({ concurrency: 2, clock: new FakeClock() });
+    const limits = createRateLimiter({ concurrency: 2, clock: new FakeClock() });
     const entered: number[] = [];
     const places = [0, 1, 2, 3].map((number) =>
       limits.enter(never).then((leave) => {
@@ -27,28 +27,28 @@ describe("requests at once", () => {
 
   it("are halved after 429, once for a burst, never below one, and grow again with success", () => {
     const clock = new FakeClock({ auto: true });
-    const limits = createLimits({ concurrency: 8, clock });
-    limits.answered(429);
-    limits.answered(429);
-    expect(limits.width).toBe(4);
-    for (let good = 0; good < 4; good++) limits.answered(200);
-    expect(limits.width).toBe(5);
-    for (let good = 0; good < 100; good++) limits.answered(200);
-    expect(limits.width).toBe(8);
+    const limits = createRateLimiter({ concurrency: 8, clock });
+    limits.recordReply(429);
+    limits.recordReply(429);
+    expect(limits.maxConcurrent).toBe(4);
+    for (let good = 0; good < 4; good++) limits.recordReply(200);
+    expect(limits.maxConcurrent).toBe(5);
+    for (let good = 0; good < 100; good++) limits.recordReply(200);
+    expect(limits.maxConcurrent).toBe(8);
   });
 
   it("are at least one", async () => {
     const clock = new FakeClock();
-    const limits = createLimits({ concurrency: 3, clock });
+    const limits = createRateLimiter({ concurrency: 3, clock });
     for (let burst = 0; burst < 5; burst++) {
-      limits.answered(429);
+      limits.recordReply(429);
       await clock.advance(1_000);
     }
-    expect(limits.width).toBe(1);
+    expect(limits.maxConcurrent).toBe(1);
   });
 
   it("leave the queue when they are given up, without taking a place", async () => {
-    const limits = createLimits({ concurrency: 1, clock: new FakeClock() });
+    const limits = createRateLimiter({ concurrency: 1, clock: new FakeClock() });
     const leave = await limits.enter(never);
     const controller = new AbortController();
     const waiting = limits.enter(controller.signal);
@@ -63,7 +63,7 @@ describe("requests at once", () => {
 describe("requests a second", () => {
   it("start evenly spaced", async () => {
     const clock = new FakeClock();
-    const limits = createLimits({ concurrency: 10, maxRequestsPerSecond: 4, clock });
+    const limits = createRateLimiter({ concurrency: 10, maxRequestsPerSecond: 4, clock });
     const starts: number[] = [];
     for (let number = 0; number < 5; number++) void limits.enter(never).then(() => starts.push(clock.now()));
     await clock.advance(2_000);
@@ -72,7 +72,7 @@ describe("requests a second", () => {
 
   it("may be fewer than one", async () => {
     const clock = new FakeClock();
-    const limits = createLimits({ concurrency: 10, maxRequestsPerSecond: 0.5, clock });
+    const limits = createRateLimiter({ concurrency: 10, maxRequestsPerSecond: 0.5, clock });
     const starts: number[] = [];
     for (let number = 0; number < 3; number++) void limits.enter(never).then(() => starts.push(clock.now()));
     await clock.advance(10_000);
@@ -81,7 +81,7 @@ describe("requests a second", () => {
 
   it("give their place back when they are given up", async () => {
     const clock = new FakeClock();
-    const limits = createLimits({ concurrency: 1, maxRequestsPerSecond: 1, clock });
+    const limits = createRateLimiter({ concurrency: 1, maxRequestsPerSecond: 1, clock });
     (await limits.enter(never))();
     const controller = new AbortController();
     const waiting = limits.enter(controller.signal);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outcomeOf } from "../../src/api/outcome";
+import { classifyAttempt } from "../../src/api/outcome";
 import type { Attempt, WireReply } from "../../src/api/transport";
 import { parseProblem } from "../../src/diagnostics/problem";
 
@@ -14,15 +14,15 @@ const json = (value: unknown) => ({ kind: "json", value }) as const;
 
 describe("the outcome of an attempt", () => {
   it.each(REJECTIONS)("is rejected after %i, which comes before any work", (status) => {
-    expect(outcomeOf(creation, reply(status, json({ code: "no" })))).toBe("rejected");
-    expect(outcomeOf(creation, reply(status, { kind: "empty" }))).toBe("rejected");
+    expect(classifyAttempt(creation, reply(status, json({ code: "no" })))).toBe("rejected");
+    expect(classifyAttempt(creation, reply(status, { kind: "empty" }))).toBe("rejected");
   });
 
   it("is unknown after any other status that is no success, whether or not it has a name", () => {
     const others = Array.from({ length: 700 }, (_, index) => 300 + index).filter(
       (status) => !REJECTIONS.includes(status),
     );
-    const outcomes = others.map((status) => outcomeOf(creation, reply(status, json({ code: "no" }))));
+    const outcomes = others.map((status) => classifyAttempt(creation, reply(status, json({ code: "no" }))));
     expect(new Set(outcomes)).toEqual(new Set(["unknown"]));
   });
 
@@ -33,15 +33,15 @@ describe("the outcome of an attempt", () => {
     ["too large", { kind: "too large" }],
     ["in an unknown coding", { kind: "undecodable", coding: "zstd" }],
   ] as const)("is unknown after a success that is %s", (_what, body) => {
-    expect(outcomeOf(creation, reply(202, body))).toBe("unknown");
+    expect(classifyAttempt(creation, reply(202, body))).toBe("unknown");
   });
 
   it("is done after a success that can be read, or that names an operation", () => {
-    expect(outcomeOf(creation, reply(202, json({ id: "op-1" })))).toBe("done");
-    expect(outcomeOf(creation, reply(202, { kind: "empty" }, { location: "/v1/operations/op-1" }))).toBe(
+    expect(classifyAttempt(creation, reply(202, json({ id: "op-1" })))).toBe("done");
+    expect(classifyAttempt(creation, reply(202, { kind: "empty" }, { location: "/v1/operations/op-1" }))).toBe(
       "done",
     );
-    expect(outcomeOf({}, reply(204, { kind: "empty" }))).toBe("done");
+    expect(classifyAttempt({}, reply(204, { kind: "empty" }))).toBe("done");
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe("the outcome of an attempt", () => {
     [422, { type: "https://e.example/idempotency-key-reused" }],
     [400, { code: "IDEMPOTENT_PARAMETER_MISMATCH" }],
   ])("is unknown after %i %j: the key's first request may have been carried out", (status, problem) => {
-    expect(outcomeOf(creation, reply(status, json(problem)))).toBe("unknown");
+    expect(classifyAttempt(creation, reply(status, json(problem)))).toBe("unknown");
   });
 
   it.each([
@@ -61,14 +61,14 @@ describe("the outcome of an attempt", () => {
     [422, { code: "ssh_key_reused" }],
     [400, { code: "invalid_idempotency_key" }],
   ])("is rejected after %i %j: only a code or type about the key can leave it open", (status, problem) => {
-    expect(outcomeOf(creation, reply(status, json(problem)))).toBe("rejected");
+    expect(classifyAttempt(creation, reply(status, json(problem)))).toBe("rejected");
   });
 
   it("depends on whether a connection was established if there is no reply", () => {
     const failure = { words: "", final: false, cause: new Error() };
     const outcomes = [true, false].flatMap((neverSent) => [
-      outcomeOf(creation, { kind: "failure", failure: { ...failure, neverSent } }),
-      outcomeOf(creation, { kind: "silence", neverSent }),
+      classifyAttempt(creation, { kind: "failure", failure: { ...failure, neverSent } }),
+      classifyAttempt(creation, { kind: "silence", neverSent }),
     ]);
     expect(outcomes).toEqual(["rejected", "rejected", "unknown", "unknown"]);
   });

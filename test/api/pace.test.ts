@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLimits } from "../../src/api/limits";
+import { createRateLimiter } from "../../src/api/limits";
 import type { Clock } from "../../src/operations/clock";
 import { FakeClock } from "../operations/fake-clock";
 
@@ -8,7 +8,7 @@ const never = new AbortController().signal;
 /** A client's limits, of which each request is answered at once. */
 function scene(maxRequestsPerSecond?: number) {
   const clock = new FakeClock();
-  const limits = createLimits({ concurrency: 1_000, maxRequestsPerSecond, clock });
+  const limits = createRateLimiter({ concurrency: 1_000, maxRequestsPerSecond, clock });
   const starts: number[] = [];
   const start = (signal = never): Promise<void> =>
     limits.enter(signal).then((leave) => {
@@ -23,7 +23,7 @@ function scene(maxRequestsPerSecond?: number) {
     /** So many are answered within one second that ends now. */
     async answer(count: number) {
       await clock.advance(1_000);
-      for (let at = 0; at < count; at++) limits.answered(200);
+      for (let at = 0; at < count; at++) limits.recordReply(200);
     },
     /** How many of many that wait start within so many milliseconds from now. */
     async startedWithin(ms: number) {
@@ -41,9 +41,9 @@ function scene(maxRequestsPerSecond?: number) {
 describe("after 429", () => {
   it("it can be told that fewer start than was set, until as many do again", async () => {
     const clock = new FakeClock();
-    const limits = createLimits({ concurrency: 1, maxRequestsPerSecond: 10, clock });
+    const limits = createRateLimiter({ concurrency: 1, maxRequestsPerSecond: 10, clock });
     expect(limits.isSlowed).toBe(false);
-    limits.answered(429);
+    limits.recordReply(429);
     expect(limits.isSlowed).toBe(true);
     await clock.advance(60_000);
     expect(limits.isSlowed).toBe(false);
@@ -52,52 +52,52 @@ describe("after 429", () => {
   it("so many start as were answered in the second before, less a part", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
-    limits.answered(429);
+    limits.recordReply(429);
     expect(await startedWithin(999)).toBe(69);
   });
 
   it("of a service that answers one a second, less than one a second start", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(1);
-    limits.answered(429);
+    limits.recordReply(429);
     expect(await startedWithin(1_400)).toBe(0);
   });
 
   it("of a burst, all are slowed down once", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
-    for (let at = 0; at < 20; at++) limits.answered(429);
+    for (let at = 0; at < 20; at++) limits.recordReply(429);
     expect(await startedWithin(999)).toBe(69);
   });
 
   it("they are slowed down once more a second later", async () => {
     const { limits, clock, answer, startedWithin } = scene();
     await answer(100);
-    limits.answered(429);
+    limits.recordReply(429);
     await clock.advance(1_500);
-    limits.answered(429);
+    limits.recordReply(429);
     expect(await startedWithin(999)).toBe(34); // of 50 that half a second is worth
   });
 
   it("they are slowed down once more also where they were just to become faster", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
-    limits.answered(429);
+    limits.recordReply(429);
     await startedWithin(1_001);
-    limits.answered(429);
+    limits.recordReply(429);
     expect(await startedWithin(999)).toBeLessThan(60);
   });
 
   it("two a second start always, however little was answered", async () => {
     const { limits, startedWithin } = scene();
-    limits.answered(429);
+    limits.recordReply(429);
     expect(await startedWithin(999)).toBe(1);
   });
 
   it("it is faster again with each second, and in the end as if nothing had been", async () => {
     const { limits, clock, answer, startedWithin } = scene();
     await answer(100);
-    limits.answered(429);
+    limits.recordReply(429);
     await startedWithin(1_000);
     const seconds = [await startedWithin(1_000), await startedWithin(1_000), await startedWithin(1_000)];
     expect(seconds).toEqual([72, 76, 83]);
@@ -107,7 +107,7 @@ describe("after 429", () => {
 
   it("nobody starts as long as the service wants to be left alone", async () => {
     const { limits, clock, starts, start } = scene();
-    limits.answered(429, 5_000);
+    limits.recordReply(429, 5_000);
     void start();
     await clock.advance(4_999);
     expect(starts).toEqual([]);
@@ -117,7 +117,7 @@ describe("after 429", () => {
 
   it("others wait for half a minute at most: a longer wish may have been meant for one", async () => {
     const { limits, clock, starts, start } = scene();
-    limits.answered(429, 3_600_000);
+    limits.recordReply(429, 3_600_000);
     void start();
     await clock.advance(30_000);
     expect(starts).toEqual([30_000]);
@@ -130,7 +130,7 @@ describe("after 429", () => {
     void start().then(() => order.push("second"));
     void start().then(() => order.push("third"));
     await clock.advance(500);
-    limits.answered(429, 10_000);
+    limits.recordReply(429, 10_000);
     await clock.advance(12_000);
     expect(order).toEqual(["second", "third"]);
     expect(starts).toEqual([0, 10_500, expect.closeTo(10_500 + 1_000 / 0.7)]); // seven tenths of what was set
@@ -139,7 +139,7 @@ describe("after 429", () => {
   it("it is never faster than set", async () => {
     const { limits, clock, answer, startedWithin } = scene(10);
     await answer(200);
-    limits.answered(429);
+    limits.recordReply(429);
     await clock.advance(60_000);
     expect(await startedWithin(999)).toBe(10);
   });
@@ -153,7 +153,7 @@ describe("a pace that is set", () => {
       alarm: (ms, ring) => clock.alarm(ms, ring),
       sleep: (ms, signal) => clock.sleep(ms + 3, signal),
     };
-    const limits = createLimits({ concurrency: 1_000, maxRequestsPerSecond: 100, clock: late });
+    const limits = createRateLimiter({ concurrency: 1_000, maxRequestsPerSecond: 100, clock: late });
     let started = 0;
     for (let at = 0; at < 500; at++)
       void limits.enter(never).then((leave) => {

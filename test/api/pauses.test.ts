@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Pause, PauseSeen } from "../../src/operations/pause";
+import type { Pause, PauseListener } from "../../src/operations/pause";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const page = { body: { items: [], next_cursor: null, has_more: false } };
@@ -11,7 +11,7 @@ function told() {
     pause.for === "turn"
       ? { for: "turn", isSlowed: pause.isSlowed() }
       : { for: pause.for, status: pause.after.status, at: pause.at };
-  const progress: PauseSeen = {
+  const progress: PauseListener = {
     pausing: (pause) => void pauses.push(pause && inShort(pause)),
   };
   return { pauses, progress };

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { LARGEST_BODY } from "../../src/api/parse";
-import { inWords } from "../../src/diagnostics/words";
+import { MAX_BODY_BYTES } from "../../src/api/parse";
+import { formatError } from "../../src/diagnostics/words";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const html = {
@@ -78,7 +78,7 @@ describe("a reply that can't be used", () => {
   });
 
   it("is not read to its end when it is too large", async () => {
-    const { origin, seen } = await startService(inTurn({ body: `"${"x".repeat(LARGEST_BODY)}"` }));
+    const { origin, seen } = await startService(inTurn({ body: `"${"x".repeat(MAX_BODY_BYTES)}"` }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
@@ -133,7 +133,7 @@ describe("a reply that can't be used", () => {
   );
 
   it("is not decompressed beyond the largest size", async () => {
-    const bomb = gzipSync(Buffer.alloc(LARGEST_BODY + 1, " "));
+    const bomb = gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1, " "));
     const { origin } = await startService(inTurn({ headers: { "content-encoding": "gzip" }, body: bomb }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({ summary: "the reply is too large" });
@@ -155,7 +155,7 @@ describe("a reply that can't be used", () => {
     const { origin } = await startService(inTurn({ status: 409, body }));
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.create("{}", "k", call));
-    expect(inWords(error, { doing: "creating" }).split("\n").slice(0, 2)).toEqual([
+    expect(formatError(error, { doing: "creating" }).split("\n").slice(0, 2)).toEqual([
       "creating was refused: Conflict (409)",
       `  ${shown}`,
     ]);
@@ -172,7 +172,7 @@ describe("a reply that can't be used", () => {
     const { origin } = await startService(inTurn({ status, body }));
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.update("ins-1", "{}", "r1", call));
-    expect(inWords(error, { doing: "updating" })).toMatch(new RegExp(`${status}`));
+    expect(formatError(error, { doing: "updating" })).toMatch(new RegExp(`${status}`));
     expect(inspect(error, { depth: null })).not.toContain("initial-5e1f");
   });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ifMatchOf, isInHeaderOnly, revisionOf } from "../../src/api/revision";
+import { ifMatchOf, hasRevisionOnlyInHeader, revisionOf } from "../../src/api/revision";
 import { clientOf, inTurn, startService } from "./service";
 
 describe("a revision", () => {
@@ -33,7 +33,7 @@ describe("a revision", () => {
     ["there is no header", { version: "2" }, undefined, undefined, false],
     ["the user named the field", { version: "2" }, '"r1"', "version", false],
   ])("is in the header only, or not, if %s", (_when, fields, etag, field, expected) => {
-    expect(isInHeaderOnly(fields, etag, field)).toBe(expected);
+    expect(hasRevisionOnlyInHeader(fields, etag, field)).toBe(expected);
   });
 
   it("is the same after a journey through If-Match", () => {

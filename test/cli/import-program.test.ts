@@ -8,7 +8,7 @@ import { check } from "../../src/provider/check";
 import type { Properties } from "../../src/provider/host";
 import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
 import { instanceFields, labelsOf } from "../../src/provider/values/fields";
-import { compareWords } from "../../src/provider/values/words";
+import { compareRemoteValues } from "../../src/provider/values/words";
 import { complaints } from "../harness/compiler";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";
@@ -246,7 +246,7 @@ describe("whatever the service returns", () => {
           );
           expect(unmentioned.length === 0 || mentioned("labels"), `labels of ${id}`).toBe(true);
           const known = { values: one.outputs, words: { ...labelsOf(one.outputs.__words) } };
-          expect(compareWords(instanceFields, known, fields).drifted).toEqual([]);
+          expect(compareRemoteValues(instanceFields, known, fields).drifted).toEqual([]);
         }
       }),
       { numRuns: 500 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseExport } from "../../src/cli/recover/deployment";
-import { noteCreations } from "../../src/cli/recover/note";
+import { writeEntries } from "../../src/cli/recover/note";
 import { organizationOf } from "../../src/cli/recover/organization";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import {
@@ -56,7 +56,7 @@ describe("recover", () => {
     const acme = journalOf(here, "acme");
     const creation = { what: 'instance "web"', urn: WEB, provider: undefined };
     const begun = { ...entry, key: KEY, resource: KEY, recovered: true };
-    await noteCreations(acme, [{ ...creation, begun }], { dryRun: false });
+    await writeEntries(acme, [{ ...creation, begun }], { dryRun: false });
     expect(await acme.read({ urn: WEB })).toMatchObject({ key: KEY });
   });
 

@@ -58,7 +58,7 @@ describe("recover", () => {
     const file = write(killed);
     await recover(["--file", file]);
     const operation = { id: "op-1", url: `${ENDPOINT}/operations/op-1` };
-    await journal.note(KEY, { operation });
+    await journal.extend(KEY, { operation });
     const before = await journal.list();
     const again = await recover(["--file", file]);
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already has a journal entry") });
@@ -249,7 +249,7 @@ describe("recover", () => {
   it("tells which objects of notes the stack has: `pulumi stack --show-ids` doesn't show them all", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
-    await journal.note(KEY, { id: "ins-live" });
+    await journal.extend(KEY, { id: "ins-live" });
     const rows = ["ins-live", "ins-old"].map((id) => resource(INSTANCE, "web", instanceInputs(), { id }));
     const { code, stdout } = await recover(["--file", write(exported({ resources: rows }))]);
     expect(code).toBe(0);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { inWords } from "../../src/diagnostics/words";
+import { formatError } from "../../src/diagnostics/words";
 import { deadlineIn } from "../../src/operations/deadline";
 import { type Session, Sessions } from "../../src/provider/session";
 import { REPOSITORY } from "../harness/modules";
@@ -47,7 +47,7 @@ function open(settings: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv
 
 const look = ({ client, clock }: Session) => client.projects.list({ deadline: deadlineIn(600_000, clock) });
 const wordsOf = async (session: Session): Promise<string> =>
-  inWords(await failureOf(look(session)), { doing: "reading" });
+  formatError(await failureOf(look(session)), { doing: "reading" });
 
 describe("a proxy", () => {
   test.each(["HTTPS_PROXY", "https_proxy"])(

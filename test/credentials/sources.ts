@@ -4,7 +4,7 @@ import { expect, onTestFinished } from "vitest";
 import type { TokenSource } from "../../src/api/client";
 import { type Connections, connectionsOf } from "../../src/api/connections";
 import { type CloudInfraError, isCloudInfraError } from "../../src/diagnostics/error";
-import { inWords } from "../../src/diagnostics/words";
+import { formatError } from "../../src/diagnostics/words";
 import { readSettings } from "../../src/provider/settings/settings";
 import { tokenSource } from "../../src/provider/settings/tokens";
 import { FakeClock } from "../operations/fake-clock";
@@ -62,7 +62,7 @@ export async function failureOf(getting: Promise<unknown>): Promise<CloudInfraEr
 
 /** What a person would see of a failure. */
 export async function wordsOf(getting: Promise<unknown>): Promise<string> {
-  return inWords(await failureOf(getting), { doing: "reading" });
+  return formatError(await failureOf(getting), { doing: "reading" });
 }
 
 /** Nothing of an error may hold one of these, not only its words. */
@@ -79,6 +79,6 @@ export async function expectSilentOn(
     showHidden: true,
     maxStringLength: null,
   });
-  const all = `${inspected} ${JSON.stringify(error)} ${inWords(error, { doing: "reading" })}`;
+  const all = `${inspected} ${JSON.stringify(error)} ${formatError(error, { doing: "reading" })}`;
   for (const secret of secrets) expect(all).not.toContain(secret);
 }

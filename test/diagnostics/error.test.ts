@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { duration } from "../../src/diagnostics/duration";
+import { formatDuration } from "../../src/diagnostics/duration";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../src/diagnostics/error";
 import { parseProblem } from "../../src/diagnostics/problem";
 
@@ -65,5 +65,5 @@ it.each([
   [1_800_000, "30 min"],
   [7_500_000, "2 h 5 min"],
 ])("%i ms are %s", (ms, words) => {
-  expect(duration(ms)).toBe(words);
+  expect(formatDuration(ms)).toBe(words);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import { CloudInfraError, type ErrorDetails } from "../../src/diagnostics/error";
-import { hintFor, type Occasion } from "../../src/diagnostics/hints";
+import { hintFor, type FailedCall } from "../../src/diagnostics/hints";
 import { parseProblem } from "../../src/diagnostics/problem";
-import { inWords } from "../../src/diagnostics/words";
+import { formatError } from "../../src/diagnostics/words";
 
 const doing = 'creating instance "web"';
 const camelCase = (field: string) =>
@@ -13,14 +13,14 @@ function told(
   code: ConstructorParameters<typeof CloudInfraError>[0] = "refused",
   summary = "no",
 ): string {
-  return inWords(new CloudInfraError(code, summary, details), { doing, propertyOf: camelCase });
+  return formatError(new CloudInfraError(code, summary, details), { doing, propertyOf: camelCase });
 }
 
 describe("a secret in the path of a property", () => {
   const secret = "tier/of.the-backend";
   const said = (path: object) => {
     const problem = parseProblem({ errors: [{ ...path, detail: "no" }] });
-    return inWords(new CloudInfraError("refused", "no", { problem }), { doing, secrets: [secret] });
+    return formatError(new CloudInfraError("refused", "no", { problem }), { doing, secrets: [secret] });
   };
 
   it.each([
@@ -34,7 +34,7 @@ describe("a secret in the path of a property", () => {
 
 test("control sequences within a secret don't hide it", () => {
   const problem = parseProblem({ detail: "value geheim-\u001b[1mpässwort-42 is bad" });
-  const words = inWords(new CloudInfraError("refused", "no", { problem }), {
+  const words = formatError(new CloudInfraError("refused", "no", { problem }), {
     doing,
     secrets: ["geheim-pässwort-42"],
   });
@@ -230,7 +230,7 @@ describe("what is told", () => {
       new TypeError(`can't read ${secret}`, { cause: new Error(secret) }),
       secret,
     ]) {
-      const text = inWords(error, { doing, secrets: [secret] });
+      const text = formatError(error, { doing, secrets: [secret] });
       expect(text).not.toContain(secret.slice(0, 5));
       expect(text).toContain(doing);
     }
@@ -238,7 +238,7 @@ describe("what is told", () => {
 
   it("has no stack for our own errors, and one for bugs", () => {
     expect(told({})).not.toContain("    at ");
-    expect(inWords(new TypeError("x is not a function"), { doing })).toMatch(
+    expect(formatError(new TypeError("x is not a function"), { doing })).toMatch(
       /TypeError: x is not a function\n {4}at /,
     );
   });
@@ -259,7 +259,7 @@ describe("what is told", () => {
 });
 
 describe("a hint fits the call", () => {
-  const hint = (code: CloudInfraError["code"], occasion: Occasion, own?: string): string | undefined =>
+  const hint = (code: CloudInfraError["code"], occasion: FailedCall, own?: string): string | undefined =>
     hintFor(new CloudInfraError(code, "no", { hint: own }), [], undefined, occasion);
 
   it.each(["timeout", "operation_timeout"] as const)(

@@ -1,5 +1,5 @@
 import { type ErrorCode, MEANINGS } from "../../src/diagnostics/codes";
-import { laidOut } from "../../src/diagnostics/layout";
+import { wrapLongLines } from "../../src/diagnostics/layout";
 import type { Provocation } from "./provocation";
 
 /** A failure that was brought about, and what was said. */
@@ -67,7 +67,7 @@ export function codes(): readonly ErrorCode[] {
 function sectionOf(code: ErrorCode, all: readonly Told[]): string {
   const examples = all
     .filter((one) => one.code === code)
-    .map(({ when, words }) => `For ${when}:\n\n\`\`\`text\n${laidOut(steady(words))}\n\`\`\``);
+    .map(({ when, words }) => `For ${when}:\n\n\`\`\`text\n${wrapLongLines(steady(words))}\n\`\`\``);
   return [`## ${code}`, MEANINGS[code], ...examples].join("\n\n");
 }
 

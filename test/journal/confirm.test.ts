@@ -10,8 +10,8 @@ import { begun, ENDPOINT, emptyFolder, OPERATION, opened, URN } from "./folder";
 async function created(id = "ins-1") {
   const there = opened();
   await there.journal.begin(begun());
-  await there.journal.note("key-1", { operation: OPERATION });
-  await there.journal.note("key-1", { id });
+  await there.journal.extend("key-1", { operation: OPERATION });
+  await there.journal.extend("key-1", { id });
   return there;
 }
 
@@ -26,7 +26,7 @@ describe("once the state has a resource, the program", () => {
     const { dir, cwd, files } = await created("ins-1");
     const other = opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal;
     await other.begin(begun());
-    await other.note("key-1", { id: "ins-1" });
+    await other.extend("key-1", { id: "ins-1" });
     await confirm("key-1", "ins-1", { dir, cwd });
     expect(files()).toEqual([]);
   });
@@ -62,7 +62,7 @@ describe("once the state has a resource, the program", () => {
   test("removes the entry of a creation that needed a further key", async () => {
     const { journal, dir, cwd, files } = opened();
     await journal.begin(begun({ key: "key-2", resource: "key-1" }));
-    await journal.note("key-2", { id: "ins-1" });
+    await journal.extend("key-2", { id: "ins-1" });
     await confirm("key-1", "ins-1", { dir, cwd });
     expect(files()).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe("once the state has a resource, the program", () => {
     const warn = (): void => {};
     const journal = openJournal({ endpoint: ENDPOINT, env, warn });
     await journal.begin(begun());
-    await journal.note("key-1", { id: "ins-1" });
+    await journal.extend("key-1", { id: "ins-1" });
     await confirm("key-1", "ins-1", { env });
     expect(await journal.read({ urn: URN })).toBeUndefined();
   });
@@ -88,7 +88,7 @@ describe("once the state has a resource, the program", () => {
     const { journal, dir, cwd, files } = opened();
     const urns = Array.from({ length: 100 }, (_, index) => `${URN}-${index}`);
     await Promise.all(urns.map((urn) => journal.begin(begun({ urn, key: urn, resource: urn }))));
-    await Promise.all(urns.map((urn) => journal.note(urn, { id: `ins of ${urn}` })));
+    await Promise.all(urns.map((urn) => journal.extend(urn, { id: `ins of ${urn}` })));
     const kept = `${URN}-7`;
     const confirmed = urns.filter((urn) => urn !== kept);
     await Promise.all(confirmed.map((urn) => confirm(urn, `ins of ${urn}`, { dir, cwd })));

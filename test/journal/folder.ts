@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { Disk } from "../../src/journal/disk";
-import type { Begun } from "../../src/journal/journal";
+import type { NewEntry } from "../../src/journal/journal";
 import { type Journal, openJournal } from "../../src/journal/journal";
 
 export const ENDPOINT = "https://api.example.com/v1";
@@ -11,7 +11,7 @@ export const URN = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instan
 export const OPERATION = { id: "op-1", url: "https://api.example.com/v1/operations/op-1" };
 
 /** A creation of `URN`. */
-export const begun = (fields: Partial<Begun> = {}): Begun & { resource: string } => ({
+export const begun = (fields: Partial<NewEntry> = {}): NewEntry & { resource: string } => ({
   urn: URN,
   key: "key-1",
   resource: "key-1",

@@ -16,8 +16,8 @@ describe("an entry", () => {
       endpoint: ENDPOINT,
       backend: "/program",
     });
-    await journal.note("key-1", { operation: OPERATION });
-    await journal.note("key-1", { id: "ins-1" });
+    await journal.extend("key-1", { operation: OPERATION });
+    await journal.extend("key-1", { id: "ins-1" });
     expect(await journal.read({ urn: URN })).toEqual({
       ...creation,
       endpoint: ENDPOINT,
@@ -31,9 +31,9 @@ describe("an entry", () => {
   test("holds all imports that were told of it, also after a move", async () => {
     const { journal } = opened();
     await journal.begin(begun());
-    for (const id of ["ins-1", "ins-2"]) await journal.note("key-1", { imported: [id] });
+    for (const id of ["ins-1", "ins-2"]) await journal.extend("key-1", { imported: [id] });
     await journal.move({ urn: URN }, { urn: otherUrn });
-    await journal.note("key-1", { imported: ["ins-3"] });
+    await journal.extend("key-1", { imported: ["ins-3"] });
     expect((await journal.read({ urn: otherUrn }))?.imported).toEqual(["ins-1", "ins-2", "ins-3"]);
   });
 
@@ -41,7 +41,7 @@ describe("an entry", () => {
     const body = '{ "labels":{"b":"\\u00e9","a":"line\\n\u2028\u{1f600}"},\n"é":1e3}\r\n';
     const { journal } = opened();
     await journal.begin(begun({ body }));
-    await journal.note("key-1", { id: "ins-1" });
+    await journal.extend("key-1", { id: "ins-1" });
     expect((await journal.read({ urn: URN }))?.body).toBe(body);
   });
 
@@ -61,7 +61,7 @@ describe("an entry", () => {
   test("replaces the one before it, with all that was told of that", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
-    await journal.note("key-1", { operation: OPERATION, id: "ins-1" });
+    await journal.extend("key-1", { operation: OPERATION, id: "ins-1" });
     await journal.begin(begun({ key: "key-2" }));
     expect(await journal.read({ urn: URN })).toEqual({
       ...begun({ key: "key-2" }),
@@ -82,7 +82,7 @@ describe("an entry", () => {
     const dir = path.join(base, "deep", "journal");
     const { journal, files } = opened({ dir });
     await journal.begin(begun());
-    await journal.note("key-1", { id: "ins-1" });
+    await journal.extend("key-1", { id: "ins-1" });
     const mode = (file: string): string => (statSync(file).mode & 0o777).toString(8);
     expect(files().map(mode)).toEqual(["600"]);
     expect([dir, path.dirname(dir)].map(mode)).toEqual(["700", "700"]);
@@ -101,16 +101,16 @@ describe("what is told of an entry", () => {
   test("is kept only while the key is the same", async () => {
     const { journal } = opened();
     await journal.begin(begun({ key: "key-2" }));
-    await journal.note("key-1", { operation: OPERATION });
+    await journal.extend("key-1", { operation: OPERATION });
     expect(await journal.read({ urn: URN })).not.toHaveProperty("operation");
   });
 
   test("never makes one, nor brings a removed one back", async () => {
     const { journal, files } = opened();
-    await journal.note("key-1", { operation: OPERATION });
+    await journal.extend("key-1", { operation: OPERATION });
     await journal.begin(begun());
     await journal.remove("key-1");
-    await journal.note("key-1", { operation: OPERATION });
+    await journal.extend("key-1", { operation: OPERATION });
     expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(files()).toEqual([]);
   });
@@ -118,8 +118,8 @@ describe("what is told of an entry", () => {
   test("leaves what is already known", async () => {
     const { journal } = opened();
     await journal.begin(begun());
-    await journal.note("key-1", { operation: OPERATION, id: "ins-1" });
-    await journal.note("key-1", {});
+    await journal.extend("key-1", { operation: OPERATION, id: "ins-1" });
+    await journal.extend("key-1", {});
     expect(await journal.read({ urn: URN })).toMatchObject({ operation: OPERATION, id: "ins-1" });
   });
 });
@@ -164,7 +164,7 @@ describe("the list", () => {
     for (const other of [elsewhere, otherService]) await other.begin(begun());
     await journal.begin(begun({ at: 2 }));
     await journal.begin(begun({ urn: otherUrn, at: 1, key: "key-2" }));
-    await journal.note("key-2", { id: "ins-2" });
+    await journal.extend("key-2", { id: "ins-2" });
     writeFileSync(path.join(dir, "notes.txt"), "somebody's own");
     expect(await journal.list()).toEqual([
       { ...begun({ urn: otherUrn, at: 1, key: "key-2" }), endpoint: ENDPOINT, backend: cwd, id: "ins-2" },
@@ -251,7 +251,7 @@ describe("a damaged entry", () => {
     await journal.begin(begun());
     const [file = ""] = files();
     writeFileSync(file, "{");
-    await journal.note("key-1", { id: "ins-1" });
+    await journal.extend("key-1", { id: "ins-1" });
     await journal.remove("key-1");
     expect(readFileSync(file, "utf8")).toBe("{");
   });
@@ -270,7 +270,7 @@ describe("a later line that was cut off, as by a kill", () => {
       const cutOff = await journal.read({ urn: URN });
       expect(cutOff).toMatchObject(begun());
       expect([undefined, OPERATION]).toContainEqual(cutOff?.operation);
-      await journal.note("key-1", { id: "ins-1" });
+      await journal.extend("key-1", { id: "ins-1" });
       expect(await journal.read({ urn: URN })).toMatchObject({ ...begun(), id: "ins-1" });
       expect(warnings).toEqual([]);
     },

@@ -1,4 +1,4 @@
-import { Deletions } from "../../src/journal/deletions";
+import { DeletionRequests } from "../../src/journal/deletions";
 import { systemDisk } from "../../src/journal/disk";
 import type { Journal } from "../../src/journal/journal";
 import { RunFacts } from "../../src/journal/run-facts";
@@ -7,10 +7,10 @@ import { RunFacts } from "../../src/journal/run-facts";
 export const noJournal: Journal = {
   endpoint: "",
   begin: async () => undefined,
-  note: async () => {},
+  extend: async () => {},
   read: async () => undefined,
   find: async () => undefined,
-  deletions: new Deletions(
+  deletions: new DeletionRequests(
     systemDisk,
     () => "",
     () => "",
@@ -19,9 +19,9 @@ export const noJournal: Journal = {
   move: async () => {},
   giveUp: async () => {},
   isGivenUp: async () => false,
-  takeOver: async () => {},
+  moveFormerEndpoints: async () => {},
   remove: async () => {},
   list: async () => [],
   listEverywhere: async () => [],
-  earlier: async () => [],
+  entriesAtStart: async () => [],
 };

@@ -61,7 +61,7 @@ describe("of two processes on one entry, where one begins anew while the other",
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const late = overtaken(dir, "file.writeFile", 1, () => other.begin(begun({ key: "key-2" })));
-    await late.journal.note("key-1", { operation: OPERATION });
+    await late.journal.extend("key-1", { operation: OPERATION });
     expect(await other.read({ urn: URN })).toMatchObject({ key: "key-2" });
     expect(await other.read({ urn: URN })).not.toHaveProperty("operation");
     expect(files()).toHaveLength(1);
@@ -84,7 +84,7 @@ describe("of two processes on one entry, where one removes it while the other", 
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const late = overtaken(dir, "file.writeFile", 1, () => other.remove("key-1"));
-    await late.journal.note("key-1", { operation: OPERATION });
+    await late.journal.extend("key-1", { operation: OPERATION });
     expect(files()).toEqual([]);
     expect(late.warnings).toEqual([]);
   });

@@ -14,8 +14,8 @@ async function twoCreations({ journal }: Opened): Promise<unknown[]> {
   for (const key of ["key-1", "key-2"]) {
     said.push(await journal.read({ urn: URN }));
     await journal.begin(begun({ key }));
-    await journal.note(key, { operation: OPERATION });
-    await journal.note(key, { id: "ins-1" });
+    await journal.extend(key, { operation: OPERATION });
+    await journal.extend(key, { id: "ins-1" });
     said.push(await journal.list());
     await journal.remove(key);
   }
@@ -158,7 +158,7 @@ describe("what is asked of the disk", () => {
     const there = opened({ disk: diskWith((name) => void calls.push(name)) });
     await there.journal.begin(begun());
     calls.length = 0;
-    await there.journal.note("key-1", { id: "ins-1" });
+    await there.journal.extend("key-1", { id: "ins-1" });
     expect(calls).toEqual(["open", "file.readFile", "file.writeFile", "file.close"]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Progress, waitForOperation, waitForSuccess } from "../../src/operations/wait";
+import { type WaitProgress, waitForOperation, waitForSuccess } from "../../src/operations/wait";
 import { done, failing, first, running, wait } from "./waiting";
 
 describe("waiting", () => {
@@ -94,7 +94,7 @@ describe("waiting", () => {
 
 describe("progress", () => {
   it("is told before each pause, with an estimate where there is one", async () => {
-    const told: Progress[] = [];
+    const told: WaitProgress[] = [];
     const { options } = wait([running(0.1), running(0.2), done], {
       onProgress: (progress) => told.push(progress),
     });
@@ -108,7 +108,7 @@ describe("progress", () => {
   });
 
   it("is told of what keeps the wait from looking again, and of nothing once it has looked", async () => {
-    const told: Progress[] = [];
+    const told: WaitProgress[] = [];
     const { options } = wait([failing("unavailable", { retryAfterMs: 9_000 }), running(0.2), done], {
       onProgress: (progress) => told.push(progress),
     });

@@ -1,8 +1,8 @@
 import { deadlineIn } from "../../src/operations/deadline";
-import type { Call } from "../../src/provider/call";
+import type { Context } from "../../src/provider/call";
 import { type Kind, withAddressField } from "../../src/provider/kind";
-import { Sightings } from "../../src/provider/looks/sightings";
-import { Memory } from "../../src/provider/memory";
+import { ObjectFinder } from "../../src/provider/looks/sightings";
+import { ResourceTracker } from "../../src/provider/memory";
 import { readSettings } from "../../src/provider/settings/settings";
 import { Progress } from "../../src/provider/shown/progress";
 import { noJournal } from "../journal/no-journal";
@@ -10,7 +10,7 @@ import { FakeClock } from "../operations/fake-clock";
 import type { FakeService } from "./fake-service";
 
 /** One call of the host to a service made by hand, with a minute's time on a clock that runs by itself. */
-export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<string, string>> = {}): Call {
+export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<string, string>> = {}): Context {
   const clock = new FakeClock({ auto: true });
   const client = fake.client();
   const texts: Readonly<Record<string, string>> = {
@@ -25,15 +25,15 @@ export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<
       settings: read,
       client,
       clock,
-      sightings: new Sightings(client, clock, 60_000),
+      finder: new ObjectFinder(client, clock, 60_000),
       journal: noJournal,
-      memory: new Memory(),
+      tracker: new ResourceTracker(),
       warn: () => {},
       close: async () => {},
     },
     deadline: deadlineIn(60_000, clock),
     signal: new AbortController().signal,
     progress: new Progress({ write: async () => {} }, "reading", { clock, inCi: true }),
-    known: [],
+    secretSources: [],
   };
 }

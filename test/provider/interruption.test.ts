@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { LoggedRequest } from "../../src/emulator";
-import { InitialisationError, type Properties } from "../../src/provider/host";
+import { InitializationError, type Properties } from "../../src/provider/host";
 import { instanceNews, KEY } from "./samples";
 import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "./service";
 
@@ -42,7 +42,7 @@ test.each(["SIGINT", "SIGTERM"])(
     expect(more.join("\n")).toContain(
       `${operation} was accepted, and is kept in the state: run \`pulumi up\` again, on any machine`,
     );
-    if (!(error instanceof InitialisationError)) throw error;
+    if (!(error instanceof InitializationError)) throw error;
     expect(error.id).toMatch(/^operation\/op-/);
 
     const journalDir = mkdtempSync(path.join(tmpdir(), "another-machine-"));

@@ -114,7 +114,7 @@ export class OneInstance extends EngineRow {
       ...(id !== undefined && { id }),
       ...(imported && { imported }),
     };
-    await this.journal.note(begun.key, more);
+    await this.journal.extend(begun.key, more);
   }
 
   async refresh(): Promise<void> {

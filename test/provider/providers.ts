@@ -1,10 +1,10 @@
 import { EventEmitter } from "node:events";
 import type { Clock } from "../../src/operations/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
-import { Interruption, type Signalled } from "../../src/provider/interruption";
+import { Shutdown, type SignalTarget } from "../../src/provider/interruption";
 import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
 import { providerOf } from "../../src/provider/provider";
-import { type Outside, Sessions } from "../../src/provider/session";
+import { type SessionOverrides, Sessions } from "../../src/provider/session";
 import { EngineLog } from "../../src/provider/shown/engine-log";
 
 /** What one process of the provider offers to the host. */
@@ -14,7 +14,7 @@ export interface Providers {
 }
 
 /** A process that hears no signal but those of a test, and does not end. */
-export class Signals extends EventEmitter implements Signalled {
+export class Signals extends EventEmitter implements SignalTarget {
   readonly pid = 1;
   readonly endedBy: string[] = [];
 
@@ -39,7 +39,7 @@ export interface Surroundings {
   /** Whether the messages are lines in somebody's log. @default true */
   readonly inCi?: boolean;
   /** @default this machine's network and disk */
-  readonly outside?: Outside | undefined;
+  readonly outside?: SessionOverrides | undefined;
   /** The environment of the process. @default empty */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
@@ -61,7 +61,7 @@ export async function openProviders(
   const surroundings = {
     sessions: new Sessions(env, clock, warn, outside),
     log,
-    interruption: new Interruption(signals, clock),
+    interruption: new Shutdown(signals, clock),
     inCi,
     layOut: (message: string) => message,
   };

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { CloudInfraError } from "../../src/diagnostics/error";
 import type { Pause } from "../../src/operations/pause";
 import { parseDuration } from "../../src/provider/inputs/durations";
-import { inWords } from "../../src/provider/shown/progress-words";
+import { formatProgress } from "../../src/provider/shown/progress-words";
 import { complaints } from "../harness/compiler";
 import { REPOSITORY } from "../harness/modules";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "./markdown";
@@ -74,7 +74,7 @@ describe("docs/waiting.md", () => {
         { verb: "updating", ...seconds(3), waits: waits("waiting until the service shows the change") },
         { verb: "reading", ...seconds(14), waits: waits("page 12 of the list of instances") },
         { verb: "reading", ...seconds(9), pause: slowed },
-      ].map(inWords),
+      ].map(formatProgress),
     );
   });
 

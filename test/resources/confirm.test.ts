@@ -21,7 +21,7 @@ beforeEach(async () => {
   ] as const) {
     const key = `key of ${id}`; // what the engine has saved, which need not be the key that the program made
     await journal.begin({ urn, key, resource: key, body: "{}", at });
-    await journal.note(key, { id });
+    await journal.extend(key, { id });
   }
   vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", dir);
 });
@@ -53,7 +53,7 @@ test("a resource's entry goes once its id resolves, for the engine has saved it 
 
 test("an entry of another object stays", async () => {
   await journal.begin({ urn: web, key: "key-2", resource: "key-2", body: "{}", at: 1 });
-  await journal.note("key-2", { id: "ins-other" });
+  await journal.extend("key-2", { id: "ins-other" });
   expect(await left(both)).toEqual([web]);
 });
 
@@ -73,7 +73,7 @@ async function begunWith(PULUMI_SKIP_CHECKPOINTS: string): Promise<void> {
   const key = "key of web-id";
   await journal.remove(key);
   await provider.begin({ urn: web, key, resource: key, body: "{}", at: 1 });
-  await provider.note(key, { id: "web-id" });
+  await provider.extend(key, { id: "web-id" });
 }
 
 test.each(["true", "1", "True"])(

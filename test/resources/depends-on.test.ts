@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
-import { known } from "../../src/resources/depends-on";
+import { whenCreated } from "../../src/resources/depends-on";
 
-type DependsOn = Parameters<typeof known>[0];
+type DependsOn = Parameters<typeof whenCreated>[0];
 
 class Leaf extends pulumi.CustomResource {
   constructor(name: string, opts: pulumi.CustomResourceOptions = {}) {
@@ -41,7 +41,7 @@ async function registeredBefore(dependsOn: () => DependsOn): Promise<string[]> {
     },
   });
   return new Promise((resolve, reject) => {
-    const output = known(dependsOn()).apply(() => resolve([...done].sort()));
+    const output = whenCreated(dependsOn()).apply(() => resolve([...done].sort()));
     pulumi.recover(output, reject);
   });
 }
@@ -108,7 +108,7 @@ test("in a preview that creates a child of a component, the output is unknown", 
     true,
   );
   let ran = false;
-  known(new Group("g", child("a"))).apply(() => {
+  whenCreated(new Group("g", child("a"))).apply(() => {
     ran = true;
   });
   await pulumi.runtime.disconnect();

@@ -82,7 +82,7 @@ export async function killedCreation(
   };
   await journal.begin({ urn, key, resource: key, body, at, ...lineage });
   const url = reply.headers.get("location") ?? "";
-  if (noted) await journal.note(key, { operation: { id: url.split("/").at(-1) ?? "", url } });
+  if (noted) await journal.extend(key, { operation: { id: url.split("/").at(-1) ?? "", url } });
   const [made = ""] = [...emulator.instances.keys()].filter((id) => !before.has(id));
   return made;
 }

@@ -90,7 +90,7 @@ describeLongOnEngines(
           });
           const journal = journalOf(scenario);
           const [{ key = "" } = {}] = await journal.list();
-          if (isReported) await journal.note(key, { id: made });
+          if (isReported) await journal.extend(key, { id: made });
           // The engine itself forgets what it has deleted for a replacement that was interrupted.
           await stack.deleteState(urnOf("web"));
           emulator.remove(old);
@@ -129,7 +129,7 @@ describeLongOnEngines(
         const { __key: key } = Object(inClear(inputs));
         const journal = journalOf(scenario);
         await journal.begin({ urn: urnOf("web"), key, resource: key, body: "{}", at: Date.now() });
-        await journal.note(key, { id: id ?? "" });
+        await journal.extend(key, { id: id ?? "" });
         write(programOf({}));
         expect(warningsOf(expectOk(await stack.run("up")))).toEqual([]);
         expect(emulator.instances.size).toBe(0);

@@ -2,11 +2,11 @@ import * as v from "valibot";
 import type { Properties } from "../../provider/host";
 import type { Kind } from "../../provider/kind";
 import { isAddress, isPrivate, publicAddressIn } from "../../provider/values/addresses";
-import { type Field, hasFingerprint, referenceIn } from "../../provider/values/fields";
+import { type Field, hasFingerprint, referencedValue } from "../../provider/values/fields";
 import type { WireFields } from "../../provider/values/words";
 
 /** An object as arguments. */
-export interface Expressed {
+export interface ExpressedArguments {
   readonly args: Properties;
   /** The values that a program can't express, each with the reason: `labels["a b"]: …`. */
   readonly left: readonly string[];
@@ -18,7 +18,7 @@ export interface Expressed {
  * Converts an object's fields to arguments that pass the provider's check. A value that doesn't pass is left out: a label alone, else
  * the whole argument. The program then doesn't manage it, so the object keeps it.
  */
-export function express(kind: Kind, object: WireFields): Expressed {
+export function expressArguments(kind: Kind, object: WireFields): ExpressedArguments {
   const args: Properties = {};
   const left: string[] = [];
   const isKept = (fault: string | undefined): boolean => {
@@ -29,7 +29,7 @@ export function express(kind: Kind, object: WireFields): Expressed {
     const { name, wire, type, addressFields } = field;
     // If the service shows no mode, an update without the public address would remove it. Another mode might replace it.
     const address = publicAddressIn(field, object);
-    const value = convert(type, referenceIn(field, object[wire])) ?? address;
+    const value = convert(type, referencedValue(field, object[wire])) ?? address;
     if (isMap(value) && type === "labels") {
       const labels = Object.entries(value).filter(([key, label]) =>
         isKept(labelFault(kind, name, key, label)),

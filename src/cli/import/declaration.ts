@@ -1,10 +1,10 @@
 import { v4 as uuidV4 } from "uuid";
 import type { ApiObject } from "../../api/client";
-import type { Call } from "../../provider/call";
+import type { Context } from "../../provider/call";
 import type { Properties } from "../../provider/host";
-import { outputsOfNew } from "../../provider/values/outputs";
+import { initialOutputs } from "../../provider/values/outputs";
 import type { WireFields } from "../../provider/values/words";
-import { express } from "./arguments";
+import { expressArguments } from "./arguments";
 
 /** A resource that declares an object as it is. */
 export interface Declaration {
@@ -27,7 +27,7 @@ export interface Declaration {
  * @param more `taken`: names of existing resources of this type; `given`: fields that are declared in place of what the service shows
  */
 export function declarations(
-  call: Call,
+  context: Context,
   objects: readonly ApiObject[],
   { taken = [], given = {} }: { taken?: readonly string[]; given?: WireFields } = {},
 ): { declared: Declaration[]; untold: string[] } {
@@ -35,21 +35,21 @@ export function declarations(
   const declared: Declaration[] = [];
   const untold: string[] = [];
   for (const object of objects) {
-    const { args, left, lacking } = express(call.kind, { ...object.fields, ...given });
+    const { args, left, lacking } = expressArguments(context.kind, { ...object.fields, ...given });
     if (lacking.length === 0) {
-      declared.push({ ...declaration(call, object, args), left, name: nameFor(object, args, names) });
+      declared.push({ ...declaration(context, object, args), left, name: nameFor(object, args, names) });
       continue;
     }
     const reasons = lacking.map(
       (name) => left.find((fault) => fault.startsWith(`${name}:`)) ?? `the service returned no ${name}`,
     );
-    untold.push(leftOut(call, object, reasons.join("; ")));
+    untold.push(omittedInstance(context, object, reasons.join("; ")));
   }
   return { declared, untold };
 }
 
 /** Says why an object isn't imported. */
-export function leftOut({ kind }: Call, { id }: ApiObject, reason: string): string {
+export function omittedInstance({ kind }: Context, { id }: ApiObject, reason: string): string {
   return `${kind.name} ${id} is left out: ${reason}`;
 }
 
@@ -64,12 +64,12 @@ function nameFor({ id }: ApiObject, { name }: Properties, taken: Set<string>): s
   return unique;
 }
 
-function declaration(call: Call, object: ApiObject, args: Properties): Omit<Declaration, "left" | "name"> {
+function declaration(context: Context, object: ApiObject, args: Properties): Omit<Declaration, "left" | "name"> {
   const hidden = { __key: uuidV4() };
-  const { additionalProperties: _secret, ...outputs } = outputsOfNew(call, object, hidden, args);
-  const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${call.kind.name}`;
+  const { additionalProperties: _secret, ...outputs } = initialOutputs(context, object, hidden, args);
+  const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${context.kind.name}`;
   return {
-    type: call.kind.name === "project" ? "Project" : "Instance",
+    type: context.kind.name === "project" ? "Project" : "Instance",
     id: object.id,
     args,
     inputs: { ...args, ...hidden, __provider },

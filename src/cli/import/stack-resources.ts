@@ -1,11 +1,11 @@
 import { CloudInfraError } from "../../diagnostics/error";
-import { type Call, recordedElsewhere } from "../../provider/call";
+import { type Context, otherRecordedEndpoint } from "../../provider/call";
 import { isUrnOf, type Kind } from "../../provider/kind";
 import { PROVIDER_NAME } from "../../provider/settings/settings";
 import { resourceName } from "../../provider/values/state";
 import { pulumiOutput, stackOption } from "../pulumi";
 import { unfinishedCreations } from "../recover/creations";
-import { type Deployment, inClear, parseExport } from "../recover/deployment";
+import { type Deployment, withoutSecretMarks, parseExport } from "../recover/deployment";
 
 /** An explicit provider of the stack. */
 export interface StackProvider {
@@ -18,7 +18,7 @@ export interface StackProvider {
 /** What the stack already has, and what an import must not repeat. */
 export interface StackResources {
   /** Whether the stack manages this object; a `get` doesn't. */
-  manages(call: Call, id: string): boolean;
+  manages(context: Context, id: string): boolean;
   /** The names of all resources of a kind. */
   namesOf(kind: Kind): string[];
   /** @throws CloudInfraError `config_missing` if the stack has no explicit provider with this name */
@@ -44,13 +44,13 @@ export async function stackResources(cwd: string, stack: string | undefined): Pr
     });
   }
   return {
-    manages: (call, id) =>
+    manages: (context, id) =>
       resources.some(
         (one) =>
           one.id === id &&
           !one.external &&
-          isUrnOf(call.kind, one.urn) &&
-          recordedElsewhere(call, one.outputs) === undefined,
+          isUrnOf(context.kind, one.urn) &&
+          otherRecordedEndpoint(context, one.outputs) === undefined,
       ),
     namesOf: (kind) =>
       resources
@@ -65,7 +65,7 @@ function providerOf({ resources }: Deployment, name: string): StackProvider {
   const found = named.find(({ inputs }) => inputs[PROVIDER_NAME] === name);
   if (found !== undefined) {
     const setting = (key: string): string | undefined => {
-      const value = inClear(found.inputs[key]);
+      const value = withoutSecretMarks(found.inputs[key]);
       return typeof value === "string" ? value : undefined;
     };
     return { name, urn: found.urn, setting };

@@ -6,7 +6,7 @@ import type { Deployment } from "./deployment";
  * Explains how to clear Pulumi's list of pending operations. Pulumi keeps creations in the list even after an `up` has resumed them, so
  * they would be found again once the state no longer holds their resources. With the stack itself as the target, nothing is refreshed.
  */
-export function howToClear(
+export function clearPendingHint(
   { resources }: Deployment,
   { cwd, stack, forget }: Pick<RecoverArgs, "cwd" | "stack" | "forget">,
 ): string {

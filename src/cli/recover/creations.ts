@@ -1,6 +1,6 @@
 import { validate } from "uuid";
 import * as v from "valibot";
-import type { Begun } from "../../journal/journal";
+import type { NewEntry } from "../../journal/journal";
 import { isPlaceholder, type Pending, pendingOf } from "../../provider/creation/pending";
 import { nextKey } from "../../provider/creation/post";
 import type { Properties } from "../../provider/host";
@@ -8,7 +8,7 @@ import { instanceKind, type Kind, projectKind } from "../../provider/kind";
 import { PROVIDER_NAME } from "../../provider/settings/settings";
 import { creationBody } from "../../provider/values/body";
 import { type Hidden, hiddenOf, resourceName } from "../../provider/values/state";
-import { type Deployment, inClear, type Resource } from "./deployment";
+import { type Deployment, withoutSecretMarks, type Resource } from "./deployment";
 
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],
@@ -16,7 +16,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 ]);
 
 /** An interrupted creation whose outcome the state doesn't hold. */
-export interface CutOff {
+export interface InterruptedCreation {
   /** `instance "web"`. */
   readonly what: string;
   /** The URN under which the next `up` looks for the creation. */
@@ -24,12 +24,12 @@ export interface CutOff {
   /** URN and id of the resource's provider. */
   readonly provider: string | undefined;
   /** The content of the journal entry; undefined if the state doesn't hold enough of the creation. */
-  readonly begun: Begun | undefined;
+  readonly begun: NewEntry | undefined;
 }
 
 export interface PendingCreations {
   /** Those that need an entry, the latest first, in the order of the export. */
-  readonly cutOff: readonly CutOff[];
+  readonly cutOff: readonly InterruptedCreation[];
   /** The number of those that need none, because the state holds their key or because they create no object. */
   readonly held: number;
 }
@@ -64,7 +64,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
     return {
       what: titleOf(kind, resource.urn),
       ...{ urn, provider: resource.provider },
-      begun: begun(kind, { ...hidden, __urn: urn }, inputs, {
+      begun: newEntryOf(kind, { ...hidden, __urn: urn }, inputs, {
         replaces: replaced && keysOf(replaced)[0],
         projectKey: keyOfProject(resource, inputs, deployment),
         provider: nameOfProvider(resource, deployment),
@@ -85,7 +85,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
 export function unfinishedCreations(deployment: Deployment): string[] {
   const placeholders = deployment.resources.flatMap(({ type, id = "", urn, outputs }) => {
     const kind = isPlaceholder(id) ? kinds.get(type) : undefined;
-    if (kind === undefined || pendingOf({ __pending: inClear(outputs.__pending) })?.failed) return [];
+    if (kind === undefined || pendingOf({ __pending: withoutSecretMarks(outputs.__pending) })?.failed) return [];
     return [titleOf(kind, urn)];
   });
   return [...new Set([...placeholders, ...pendingCreations(deployment).cutOff.map(({ what }) => what)])];
@@ -145,7 +145,7 @@ function nameOfProvider({ provider }: Resource, { resources }: Deployment): stri
  */
 function retriedBy({ __key: key }: Hidden, replaced: Resource | undefined): Pending | undefined {
   if (key === undefined || !isPlaceholder(replaced?.id ?? "") || replaced === undefined) return undefined;
-  const pending = pendingOf({ __pending: inClear(replaced.outputs.__pending) });
+  const pending = pendingOf({ __pending: withoutSecretMarks(replaced.outputs.__pending) });
   return keysOf(replaced).includes(key) && !pending?.failed ? pending : undefined;
 }
 
@@ -157,7 +157,7 @@ const UNKNOWN_AGE = 0;
  *
  * @param more the key of the resource that the creation replaces, if the state still holds it; and what differs if the creation is retried
  */
-function begun(
+function newEntryOf(
   kind: Kind,
   {
     __urn: urn,
@@ -167,8 +167,8 @@ function begun(
     __autonamed: isAutonamed,
   }: Hidden & { readonly __urn: string },
   inputs: Properties,
-  more: Pick<Begun, "replaces" | "projectKey" | "provider" | "isLate"> & Partial<Pick<Begun, "key" | "at">>,
-): Begun | undefined {
+  more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> & Partial<Pick<NewEntry, "key" | "at">>,
+): NewEntry | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   const body = creationBody(kind.fields, inputs);
@@ -181,11 +181,11 @@ function heldKeys({ resources }: Deployment): ReadonlySet<string> {
 }
 
 function keysOf({ inputs, outputs }: Resource): string[] {
-  const pending = v.safeParse(v.object({ key: v.string() }), inClear(outputs.__pending));
-  const keys = [inputs, outputs].map(({ __key }) => hiddenOf({ __key: inClear(__key) }).__key);
+  const pending = v.safeParse(v.object({ key: v.string() }), withoutSecretMarks(outputs.__pending));
+  const keys = [inputs, outputs].map(({ __key }) => hiddenOf({ __key: withoutSecretMarks(__key) }).__key);
   return [...keys, pending.success ? pending.output.key : undefined].filter((key) => key !== undefined);
 }
 
 function propertiesInClear(properties: Properties): Properties {
-  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, inClear(value)]));
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, withoutSecretMarks(value)]));
 }

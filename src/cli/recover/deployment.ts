@@ -35,7 +35,7 @@ const exported = v.object({
   }),
 });
 
-/** The part of a stack's export that `recover` and `import` use. Values may be wrapped secrets: see {@link inClear}. */
+/** The part of a stack's export that `recover` and `import` use. Values may be wrapped secrets: see {@link withoutSecretMarks}. */
 export type Deployment = v.InferOutput<typeof exported>["deployment"];
 export type Resource = v.InferOutput<typeof resource>;
 
@@ -88,13 +88,13 @@ const secret = v.object({ [SIGNATURE]: v.literal("1b47061264138c4ac30d75fd1eb442
  *
  * @throws CloudInfraError `input_invalid` if they are encrypted
  */
-export function inClear(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inClear);
+export function withoutSecretMarks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecretMarks);
   if (typeof value !== "object" || value === null) return value;
   if (!v.is(secret, value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inClear(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutSecretMarks(inner)]));
   }
-  if ("plaintext" in value && typeof value.plaintext === "string") return inClear(parseJson(value.plaintext));
+  if ("plaintext" in value && typeof value.plaintext === "string") return withoutSecretMarks(parseJson(value.plaintext));
   throw new CloudInfraError("input_invalid", "the secrets in the export are encrypted", {
     hint: "Export the stack with `pulumi stack export --show-secrets`. A creation can be resumed only with the same values.",
   });

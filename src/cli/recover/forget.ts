@@ -1,7 +1,7 @@
 import type { Entry } from "../../journal/entry";
 import type { Journal } from "../../journal/journal";
 import type { RecoverArgs } from "./args";
-import { howToClear } from "./clear";
+import { clearPendingHint } from "./clear";
 import { type PendingCreations, placeholderKeys } from "./creations";
 import type { Deployment } from "./deployment";
 import { organizationOf } from "./organization";
@@ -12,7 +12,7 @@ import { organizationOf } from "./organization";
  *
  * @returns false if there is nothing to forget, or if an entry can't be removed
  */
-export async function forgetNote(
+export async function forgetEntry(
   journals: readonly Journal[],
   urn: string,
   deployment: Deployment,
@@ -47,7 +47,7 @@ export async function forgetNote(
   const removed = `${keys.size === 0 ? "no journal entry" : `${dryRun ? "would remove" : "removed"} ${entries}`} for ${urn}`;
   const givenUp = `${dryRun ? "would give up" : "gave up"} the creation that the state records. This counts on this machine only`;
   console.log([removed, ...(inState.length > 0 ? [givenUp] : []), WHAT_FOLLOWS].join("\n"));
-  if (isListed) console.log(howToClear(deployment, args));
+  if (isListed) console.log(clearPendingHint(deployment, args));
   return true;
 }
 

@@ -1,28 +1,28 @@
-import type { Begun, For, Journal } from "../../journal/journal";
+import type { NewEntry, CreationPurpose, Journal } from "../../journal/journal";
 import { stackOf } from "../../journal/place";
-import type { CutOff } from "./creations";
+import type { InterruptedCreation } from "./creations";
 
 /**
  * Writes a journal entry for each creation, and prints what it does. Existing entries stay as they are: they may hold more.
  *
  * @returns whether each creation has an entry now, or will have one after the next `up`
  */
-export async function noteCreations(
+export async function writeEntries(
   journal: Journal,
-  cutOff: readonly CutOff[],
+  cutOff: readonly InterruptedCreation[],
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<boolean> {
   const keys = new Map<string, string>();
   let allNoted = true;
   for (const creation of cutOff) {
-    const noted = await noteCreation(journal, keys, creation, dryRun);
+    const noted = await writeEntry(journal, keys, creation, dryRun);
     allNoted &&= noted;
   }
   return allNoted;
 }
 
 /** A resource may have two entries: that of its creation, and that of its replacement. */
-function purposeOf({ urn, replaces }: For): string {
+function purposeOf({ urn, replaces }: CreationPurpose): string {
   return JSON.stringify([urn, replaces]);
 }
 
@@ -30,7 +30,7 @@ function purposeOf({ urn, replaces }: For): string {
  * After `pulumi stack rename`, the entry is under the stack's former name, which another stack may have now. If `--endpoint` names another address,
  * the entry is at the former one.
  */
-async function bringAlong(journal: Journal, { urn, key, resource }: Begun): Promise<void> {
+async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
   const entry = await journal.find(resource);
   if (entry?.key !== key || withinStack(entry.urn) !== withinStack(urn)) return;
   const isThere = entry.endpoint === journal.endpoint && (entry.urn === urn || entry.replaces !== undefined);
@@ -39,10 +39,10 @@ async function bringAlong(journal: Journal, { urn, key, resource }: Begun): Prom
 
 const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
 
-async function noteCreation(
+async function writeEntry(
   journal: Journal,
   keys: Map<string, string>,
-  { what, urn, begun }: CutOff,
+  { what, urn, begun }: InterruptedCreation,
   dryRun: boolean,
 ): Promise<boolean> {
   const print = (text: string): void => console.log(`interrupted creation of ${what}: ${text}\n  ${urn}`);
@@ -53,7 +53,7 @@ async function noteCreation(
     );
     return false;
   }
-  if (!dryRun) await bringAlong(journal, begun);
+  if (!dryRun) await moveRenamedEntry(journal, begun);
   const known = keys.get(purposeOf(begun)) ?? (await journal.read(begun))?.key;
   if (known === undefined && !dryRun) {
     await journal.begin(begun);

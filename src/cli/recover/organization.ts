@@ -1,6 +1,6 @@
 import { hiddenOf } from "../../provider/values/state";
 import type { RecoverArgs } from "./args";
-import { type Deployment, inClear } from "./deployment";
+import { type Deployment, withoutSecretMarks } from "./deployment";
 
 /** The name that backends without organizations use for all stacks. */
 const NO_ORGANIZATION = "organization";
@@ -17,7 +17,7 @@ export function organizationOf(
   const [named, ...rest] = stack?.split("/") ?? [];
   if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
   const known = [...resources, ...pending_operations.map(({ resource }) => resource)]
-    .map(({ inputs }) => hiddenOf({ __organization: inClear(inputs.__organization) }).__organization)
+    .map(({ inputs }) => hiddenOf({ __organization: withoutSecretMarks(inputs.__organization) }).__organization)
     .filter((organization) => organization !== undefined);
   const [only, ...others] = new Set(known);
   return others.length === 0 ? only : undefined;

@@ -1,6 +1,6 @@
 import { parseEndpoint } from "../../api/endpoint";
-import type { CutOff } from "./creations";
-import { type Deployment, inClear, type Resource } from "./deployment";
+import type { InterruptedCreation } from "./creations";
+import { type Deployment, withoutSecretMarks, type Resource } from "./deployment";
 
 /** How errors name the address from the command line. */
 export const ENDPOINT_OPTION = "the option --endpoint";
@@ -28,7 +28,7 @@ export interface StoredSettings {
    *
    * @throws CloudInfraError `config_invalid`
    */
-  placeOf(creation: Pick<CutOff, "provider">): JournalPlace | undefined;
+  placeOf(creation: Pick<InterruptedCreation, "provider">): JournalPlace | undefined;
   /** The journals for all providers. */
   readonly places: readonly JournalPlace[];
   /** The folders of all providers' journals. */
@@ -66,7 +66,7 @@ function settingsOf(
   { endpoint: named, config }: Given,
 ) {
   const stored = (name: string): string | undefined =>
-    textOf(inClear(provider?.inputs[`cloudinfra:${name}`]));
+    textOf(withoutSecretMarks(provider?.inputs[`cloudinfra:${name}`]));
   const look = (name: string, variable: string): string | undefined =>
     stored(name) ?? textOf(environment[variable]);
   const isExplicit = provider !== undefined && !isDefault(provider);

@@ -1,15 +1,15 @@
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import { type Call, valuesOf } from "../call";
+import { type Context, argumentsOf } from "../call";
 import type { Properties } from "../host";
-import { identityOf, textOf } from "../identity";
+import { identityOf, identityKey } from "../identity";
 import type { Kind } from "../kind";
-import { alreadyManaged, becomesLive, holderOf, isLiveElsewhere } from "../live";
-import { NotApplied, update } from "../update";
-import { outputsOfNew } from "../values/outputs";
+import { alreadyManaged, markLive, claimForImport, isLiveElsewhere } from "../live";
+import { NotApplied, applyUpdate } from "../update";
+import { initialOutputs } from "../values/outputs";
 import { hiddenOf } from "../values/state";
-import { compared, importDiffers } from "./import-comparison";
-import { leftOverOf, settle, type Unfinished } from "./left-over";
-import { type Maker, makersOf, releaseFrom } from "./makers";
+import { compareForImport, importDiffers } from "./import-comparison";
+import { findUnfinishedCreation, finishAndDiscard, type UnfinishedCreation } from "./left-over";
+import { type PossibleCreator, findPossibleCreators, releaseObject } from "./makers";
 import { PartialState } from "./partial";
 
 /**
@@ -18,22 +18,22 @@ import { PartialState } from "./partial";
  *
  * @throws CloudInfraError `not_found` if this run has deleted the object as another resource's
  */
-export async function importedId(call: Call, inputs: Properties): Promise<string | undefined> {
-  const { memory, journal } = call.session;
+export async function idToAdopt(context: Context, inputs: Properties): Promise<string | undefined> {
+  const { tracker, journal } = context.session;
   const { __import: id, __urn: urn } = hiddenOf(inputs);
   if (id === undefined) return undefined;
-  const object = identityOf(call, id);
+  const object = identityOf(context, id);
   // An error hook makes the engine repeat a create that has failed after the adoption.
-  const live = memory.liveAs(object);
+  const live = tracker.liveOwner(object);
   const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
-  if (!isRepeated && memory.hasImported(urn, id)) return undefined;
-  if (await journal.run.has({ gone: textOf(object) })) return undefined;
-  if (memory.isGone(object)) throw deletedBefore(call.kind, id);
+  if (!isRepeated && tracker.hasImported(urn, id)) return undefined;
+  if (await journal.run.has({ gone: identityKey(object) })) return undefined;
+  if (tracker.wasDeleted(object)) throw deletedInThisRun(context.kind, id);
   return id;
 }
 
 /** The error about an object that was that of an unfinished creation which no longer fitted, for example. */
-function deletedBefore({ name }: Kind, id: string): CloudInfraError {
+function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
   return new CloudInfraError(
     "not_found",
     `${name} ${id} was deleted in this run, before it could be imported`,
@@ -51,50 +51,50 @@ function deletedBefore({ name }: Kind, id: string): CloudInfraError {
  * program asks for by replacing it. Nothing was changed then
  */
 export async function adopt(
-  call: Call,
+  context: Context,
   inputs: Properties,
   id: string,
 ): Promise<{ id: string; outs: Properties }> {
-  await requireUnmanaged(call, inputs, id);
-  const before = await compared(call, inputs, id);
-  const left = await leftOverOf(call, inputs);
-  await requireUnmanaged(call, inputs, id); // the diff of the resource that has it may have come since
-  await becomesLive(call, inputs, id, { isAdopted: true });
-  const makers = await makersOf(call, before.object);
-  const hasWaited = left !== undefined && (await endBefore(call, inputs, left, makers));
-  const { object, there, wanted, differences } = hasWaited ? await compared(call, inputs, id) : before;
+  await requireUnmanaged(context, inputs, id);
+  const before = await compareForImport(context, inputs, id);
+  const left = await findUnfinishedCreation(context, inputs);
+  await requireUnmanaged(context, inputs, id); // the diff of the resource that has it may have come since
+  await markLive(context, inputs, id, { isAdopted: true });
+  const makers = await findPossibleCreators(context, before.object);
+  const hasWaited = left !== undefined && (await finishOwnCreation(context, inputs, left, makers));
+  const { object, there, wanted, differences } = hasWaited ? await compareForImport(context, inputs, id) : before;
   const release = async (): Promise<void> => {
-    await releaseFrom(makers, call, before.object);
-    if (left?.key !== undefined) await call.session.journal.remove(left.key);
+    await releaseObject(makers, context, before.object);
+    if (left?.key !== undefined) await context.session.journal.remove(left.key);
   };
   try {
     const outs =
       differences.length === 0
-        ? { ...outputsOfNew(call, object, inputs, valuesOf(call, wanted)), ...RESUMED }
-        : (await update(call, id, { ...there, ...RESUMED }, wanted)).outs;
+        ? { ...initialOutputs(context, object, inputs, argumentsOf(context, wanted)), ...ADOPTED }
+        : (await applyUpdate(context, id, { ...there, ...ADOPTED }, wanted)).outs;
     await release();
     return { id, outs };
   } catch (error) {
     if (error instanceof PartialState) await release(); // the state has the object then
     if (!isCloudInfraError(error)) throw error;
-    if (error.code === "refused") throw importDiffers(call, id, inputs, differences, error);
+    if (error.code === "refused") throw importDiffers(context, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
     const unmade = differences.filter(({ field }) => error.fields.includes(field));
-    throw importDiffers(call, id, inputs, unmade, error);
+    throw importDiffers(context, id, inputs, unmade, error);
   }
 }
 
 /** If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted. */
-const RESUMED = { __resumed: true };
+const ADOPTED = { __resumed: true };
 
 /** Two resources never share an object. */
-async function requireUnmanaged(call: Call, inputs: Properties, id: string): Promise<void> {
+async function requireUnmanaged(context: Context, inputs: Properties, id: string): Promise<void> {
   const { __urn: urn = "" } = hiddenOf(inputs);
-  const { memory, journal } = call.session;
-  const object = identityOf(call, id);
-  const holder = holderOf(memory, object, urn);
-  if (holder !== urn) throw alreadyManaged(call.kind, id, holder);
-  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(call.kind, id);
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  const holder = claimForImport(tracker, object, urn);
+  if (holder !== urn) throw alreadyManaged(context.kind, id, holder);
+  if (await isLiveElsewhere(journal, object)) throw alreadyManaged(context.kind, id);
 }
 
 /**
@@ -103,14 +103,14 @@ async function requireUnmanaged(call: Call, inputs: Properties, id: string): Pro
  *
  * @returns whether it had to be waited for
  */
-async function endBefore(
-  call: Call,
+async function finishOwnCreation(
+  context: Context,
   inputs: Properties,
-  left: Unfinished,
-  makers: readonly Maker[],
+  left: UnfinishedCreation,
+  makers: readonly PossibleCreator[],
 ): Promise<boolean> {
   if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
   // The import is how the user resolves a lost outcome.
-  await settle(call, inputs, left, { mayBeLost: true });
+  await finishAndDiscard(context, inputs, left, { mayBeLost: true });
   return true;
 }

@@ -1,24 +1,24 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
-import { asSeen, isSuccess, type Operation } from "../../operations/operation";
+import { summarizeOperation, isSuccess, type Operation } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
-import { type Call, requireSameProvider, waitForEnd } from "../call";
+import { type Context, requireSameProvider, waitForOperationEnd } from "../call";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
-import { askedFor } from "../inputs/secrets";
+import { requestedArguments } from "../inputs/secrets";
 import { projectKind } from "../kind";
-import type { Sought } from "../looks/look";
-import { findMade, findNamed, seeAgain } from "../looks/see-again";
+import type { ObjectRef } from "../looks/look";
+import { findCreated, findNamedByOperation, waitUntilListed } from "../looks/see-again";
 import { hiddenOf } from "../values/state";
-import { note } from "./note";
-import { unfinished } from "./partial";
-import { asOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
-import { creationOf, post } from "./post";
+import { extendEntry } from "./note";
+import { partialCreation } from "./partial";
+import { toOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
+import { creationRequestOf, sendCreation } from "./post";
 import { warnOfSameNamed } from "./same-named";
-import { outcomeLost } from "./unclear";
+import { outcomeUnknown } from "./unclear";
 
 /** How a creation ended, for certain. `isEcho`: the object is as the reply to the request shows it, which may only repeat the request. */
-export type End =
+export type CreationEnd =
   | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
   /** Nothing was made; or, where there is an object, one that failed. */
   | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
@@ -32,55 +32,55 @@ export type End =
  * @throws PartialState if the outcome is unknown: the state then holds what any machine needs to resume
  * @throws CloudInfraError `provider_changed` if the creation began through another provider
  */
-export async function carryOut(call: Call, inputs: Properties, begun: Pending, again: boolean): Promise<End> {
-  if (again) requireSameProvider(call, begun);
+export async function runCreation(context: Context, inputs: Properties, begun: Pending, again: boolean): Promise<CreationEnd> {
+  if (again) requireSameProvider(context, begun);
   let pending = begun;
-  call.known.push(askedFor(begun, hiddenOf(inputs).__secrets));
+  context.secretSources.push(requestedArguments(begun, hiddenOf(inputs).__secrets));
   try {
     if (pending.operation !== undefined) {
-      const known = asOperation(pending.operation);
+      const known = toOperation(pending.operation);
       try {
-        return await endOf(call, known, sentFields(pending), again);
+        return await waitForCreation(context, known, sentFields(pending), again);
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
       // The service may have purged the operation after its end: the key still leads to what came of it (E2).
     }
-    const sent = await send(call, inputs, pending, again);
+    const sent = await sendRequest(context, inputs, pending, again);
     if ("kind" in sent) return sent;
     const { id, url } = sent.operation;
-    if (id === pending.operation?.id) throw await outcomeLost(call, inputs, pending);
+    if (id === pending.operation?.id) throw await outcomeUnknown(context, inputs, pending);
     pending = { ...pending, operation: { id, url } };
-    await note(call, pending, { operation: { id, url } });
-    return await endOf(call, sent.operation, sentFields(pending), again);
+    await extendEntry(context, pending, { operation: { id, url } });
+    return await waitForCreation(context, sent.operation, sentFields(pending), again);
   } catch (error) {
     if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
-    if (error.resultId !== undefined) await note(call, pending, { id: error.resultId });
-    throw unfinished(call, error, inputs, pending);
+    if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
+    throw partialCreation(context, error, inputs, pending);
   }
 }
 
-async function send(
-  call: Call,
+async function sendRequest(
+  context: Context,
   inputs: Properties,
   pending: Pending,
   again: boolean,
-): Promise<End | { operation: Operation }> {
-  const creation = creationOf(pending);
+): Promise<CreationEnd | { operation: Operation }> {
+  const creation = creationRequestOf(pending);
   if (creation === undefined || (again && !isKeyKept(pending)))
-    throw await outcomeLost(call, inputs, pending);
-  const posted = await post(call, creation, again);
+    throw await outcomeUnknown(context, inputs, pending);
+  const posted = await sendCreation(context, creation, again);
   if (posted.kind === "unsure") throw posted.error;
   if (posted.kind === "refused") return { kind: "failed", error: posted.error };
   if (posted.kind === "stored failure") {
-    await warnOfSameNamed(call, inputs, pending);
+    await warnOfSameNamed(context, inputs, pending);
     return { kind: "key spent", error: posted.error };
   }
   const { accepted } = posted;
   if (accepted.kind === "operation") return { operation: accepted.operation };
   if (accepted.kind === "object") {
     const { object } = accepted;
-    return again ? stillThere(call, object, sentFields(pending)) : { kind: "made", object, isEcho: true };
+    return again ? confirmReplayedObject(context, object, sentFields(pending)) : { kind: "made", object, isEcho: true };
   }
   throw new CloudInfraError(
     "bad_reply",
@@ -89,28 +89,28 @@ async function send(
 }
 
 /** The service replays its first reply to a key even if the object has been deleted since (§4.7). */
-async function stillThere(call: Call, object: ApiObject, sent: Sent): Promise<End> {
-  const sought = soughtFor(call, object.id, sent);
-  if (!call.session.memory.isGone(identityOf(call, object.id))) {
-    const seen = await findMade(call, sought);
+async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
+  const ref = createdObjectRef(context, object.id, sent);
+  if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
+    const seen = await findCreated(context, ref);
     if (seen !== undefined)
       return { kind: "made", object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } } };
   }
-  const message = `${call.kind.name} ${object.id}, which an interrupted creation had created, no longer exists`;
+  const message = `${context.kind.name} ${object.id}, which an interrupted creation had created, no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
 }
 
 /** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
-async function endOf(call: Call, begun: Operation, sent: Sent, again: boolean): Promise<End> {
+async function waitForCreation(context: Context, begun: Operation, sent: Sent, again: boolean): Promise<CreationEnd> {
   let operation: Operation;
   try {
-    operation = await waitForEnd(call, begun);
+    operation = await waitForOperationEnd(context, begun);
   } finally {
-    call.session.sightings.forget();
+    context.session.finder.invalidate();
   }
-  if (!isSuccess(operation)) return failed(call, operation, sent);
+  if (!isSuccess(operation)) return failedCreation(context, operation, sent);
   try {
-    return { kind: "made", object: await readBack(call, operation, sent, again) };
+    return { kind: "made", object: await readCreatedObject(context, operation, sent, again) };
   } catch (error) {
     const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
     if (again && isGone) return { kind: "failed", error };
@@ -118,50 +118,50 @@ async function endOf(call: Call, begun: Operation, sent: Sent, again: boolean): 
   }
 }
 
-async function failed(call: Call, operation: Operation, sent: Sent): Promise<End> {
+async function failedCreation(context: Context, operation: Operation, sent: Sent): Promise<CreationEnd> {
   const error = operationFailed(operation);
-  const id = call.session.client.resultId(operation);
+  const id = context.session.client.resultId(operation);
   if (id === undefined) return { kind: "failed", error };
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
-  const object = await findNamed(call, soughtFor(call, id, sent));
+  const object = await findNamedByOperation(context, createdObjectRef(context, id, sent));
   if (object !== undefined) return { ...named, object };
   // The operation names it, so one that isn't shown may only not be shown yet: the deletion of an instance finds out.
-  return call.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
+  return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
 }
 
 /** What the result's link may answer where the object can still be seen in the list. */
-const elsewhere: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
+const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
 /** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
-async function readBack(call: Call, operation: Operation, sent: Sent, again: boolean): Promise<ApiObject> {
-  const { client } = call.session;
-  const { name } = call.kind;
+async function readCreatedObject(context: Context, operation: Operation, sent: Sent, again: boolean): Promise<ApiObject> {
+  const { client } = context.session;
+  const { name } = context.kind;
   const id = client.resultId(operation);
   if (id === undefined) {
     const message = `operation ${operation.id} is done, but names no ${name} as its result`;
-    throw new CloudInfraError("no_result", message, { operation: asSeen(operation) });
+    throw new CloudInfraError("no_result", message, { operation: summarizeOperation(operation) });
   }
   const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, is not there`;
-  const gone = new CloudInfraError("no_result", missing, { operation: asSeen(operation), resultId: id });
-  if (again && call.session.memory.isGone(identityOf(call, id))) throw gone;
+  const gone = new CloudInfraError("no_result", missing, { operation: summarizeOperation(operation), resultId: id });
+  if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
     // That a link answers says nothing of the address that objects have by themselves.
-    return await client.readResult(operation, call);
+    return await client.readResult(operation, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (!elsewhere.has(error.code)) throw withDetails(error, { resultId: id, operation: asSeen(operation) });
+    if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, { resultId: id, operation: summarizeOperation(operation) });
   }
-  const sought = soughtFor(call, id, sent);
-  const seen = again ? findMade(call, sought) : seeAgain(call, sought);
+  const ref = createdObjectRef(context, id, sent);
+  const seen = again ? findCreated(context, ref) : waitUntilListed(context, ref);
   const object = await seen.catch((error: unknown) => {
     throw isCloudInfraError(error)
-      ? withDetails(error, { resultId: id, operation: asSeen(operation) })
+      ? withDetails(error, { resultId: id, operation: summarizeOperation(operation) })
       : error;
   });
   if (object !== undefined) return object;
   throw gone;
 }
 
-function soughtFor({ kind }: Call, id: string, { project }: Sent): Sought {
+function createdObjectRef({ kind }: Context, id: string, { project }: Sent): ObjectRef {
   return { kind, id, project };
 }

@@ -1,25 +1,25 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
-import { type Call, valuesOf } from "../call";
+import { type Context, argumentsOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
-import { keepingIgnored, type Options, type Paths, replacing } from "../inputs/ignored";
+import { withIgnoredValues, type ChangeOptions, type PropertyPaths, withReplaceOnChanges } from "../inputs/ignored";
 import { isUnknown } from "../inputs/unknowns";
 import type { Kind } from "../kind";
-import { isShared } from "../live";
-import { NotApplied, update } from "../update";
+import { isHeldByAnotherResource } from "../live";
+import { NotApplied, applyUpdate } from "../update";
 import { addressBeside, hasPublicAddress, meansNoAddress } from "../values/addresses";
-import { type Field, isUnreadable, labelsOf, referenceIn, sameValue } from "../values/fields";
-import { outputsOfNew } from "../values/outputs";
+import { type Field, isUnreadable, labelsOf, referencedValue, sameValue } from "../values/fields";
+import { initialOutputs } from "../values/outputs";
 import { contradicts } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import type { WireFields } from "../values/words";
-import { discard, type Unfinished } from "./left-over";
-import { note } from "./note";
+import { discard, type UnfinishedCreation } from "./left-over";
+import { extendEntry } from "./note";
 import { PartialState } from "./partial";
 import { argumentsSent, type Pending } from "./pending";
-import { warnOfTaken, wishUnknown } from "./unclear";
+import { warnOfObjectAdoptedElsewhere, requestUnknown } from "./unclear";
 
 /**
  * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
@@ -28,50 +28,50 @@ import { warnOfTaken, wishUnknown } from "./unclear";
  * has been dealt with according to I3
  * @throws CloudInfraError `key_expired` if the original request is not known: nothing is changed, adopted or deleted then
  */
-export async function fitted(
-  call: Call,
+export async function fitToProgram(
+  context: Context,
   object: ApiObject,
-  unfinished: Unfinished,
+  unfinished: UnfinishedCreation,
   inputs: Properties,
 ): Promise<Properties | undefined> {
-  const { fields } = call.kind;
+  const { fields } = context.kind;
   const asked = argumentsSent(fields, unfinished);
-  if (asked === undefined) throw wishUnknown(call, object);
-  const options = call.session.memory.optionsOf(hiddenOf(inputs).__key);
+  if (asked === undefined) throw requestUnknown(context, object);
+  const options = context.session.tracker.optionsOf(hiddenOf(inputs).__key);
   const { ignoreChanges = [], replaceOnChanges } = options;
-  const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
-  if (needsAnother(fields, asked, wanted, replaceOnChanges)) {
-    await discard(call, inputs, object, unfinished);
+  const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
+  if (hasReplacingChange(fields, asked, wanted, replaceOnChanges)) {
+    await discard(context, inputs, object, unfinished);
     return undefined;
   }
-  if (unfinished.imported?.includes(object.id) || (await isShared(call, wanted, object.id))) {
-    await warnOfTaken(call, inputs, object);
+  if (unfinished.imported?.includes(object.id) || (await isHeldByAnotherResource(context, wanted, object.id))) {
+    await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
   }
-  return completed(call, object, asked, wanted, unfinished, { __resumed: true });
+  return completeCreation(context, object, asked, wanted, unfinished, { __resumed: true });
 }
 
 /** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
-export function isMisfit(
+export function needsReplacement(
   { fields }: Kind,
   pending: Pending,
   inputs: Properties,
-  { ignoreChanges = [], replaceOnChanges }: Options,
+  { ignoreChanges = [], replaceOnChanges }: ChangeOptions,
 ): boolean {
   const asked = argumentsSent(fields, pending);
   if (asked === undefined) return false;
-  const wanted = keepingIgnored(fields, ignoreChanges, { olds: asked, news: inputs });
+  const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   const known = fields.filter(({ name }) => !isUnknown(wanted[name]));
-  return needsAnother(known, asked, wanted, replaceOnChanges);
+  return hasReplacingChange(known, asked, wanted, replaceOnChanges);
 }
 
-function needsAnother(
+function hasReplacingChange(
   fields: readonly Field[],
   asked: Properties,
   inputs: Properties,
-  replaceOnChanges: Paths | undefined,
+  replaceOnChanges: PropertyPaths | undefined,
 ): boolean {
-  const judged = replacing(fields, replaceOnChanges, { olds: asked, news: inputs });
+  const judged = withReplaceOnChanges(fields, replaceOnChanges, { olds: asked, news: inputs });
   return changedFields(judged, asked, inputs).some(({ change }) => change === "replace");
 }
 
@@ -83,26 +83,26 @@ function needsAnother(
  * @param hidden outputs to keep beside the usual ones
  * @throws PartialState if the update fails: the object is in the state
  */
-export async function completed(
-  call: Call,
+export async function completeCreation(
+  context: Context,
   object: ApiObject,
   asked: Properties,
   inputs: Properties,
   pending: Pending,
   hidden: Properties = {},
 ): Promise<Properties> {
-  const { fields } = call.kind;
+  const { fields } = context.kind;
   const isFresh = hidden.__resumed !== true;
-  const made = madeOf(call, object, asked, isFresh);
-  const state = { ...outputsOfNew(call, object, inputs, made), ...hidden };
+  const made = appliedArguments(context, object, asked, isFresh);
+  const state = { ...initialOutputs(context, object, inputs, made), ...hidden };
   const isAsAsked =
     changedFields(fields, made, inputs).length === 0 &&
-    isDeepStrictEqual(valuesOf(call, inputs), valuesOf(call, made));
+    isDeepStrictEqual(argumentsOf(context, inputs), argumentsOf(context, made));
   if (isAsAsked) return state;
   try {
-    return (await update(call, object.id, state, inputs, { ignored: [] })).outs;
+    return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
-    await note(call, pending, { id: object.id }); // the engine saves it
+    await extendEntry(context, pending, { id: object.id }); // the engine saves it
     if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
     const outs = error instanceof NotApplied ? error.outs : state;
     throw new PartialState(error, object.id, outs, "The object is in the state: run `pulumi up` again");
@@ -110,13 +110,13 @@ export async function completed(
 }
 
 /** The outputs of a creation that a refresh or an update finishes. What the service has ignored of the request is left for an update to set. */
-export function outputsOfMade(call: Call, object: ApiObject, state: Properties): Properties {
-  return outputsOfNew(call, object, state, madeOf(call, object, state));
+export function outputsOfCreation(context: Context, object: ApiObject, state: Properties): Properties {
+  return initialOutputs(context, object, state, appliedArguments(context, object, state));
 }
 
 /** What the service has made of the arguments of a creation request. */
-function madeOf(
-  { kind: { fields } }: Call,
+function appliedArguments(
+  { kind: { fields } }: Context,
   object: ApiObject,
   asked: Properties,
   isFresh = false,
@@ -128,7 +128,7 @@ function madeOf(
   return Object.fromEntries(
     fields.map((field) => [
       field.name,
-      honored(field, asked[field.name], object.fields, { isSparse, isFresh }),
+      appliedValue(field, asked[field.name], object.fields, { isSparse, isFresh }),
     ]),
   );
 }
@@ -137,14 +137,14 @@ function madeOf(
  * What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. An
  * address mode may be omitted in a sparse reply, and may show in an address only.
  */
-function honored(
+function appliedValue(
   field: Field,
   asked: unknown,
   object: WireFields,
   { isSparse, isFresh }: { isSparse: boolean; isFresh: boolean },
 ): unknown {
   const shown = object[field.wire];
-  const now = addressBeside(field, asked, object) ?? referenceIn(field, shown, asked);
+  const now = addressBeside(field, asked, object) ?? referencedValue(field, shown, asked);
   // Since an earlier creation, somebody else may have set another address, or other keys.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")

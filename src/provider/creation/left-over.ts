@@ -1,21 +1,21 @@
 import type { ApiObject } from "../../api/client";
 import { isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
-import type { For } from "../../journal/journal";
-import { type Call, requireRecordedEndpoint } from "../call";
+import type { CreationPurpose } from "../../journal/journal";
+import { type Context, requireRecordedEndpoint } from "../call";
 import type { Properties } from "../host";
 import { isLive } from "../live";
-import type { Seen } from "../memory";
+import type { TrackedResource } from "../memory";
 import { removeObject } from "../removal";
 import { hiddenOf } from "../values/state";
-import { carryOut } from "./carry-out";
-import { advice, ifRejected, PartialState } from "./partial";
+import { runCreation } from "./carry-out";
+import { firstFix, giveUpHint, PartialState } from "./partial";
 import { type Pending, pendingOf, placeholderId, sentFields } from "./pending";
 import { nextKey } from "./post";
-import { warnOfLeftAlone, warnOfLost } from "./unclear";
+import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./unclear";
 
 /** A creation that an earlier run has not finished, and what proves whose its object is. */
-export interface Unfinished extends Pending {
+export interface UnfinishedCreation extends Pending {
   /** Whether the state of this stack records the creation. */
   readonly isInState: boolean;
   /** Id of the object, if it was reported to the engine. */
@@ -30,7 +30,7 @@ export interface Unfinished extends Pending {
  * @param keyAt when the key was made that the state holds for the URN. An earlier creation under that URN was another resource's: another
  * machine may have finished it since, and the program may have renamed or released that resource
  */
-function ofEntry(entry: Entry, keyAt = 0): Unfinished {
+function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
   const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
   return { ...entry, isInState: false, isLate };
 }
@@ -39,12 +39,12 @@ function ofEntry(entry: Entry, keyAt = 0): Unfinished {
  * What an unfinished creation of a resource that exists may be for: to replace it; or, because `--replace` and taint don't tell the
  * provider that it exists, to create it.
  */
-export function purposesOf(urn: string, key: string | undefined): For[] {
+export function possiblePurposes(urn: string, key: string | undefined): CreationPurpose[] {
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
 /** Whether an entry of the journal is about what the state already holds. */
-export function isHeld({ key, id, operation }: Entry, seen: Seen): boolean {
+export function isRecordedInState({ key, id, operation }: Entry, seen: TrackedResource): boolean {
   return [
     [key, seen.key],
     [id, seen.id],
@@ -56,10 +56,10 @@ export function isHeld({ key, id, operation }: Entry, seen: Seen): boolean {
  * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or nothing else may have the object, and it
  * was never reported to the engine, or the state still holds what the creation replaces, so the engine never saved it.
  */
-function mayDelete({ session }: Call, { isInState, id, replaces, isLate = false }: Unfinished): boolean {
+function mayDelete({ session }: Context, { isInState, id, replaces, isLate = false }: UnfinishedCreation): boolean {
   return (
     isInState ||
-    (!isLate && (id === undefined || (replaces !== undefined && session.memory.isCurrent(replaces))))
+    (!isLate && (id === undefined || (replaces !== undefined && session.tracker.isCurrent(replaces))))
   );
 }
 
@@ -67,35 +67,35 @@ function mayDelete({ session }: Call, { isInState, id, replaces, isLate = false 
  * Returns the unfinished creation of a resource that is about to be created, from the state or from the journal. If there are two,
  * the later one counts, and the other is settled (C1).
  */
-export async function leftOverOf(call: Call, inputs: Properties): Promise<Unfinished | undefined> {
-  const { session } = call;
+export async function findUnfinishedCreation(context: Context, inputs: Properties): Promise<UnfinishedCreation | undefined> {
+  const { session } = context;
   const { __urn: urn } = hiddenOf(inputs);
   if (urn === undefined) return undefined;
-  const seen = session.memory.of(urn);
+  const seen = session.tracker.get(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
-  const placeholder = (await isOver(call, seen.placeholder ?? {}))
+  const placeholder = (await isFinishedOrGivenUp(context, seen.placeholder ?? {}))
     ? undefined
     : seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
-    requireRecordedEndpoint(call, placeholderId(placeholder), { __endpoint: placeholderAt });
-  const entry = await session.journal.read(await ownUrn(call, resumes, urn));
-  if (entry === undefined || isHeld(entry, seen) || session.memory.claim(entry.key, urn) !== urn)
+    requireRecordedEndpoint(context, placeholderId(placeholder), { __endpoint: placeholderAt });
+  const entry = await session.journal.read(await moveToOwnUrn(context, resumes, urn));
+  if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
-  if (placeholder === undefined) return ofEntry(entry, seen.keyAt);
+  if (placeholder === undefined) return unfinishedFromEntry(entry, seen.keyAt);
   if (placeholder.key === entry.key) return { ...placeholder, ...entry };
   if (isRetry(entry, placeholder)) return placeholder;
   const isLater = entry.at >= (placeholder.at ?? 0);
-  await settle(call, inputs, isLater ? placeholder : ofEntry(entry, seen.keyAt));
-  if (isLater) return ofEntry(entry, seen.keyAt);
-  await call.session.journal.remove(entry.key);
+  await finishAndDiscard(context, inputs, isLater ? placeholder : unfinishedFromEntry(entry, seen.keyAt));
+  if (isLater) return unfinishedFromEntry(entry, seen.keyAt);
+  await context.session.journal.remove(entry.key);
   return placeholder;
 }
 
 /** Moves an entry that is under a former URN of its resource, because a new resource may have that URN now. */
-async function ownUrn({ session }: Call, purpose: For, urn: string): Promise<For> {
+async function moveToOwnUrn({ session }: Context, purpose: CreationPurpose, urn: string): Promise<CreationPurpose> {
   if (purpose.urn === urn) return purpose;
   await session.journal.move(purpose, { urn });
-  session.memory.knows(urn, { resumes: { urn } });
+  session.tracker.extend(urn, { resumes: { urn } });
   return { urn };
 }
 
@@ -108,15 +108,15 @@ function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): bo
 }
 
 /** Returns the retry of an unfinished creation, if `recover` has written an entry about it. */
-export async function retryOf(
-  { session }: Call,
+export async function findRecoveredRetry(
+  { session }: Context,
   inputs: Properties,
-  left: Unfinished,
-): Promise<Unfinished | undefined> {
+  left: UnfinishedCreation,
+): Promise<UnfinishedCreation | undefined> {
   const { __urn: urn = "" } = hiddenOf(inputs);
-  const { resumes } = session.memory.of(urn);
+  const { resumes } = session.tracker.get(urn);
   const entry = resumes && (await session.journal.read(resumes));
-  return entry !== undefined && isRetry(entry, left) ? ofEntry(entry) : undefined;
+  return entry !== undefined && isRetry(entry, left) ? unfinishedFromEntry(entry) : undefined;
 }
 
 /**
@@ -124,22 +124,22 @@ export async function retryOf(
  *
  * @param purposes what they were for: only a call that knows the resource's present URN may give it
  */
-export async function settleLeftOver(
-  call: Call,
+export async function finishUnfinishedCreations(
+  context: Context,
   id: string,
   state: Properties,
-  purposes: readonly For[],
+  purposes: readonly CreationPurpose[],
 ): Promise<void> {
-  const { journal } = call.session;
+  const { journal } = context.session;
   const { __key: key, __keyAt: keyAt } = hiddenOf(state);
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
-    if (entry === undefined || isHeld(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
+    if (entry === undefined || isRecordedInState(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
       continue;
-    if (call.session.memory.claim(entry.key, purpose.urn) !== purpose.urn) continue;
-    const unfinished = ofEntry(entry, keyAt);
+    if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
+    const unfinished = unfinishedFromEntry(entry, keyAt);
     const inputs = { __urn: purpose.urn, project: state.project };
-    await settle(call, inputs, unfinished);
+    await finishAndDiscard(context, inputs, unfinished);
     await journal.remove(entry.key);
   }
 }
@@ -149,8 +149,8 @@ export async function settleLeftOver(
  *
  * @returns whether it has made an object, or may have
  */
-export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promise<boolean> {
-  return settle(call, inputs, ofEntry(entry));
+export function finishAndDiscardEntry(context: Context, inputs: Properties, entry: Entry): Promise<boolean> {
+  return finishAndDiscard(context, inputs, unfinishedFromEntry(entry));
 }
 
 /**
@@ -161,33 +161,33 @@ export function settleEntry(call: Call, inputs: Properties, entry: Entry): Promi
  * @returns whether it has made an object, or may have
  * @throws CloudInfraError, never PartialState: the call is about another resource, whose state stays as it is
  */
-export async function settle(
-  call: Call,
+export async function finishAndDiscard(
+  context: Context,
   inputs: Properties,
-  unfinished: Unfinished,
+  unfinished: UnfinishedCreation,
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
   try {
-    return await call.progress.during("waiting for the end of an interrupted creation", () =>
-      brought(call, inputs, unfinished),
+    return await context.progress.during("waiting for the end of an interrupted creation", () =>
+      runAndDiscard(context, inputs, unfinished),
     );
   } catch (error) {
     if (!mayBeLost || !isCloudInfraError(error) || error.code !== "key_expired") throw error;
-    await warnOfLost(call, unfinished);
-    await settled(call, unfinished); // so that no other call of this run reports it again
+    await warnOfPossibleObjects(context, unfinished);
+    await markFinished(context, unfinished); // so that no other call of this run reports it again
     return true;
   }
 }
 
-async function brought(call: Call, inputs: Properties, unfinished: Unfinished): Promise<boolean> {
-  const end = await carryOut(call, inputs, unfinished, true).catch((error: unknown) => {
+async function runAndDiscard(context: Context, inputs: Properties, unfinished: UnfinishedCreation): Promise<boolean> {
+  const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
-    const hint = `${advice(error.why, call.session.settings.provider)}Run the command again: it finishes an interrupted creation whose object is not needed${ifRejected(error.why)}`;
+    const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again: it finishes an interrupted creation whose object is not needed${giveUpHint(error.why)}`;
     throw withDetails(error.why, { hint });
   });
   const object = end.kind === "key spent" ? undefined : end.object;
-  if (object !== undefined) await discard(call, inputs, object, unfinished);
-  await settled(call, unfinished);
+  if (object !== undefined) await discard(context, inputs, object, unfinished);
+  await markFinished(context, unfinished);
   return object !== undefined;
 }
 
@@ -198,29 +198,29 @@ async function brought(call: Call, inputs: Properties, unfinished: Unfinished): 
  * @param inputs of the resource whose creation it is
  */
 export async function discard(
-  call: Call,
+  context: Context,
   inputs: Properties,
   object: ApiObject,
-  unfinished: Unfinished,
+  unfinished: UnfinishedCreation,
 ): Promise<void> {
   if (unfinished.imported?.includes(object.id)) return;
-  const isRetained = call.session.memory.isRetained(hiddenOf(inputs));
-  if (!isRetained && mayDelete(call, unfinished))
-    await removeObject(call, object.id, sentFields(unfinished).project);
-  else if (!(await isLive(call, object.id))) await warnOfLeftAlone(call, object, { isRetained });
+  const isRetained = context.session.tracker.isRetained(hiddenOf(inputs));
+  if (!isRetained && mayDelete(context, unfinished))
+    await removeObject(context, object.id, sentFields(unfinished).project);
+  else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
 }
 
 /** Whether an unfinished creation is to be neither resumed nor settled: this run has done it already, or the user has given the creation up. */
-export async function isOver(call: Call, { key }: Pending): Promise<boolean> {
+export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
   if (key === undefined) return false;
-  const { journal } = call.session;
+  const { journal } = context.session;
   if (await journal.run.has({ settled: key })) return true;
   const isGivenUp = await journal.isGivenUp(key);
-  if (isGivenUp) await settled(call, { key }); // so that create takes another key
+  if (isGivenUp) await markFinished(context, { key }); // so that create takes another key
   return isGivenUp;
 }
 
 /** Tells all processes of this run that a creation has come to its end. */
-export async function settled({ session }: Call, { key }: Pending): Promise<void> {
+export async function markFinished({ session }: Context, { key }: Pending): Promise<void> {
   if (key !== undefined) await session.journal.run.add({ settled: key });
 }

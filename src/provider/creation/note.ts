@@ -1,8 +1,8 @@
-import type { More } from "../../journal/entry";
-import type { Call } from "../call";
+import type { EntryUpdate } from "../../journal/entry";
+import type { Context } from "../call";
 import type { Pending } from "./pending";
 
 /** Adds to the creation's journal entry (M3). */
-export async function note({ session }: Call, { key }: Pending, more: More): Promise<void> {
-  if (key !== undefined) await session.journal.note(key, more);
+export async function extendEntry({ session }: Context, { key }: Pending, more: EntryUpdate): Promise<void> {
+  if (key !== undefined) await session.journal.extend(key, more);
 }

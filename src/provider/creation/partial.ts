@@ -1,8 +1,8 @@
 import { CloudInfraError, detailsOf } from "../../diagnostics/error";
-import { hintFor, moreTime } from "../../diagnostics/hints";
-import { type Call, valuesOf } from "../call";
+import { hintFor, longerTimeoutHint } from "../../diagnostics/hints";
+import { type Context, argumentsOf } from "../call";
 import type { Properties } from "../host";
-import { plain } from "../values/plain";
+import { toPlainJson } from "../values/plain";
 import { hiddenOf, hiddenOutputs } from "../values/state";
 import { argumentsSent, type Pending, placeholderId } from "./pending";
 
@@ -19,8 +19,8 @@ export class PartialState extends CloudInfraError {
 }
 
 /** The state of a creation that is not known to have ended; under the object's id, where that is known. */
-export function unfinished(
-  call: Call,
+export function partialCreation(
+  context: Context,
   error: CloudInfraError,
   inputs: Properties,
   pending: Pending,
@@ -28,34 +28,34 @@ export function unfinished(
   const known = error.resultId;
   const { failed } = pending;
   const hasOwnTimeout = hiddenOf(inputs).__timeouts?.create !== undefined;
-  const outs = plain({
+  const outs = toPlainJson({
     // What the service makes, which need not be what the program declares by now.
-    ...(argumentsSent(call.kind.fields, pending) ?? valuesOf(call, inputs)),
+    ...(argumentsSent(context.kind.fields, pending) ?? argumentsOf(context, inputs)),
     ...hiddenOutputs(inputs),
-    __endpoint: call.session.client.endpoint,
+    __endpoint: context.session.client.endpoint,
     __pending: pending,
   });
   const hint = failed
-    ? `${call.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
-    : `${advice(error, call.session.settings.provider)}${whatIsThere(call, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
-      `It resumes the creation, and nothing is created twice${OVERTIME.has(error.code) ? `. ${moreTime(hasOwnTimeout)}` : ""}${ifRejected(error)}`;
+    ? `${context.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
+    : `${firstFix(error, context.session.settings.provider)}${describeProgress(context, known, pending)}, and is kept in the state: run \`pulumi up\` again, on any machine. ` +
+      `It resumes the creation, and nothing is created twice${TIMEOUT_CODES.has(error.code) ? `. ${longerTimeoutHint(hasOwnTimeout)}` : ""}${giveUpHint(error)}`;
   return new PartialState(error, known ?? placeholderId(pending), outs, hint);
 }
 
 /** The state after a creation that failed again: the next `up` replaces it, with a key that was never used. */
 export function failedAgain(
-  call: Call,
+  context: Context,
   error: CloudInfraError,
   inputs: Properties,
   key: string,
 ): CloudInfraError {
   if (error instanceof PartialState) return error;
-  const { outs } = unfinished(call, error, inputs, { key, failed: true });
-  const hint = hintFor(error, [], call.session.settings.provider) ?? "Run `pulumi up` again";
+  const { outs } = partialCreation(context, error, inputs, { key, failed: true });
+  const hint = hintFor(error, [], context.session.settings.provider) ?? "Run `pulumi up` again";
   return new PartialState(error, placeholderId({ key }), outs, hint);
 }
 
-function whatIsThere({ kind }: Call, id: string | undefined, { operation }: Pending): string {
+function describeProgress({ kind }: Context, id: string | undefined, { operation }: Pending): string {
   if (operation !== undefined) return `operation ${operation.id} was accepted`;
   return id === undefined ? "the request may have been carried out" : `${kind.name} ${id} is there`;
 }
@@ -68,11 +68,11 @@ export const GIVE_UP =
 const NOTHING_THERE = `. If the service keeps rejecting it and shows no such object, give the creation up: ${GIVE_UP}`;
 
 /** How to give up a creation whose resent request the service rejects. */
-export const ifRejected = ({ code }: CloudInfraError): string =>
+export const giveUpHint = ({ code }: CloudInfraError): string =>
   REJECTED_NOW.has(code) ? NOTHING_THERE : "";
 
-const OVERTIME: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
-const TO_BE_MENDED: ReadonlySet<string> = new Set([
+const TIMEOUT_CODES: ReadonlySet<string> = new Set(["operation_timeout", "timeout"]);
+const FIXABLE_CODES: ReadonlySet<string> = new Set([
   "unauthorized",
   "forbidden",
   "not_this_service",
@@ -80,7 +80,7 @@ const TO_BE_MENDED: ReadonlySet<string> = new Set([
 ]);
 
 /** What has to be put right before it can go on, if anything. @param provider name of the explicit provider */
-export function advice(error: CloudInfraError, provider?: string): string {
-  const hint = TO_BE_MENDED.has(error.code) ? hintFor(error, [], provider) : undefined;
+export function firstFix(error: CloudInfraError, provider?: string): string {
+  const hint = FIXABLE_CODES.has(error.code) ? hintFor(error, [], provider) : undefined;
   return hint === undefined ? "" : `${hint}. Then: `;
 }

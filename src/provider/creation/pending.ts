@@ -4,7 +4,7 @@ import type { Properties } from "../host";
 import type { Field } from "../values/fields";
 
 /** The fields of a body that was sent; undefined where it is none: what a state or a file keeps may be damaged. */
-export function fieldsSent(body: string): Properties | undefined {
+export function parseSentBody(body: string): Properties | undefined {
   try {
     const fields: unknown = JSON.parse(body);
     return typeof fields === "object" && fields !== null && !Array.isArray(fields)
@@ -57,14 +57,14 @@ export interface Sent {
 }
 
 export function sentFields({ body = "{}" }: Pending): Sent {
-  const { name, project } = fieldsSent(body) ?? {};
+  const { name, project } = parseSentBody(body) ?? {};
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   return { name: text(name), project: text(project) };
 }
 
 /** The arguments of a creation request; undefined if the request is not known. */
 export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Properties | undefined {
-  const sent = fieldsSent(body);
+  const sent = parseSentBody(body);
   return sent && Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
 }
 
@@ -81,7 +81,7 @@ export function isPlaceholder(id: string): boolean {
 }
 
 /** An operation of an earlier process, to be polled. */
-export function asOperation({ id, url }: { id: string; url: string }): Operation {
+export function toOperation({ id, url }: { id: string; url: string }): Operation {
   return { id, url, status: "pending" };
 }
 

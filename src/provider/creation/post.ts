@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { validate } from "uuid";
 import type { Accepted } from "../../api/client";
 import { type CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import type { Call } from "../call";
-import { fieldsSent, type Pending } from "./pending";
+import type { Context } from "../call";
+import { parseSentBody, type Pending } from "./pending";
 
 /** A creation as it is sent, and as it is sent again. */
-export interface Creation {
+export interface CreationRequest {
   readonly key: string;
   readonly body: string;
   /** When it was sent first, in milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface Creation {
 }
 
 /** How a POST ended: accepted; rejected, with nothing made; failed in the same way for as long as its key is kept; or not known. */
-export type Posted =
+export type SendOutcome =
   | { readonly kind: "accepted"; readonly accepted: Accepted }
   | { readonly kind: "refused"; readonly error: CloudInfraError }
   | { readonly kind: "stored failure"; readonly error: CloudInfraError }
@@ -26,17 +26,17 @@ export type Posted =
  * @param again whether an earlier process may have sent it. What became of that attempt is not known, so no failure of a later one
  * settles the creation
  */
-export async function post(call: Call, { key, body }: Creation, again: boolean): Promise<Posted> {
-  const { client, sightings } = call.session;
+export async function sendCreation(context: Context, { key, body }: CreationRequest, again: boolean): Promise<SendOutcome> {
+  const { client, finder } = context.session;
   try {
-    return { kind: "accepted", accepted: await call.kind.create(client, body, key, call) };
+    return { kind: "accepted", accepted: await context.kind.create(client, body, key, context) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (again) return { kind: "unsure", error };
     if (error.replayed) return { kind: "stored failure", error };
     return { kind: error.sent ? "unsure" : "refused", error };
   } finally {
-    sightings.forget();
+    finder.invalidate();
   }
 }
 
@@ -53,12 +53,12 @@ export function nextKey(key: string): string {
 }
 
 /** How many keys may have been tried one after the other. */
-const MOST_SPENT = 16;
+const MAX_SPENT_KEYS = 16;
 
 /** The key to try where one is spent: the next one, if it follows from the `first`; else the first, which was not sent yet. */
 export function keyAfter(spent: string | undefined, first: string): string {
   let key = first;
-  for (let tried = 0; tried < MOST_SPENT; tried += 1) {
+  for (let tried = 0; tried < MAX_SPENT_KEYS; tried += 1) {
     const next = nextKey(key);
     if (key === spent) return next;
     key = next;
@@ -67,7 +67,7 @@ export function keyAfter(spent: string | undefined, first: string): string {
 }
 
 /** The creation that a state or a journal tells of, where it tells enough to send it again, and is not damaged. */
-export function creationOf({ key, body, at }: Pending): Creation | undefined {
+export function creationRequestOf({ key, body, at }: Pending): CreationRequest | undefined {
   if (key === undefined || body === undefined || at === undefined) return undefined;
-  return validate(key) && fieldsSent(body) !== undefined ? { key, body, at } : undefined;
+  return validate(key) && parseSentBody(body) !== undefined ? { key, body, at } : undefined;
 }

@@ -1,22 +1,22 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
-import type { Call } from "../call";
+import type { Context } from "../call";
 import type { Properties } from "../host";
 import { hiddenOf, resourceName } from "../values/state";
 import { GIVE_UP } from "./partial";
 import { isKeyKept, type Pending } from "./pending";
-import { sameNamed, warnWithoutSecrets } from "./same-named";
+import { findSameNamed, warnWithoutSecrets } from "./same-named";
 
 const FORGET = `then ${GIVE_UP}. Then run \`pulumi up\` again`;
 
 /** The outcome of a creation can't be found out: its key is no longer valid (§4.7), or its operation can't be found (E2). */
-export async function outcomeLost(
-  call: Call,
+export async function outcomeUnknown(
+  context: Context,
   inputs: Properties,
   pending: Pending,
 ): Promise<CloudInfraError> {
-  const held = call.session.memory.of(hiddenOf(inputs).__urn ?? "").id;
-  const same = (await sameNamed(call, pending)).filter((id) => id !== held);
+  const held = context.session.tracker.get(hiddenOf(inputs).__urn ?? "").id;
+  const same = (await findSameNamed(context, pending)).filter((id) => id !== held);
   const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
   const what = !isKeyKept(pending)
     ? "a creation was interrupted more than 23 hours ago"
@@ -30,7 +30,7 @@ export async function outcomeLost(
 }
 
 /** The original request of a creation is not known, so nobody can tell whether its object is what is wanted now. */
-export function wishUnknown({ kind }: Call, { id }: ApiObject): CloudInfraError {
+export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfraError {
   const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
   return new CloudInfraError("key_expired", message, {
     resultId: id,
@@ -39,35 +39,35 @@ export function wishUnknown({ kind }: Call, { id }: ApiObject): CloudInfraError 
 }
 
 /** Warns of objects that may come from an interrupted creation whose outcome is unknown and which no resource needs. */
-export async function warnOfLost(call: Call, pending: Pending): Promise<void> {
-  const ids = await sameNamed(call, pending);
+export async function warnOfPossibleObjects(context: Context, pending: Pending): Promise<void> {
+  const ids = await findSameNamed(context, pending);
   if (ids.length === 0) return;
   const words =
-    `cloudinfra: an interrupted run may have created ${call.kind.name} ${ids.join(" or ")}, which the program does not need now. ` +
+    `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program does not need now. ` +
     "Nothing was changed. If no other resource uses it, delete it at the service.";
-  await warnWithoutSecrets(call, words);
+  await warnWithoutSecrets(context, words);
 }
 
 /** Another resource has the object: it has imported it, or the service has assigned its id again. */
-export async function warnOfTaken(call: Call, inputs: Properties, { id }: ApiObject): Promise<void> {
-  const { name } = call.kind;
+export async function warnOfObjectAdoptedElsewhere(context: Context, inputs: Properties, { id }: ApiObject): Promise<void> {
+  const { name } = context.kind;
   const resource = resourceName(hiddenOf(inputs));
   const words =
     `cloudinfra: another resource of the program has ${name} ${id}, which an interrupted run created for "${resource}". ` +
     `Another ${name} is created for "${resource}".`;
-  await warnWithoutSecrets(call, words);
+  await warnWithoutSecrets(context, words);
 }
 
 /** The engine may have saved the object, or the user wants to keep it, so only a person can decide what becomes of it (I3). */
-export async function warnOfLeftAlone(
-  call: Call,
+export async function warnOfObjectLeftAlone(
+  context: Context,
   { id }: ApiObject,
   { isRetained = false } = {},
 ): Promise<void> {
   const why = isRetained ? "of the option `retainOnDelete`" : "another resource may use it";
   await warnWithoutSecrets(
-    call,
-    `cloudinfra: an interrupted run created ${call.kind.name} ${id}, which the program does not need now. It was left alone, because ` +
+    context,
+    `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program does not need now. It was left alone, because ` +
       `${why}. If nobody uses it, delete it at the service.`,
   );
 }

@@ -12,7 +12,7 @@ const typeName = (input: unknown): string =>
       ? "a list"
       : `a ${typeof input === "object" ? "map" : typeof input}`;
 
-const text = v.pipe(
+const string = v.pipe(
   v.string((issue) => `must be a text, but is ${typeName(issue.input)}`),
   v.check((value) => value.trim() !== "", "must not be empty"),
 );
@@ -56,18 +56,18 @@ const list = <T extends v.GenericSchema>(item: T) =>
 
 /** Arguments of a project (§4.2). */
 export const projectArguments = v.object({
-  name: v.optional(orUnknown(text)),
-  region: orUnknown(text),
+  name: v.optional(orUnknown(string)),
+  region: orUnknown(string),
 });
 
 /** Arguments of an instance (§2.2, §4.4). */
 export const instanceArguments = v.object({
-  project: orUnknown(text),
-  name: v.optional(orUnknown(text)),
-  image: orUnknown(text),
-  flavor: orUnknown(text),
-  network: orUnknown(text),
-  publicIp: v.optional(orUnknown(text)),
+  project: orUnknown(string),
+  name: v.optional(orUnknown(string)),
+  image: orUnknown(string),
+  flavor: orUnknown(string),
+  network: orUnknown(string),
+  publicIp: v.optional(orUnknown(string)),
   sshKeys: v.optional(orUnknown(list(orUnknown(sshKey)))),
   labels: v.optional(orUnknown(labels)),
 });

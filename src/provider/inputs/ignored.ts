@@ -1,17 +1,17 @@
 import type { Properties } from "../host";
-import { type Field, isSame, labelsOf, sameValue } from "../values/fields";
+import { type Field, isSameJson, labelsOf, sameValue } from "../values/fields";
 import { isUnknown } from "./unknowns";
 
 /** The property paths that the resource options `ignoreChanges` and `replaceOnChanges` list: `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or `*`. */
-export type Paths = readonly string[];
+export type PropertyPaths = readonly string[];
 
 /** The steps of a path. An index is a number, so it is no label key. */
-type Path = readonly (string | number)[];
+type PathSteps = readonly (string | number)[];
 
 /** The options that decide what a change of an argument, or a replacement, leads to. */
-export interface Options {
-  readonly ignoreChanges?: Paths | undefined;
-  readonly replaceOnChanges?: Paths | undefined;
+export interface ChangeOptions {
+  readonly ignoreChanges?: PropertyPaths | undefined;
+  readonly replaceOnChanges?: PropertyPaths | undefined;
 }
 
 /**
@@ -19,32 +19,32 @@ export interface Options {
  *
  * @param property its steps: `["labels", "env"]`
  */
-export function isIgnored(ignored: Paths, property: Path): boolean {
-  const covers = (path: Path): boolean =>
+export function isIgnored(ignored: PropertyPaths, property: PathSteps): boolean {
+  const covers = (path: PathSteps): boolean =>
     path.length > 0 && path.every((step, at) => step === "*" || step === property[at]);
-  return ignored.map(stepsOf).some(covers);
+  return ignored.map(parsePath).some(covers);
 }
 
 /** Whether an option lists a property, or anything in it. */
-export function isPartlyListed(paths: Paths, name: string): boolean {
-  return paths.some((path) => ["*", name].includes(String(stepsOf(path)[0])));
+export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
+  return paths.some((path) => ["*", name].includes(String(parsePath(path)[0])));
 }
 
 /**
  * The inputs with the ignored arguments, labels and SSH keys as they were before. The engine does the same, except for a replacement, but
  * with its inputs: after a failure, these may have another value than the object.
  */
-export function keepingIgnored(
+export function withIgnoredValues(
   fields: readonly Field[],
-  ignored: Paths,
+  ignored: PropertyPaths,
   { olds, news }: { olds: Properties; news: Properties },
 ): Properties {
   const kept = fields.flatMap((field): [string, unknown][] => {
     const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
-    if (isUnknown(news[name]) || !isPartlyListed(ignored, name)) return [];
+    if (isUnknown(news[name]) || !mentionsProperty(ignored, name)) return [];
     if (type === "keys" && !sameValue(field, olds[name], news[name]))
-      return [[name, keepingItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
+      return [[name, withIgnoredItems(olds[name], news[name], (at) => isIgnored(ignored, [name, at]))]];
     if (type !== "labels") return [];
     const isLeft = ([key]: [string, unknown]): boolean => isIgnored(ignored, [name, key]);
     const labels = [
@@ -57,36 +57,36 @@ export function keepingIgnored(
 }
 
 /** A list with those of its ignored items that were in it before. */
-function keepingItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
+function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
   if (!Array.isArray(old) || !Array.isArray(now)) return now;
   return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
 /** The fields; a change that the option `replaceOnChanges` lists, or that is within a listed property, makes a field one that replaces. */
-export function replacing(
+export function withReplaceOnChanges(
   fields: readonly Field[],
-  paths: Paths = [],
+  paths: PropertyPaths = [],
   { olds, news }: { olds: Properties; news: Properties },
 ): readonly Field[] {
-  const listed = paths.map(stepsOf);
-  const isListed = (change: Path): boolean =>
+  const listed = paths.map(parsePath);
+  const isListed = (change: PathSteps): boolean =>
     listed.some(
       (path) => path.length <= change.length && path.every((step, at) => ["*", change[at]].includes(step)),
     );
   return fields.map((field) => {
-    const changes = changesOf([field.name], olds[field.name], news[field.name]);
+    const changes = changedPaths([field.name], olds[field.name], news[field.name]);
     return changes.some(isListed) ? { ...field, change: "replace" } : field;
   });
 }
 
 /** The paths of the differences between two values, as Pulumi's engine has them: an added or removed map or list is one difference. */
-function changesOf(path: Path, old: unknown, now: unknown): Path[] {
-  if (isSame(old, now)) return [];
+function changedPaths(path: PathSteps, old: unknown, now: unknown): PathSteps[] {
+  if (isSameJson(old, now)) return [];
   const isList = Array.isArray(old);
   if (typeof old !== "object" || typeof now !== "object" || isList !== Array.isArray(now)) return [path];
   const [before, after] = [new Map(Object.entries(old ?? {})), new Map(Object.entries(now ?? {}))];
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((key) =>
-    changesOf([...path, isList ? Number(key) : key], before.get(key), after.get(key)),
+    changedPaths([...path, isList ? Number(key) : key], before.get(key), after.get(key)),
   );
 }
 
@@ -94,7 +94,7 @@ function changesOf(path: Path, old: unknown, now: unknown): Path[] {
 const STEP = /\["((?:\\"|[^"])*)"\]|\[([^\]]*)\]|([^.[]+)/g;
 
 /** Parses a path as Pulumi does. */
-function stepsOf(path: string): Path {
+function parsePath(path: string): PathSteps {
   return [...path.matchAll(STEP)].map(([, quoted, index, name = ""]) => {
     if (quoted !== undefined) return quoted.replaceAll('\\"', '"');
     if (index !== undefined) return index === "*" ? index : Number(index);

@@ -1,9 +1,9 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
-import type { Call } from "../call";
-import { identityOf, textOf } from "../identity";
+import type { Context } from "../call";
+import { identityOf, identityKey } from "../identity";
 import { projectKind } from "../kind";
-import type { Look, Sought } from "./look";
+import type { LookupResult, ObjectRef } from "./look";
 
 /**
  * Reads an object, and believes in its absence only if the service says that it was deleted, or after two independent checks while its
@@ -14,31 +14,31 @@ import type { Look, Sought } from "./look";
  * @returns `undefined` if the object no longer exists
  * @throws CloudInfraError what the checks failed with; `forbidden` if the absence proves nothing
  */
-export async function findOrAbsent(call: Call, sought: Sought, first: Look): Promise<ApiObject | undefined> {
+export async function findOrConfirmAbsence(context: Context, ref: ObjectRef, first: LookupResult): Promise<ApiObject | undefined> {
   // Somebody may have moved it to another project.
-  const look = await secondLook(call, sought, first, { ...sought, project: undefined });
-  if ("found" in look) {
-    if (sought.kind === projectKind) await stillExists(call, sought.id);
-    return look.found;
+  const result = await confirmLookup(context, ref, first, { ...ref, project: undefined });
+  if ("found" in result) {
+    if (ref.kind === projectKind) await forgetDeletionRequest(context, ref.id);
+    return result.found;
   }
-  const isSaid = look.isDeleted || look.isGone || ("missing" in first && first.isGone);
-  if (!isSaid) await requireEvidence(call, sought);
+  const isSaid = result.isDeleted || result.isGone || ("missing" in first && first.isGone);
+  if (!isSaid) await requireVisibleProject(context, ref);
   return undefined;
 }
 
 /**
- * Reads an object now, and believes in its absence only under the conditions of {@link findOrAbsent}.
+ * Reads an object now, and believes in its absence only under the conditions of {@link findOrConfirmAbsence}.
  *
  * @returns `undefined` if the object no longer exists
  */
-export async function findNow(call: Call, sought: Sought): Promise<ApiObject | undefined> {
-  return findOrAbsent(call, sought, await call.session.sightings.fresh(sought, call));
+export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
+  return findOrConfirmAbsence(context, ref, await context.session.finder.find(ref, context));
 }
 
 /** Reads an object again if the first check didn't find it, in a way that doesn't share the weakness of that check. */
-export async function secondLook(call: Call, sought: Sought, first: Look, last = sought): Promise<Look> {
+export async function confirmLookup(context: Context, ref: ObjectRef, first: LookupResult, last = ref): Promise<LookupResult> {
   if ("found" in first || first.isDeleted) return first;
-  return call.session.sightings.second(sought, first, call, last);
+  return context.session.finder.findAgain(ref, first, context, last);
 }
 
 /**
@@ -46,34 +46,34 @@ export async function secondLook(call: Call, sought: Sought, first: Look, last =
  *
  * @throws CloudInfraError `forbidden` if its absence proves nothing
  */
-export async function requireEvidence(call: Call, sought: Sought): Promise<void> {
-  if (!(await isEvident(call, sought))) throw notVisible(call, sought);
+export async function requireVisibleProject(context: Context, ref: ObjectRef): Promise<void> {
+  if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
 
-async function isEvident(call: Call, { kind, id, project }: Sought): Promise<boolean> {
-  if (kind === projectKind) return wasDeleted(call, id);
-  const { sightings } = call.session;
+async function isProjectVisible(context: Context, { kind, id, project }: ObjectRef): Promise<boolean> {
+  if (kind === projectKind) return wasDeletionRequested(context, id);
+  const { finder } = context.session;
   const parent = { kind: projectKind, id: project ?? "", project: undefined };
   // One that began after the checks: an earlier one says nothing about what the token may see now.
-  const projects = await sightings.all(parent, "fresh", call);
+  const projects = await finder.list(parent, "fresh", context);
   if (project === undefined) return projects.size > 0;
   const isShown =
-    projects.has(project) || "found" in (await sightings.second(parent, { missing: "sweep" }, call));
-  if (isShown) await stillExists(call, project);
-  return isShown || wasDeleted(call, project);
+    projects.has(project) || "found" in (await finder.findAgain(parent, { missing: "sweep" }, context));
+  if (isShown) await forgetDeletionRequest(context, project);
+  return isShown || wasDeletionRequested(context, project);
 }
 
 /** Forgets an earlier request to delete a project that exists: it was not carried out, or was about an earlier project with this id. */
-export async function stillExists({ session }: Call, project: string): Promise<void> {
-  await session.journal.deletions.remove(textOf(identityOf({ kind: projectKind, session }, project)));
+export async function forgetDeletionRequest({ session }: Context, project: string): Promise<void> {
+  await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
 
-async function wasDeleted({ session }: Call, project: string): Promise<boolean> {
+async function wasDeletionRequested({ session }: Context, project: string): Promise<boolean> {
   const object = identityOf({ kind: projectKind, session }, project);
-  return session.memory.isGone(object) || session.journal.deletions.has(textOf(object));
+  return session.tracker.wasDeleted(object) || session.journal.deletions.has(identityKey(object));
 }
 
-function notVisible({ session: { client } }: Call, { kind, id, project }: Sought): CloudInfraError {
+function notVisible({ session: { client } }: Context, { kind, id, project }: ObjectRef): CloudInfraError {
   const name = `${kind.name} ${id}`;
   const what =
     kind === projectKind

@@ -23,7 +23,7 @@ export function instanceFilter(given: unknown, secrets: readonly string[] = []):
 }
 
 /** Whether an instance matches a filter. */
-export function isWanted(
+export function matchesFilter(
   one: { readonly project?: unknown; readonly status?: unknown; readonly labels?: InstanceFilter["labels"] },
   { project, status, labels = {} }: InstanceFilter,
 ): boolean {

@@ -1,32 +1,32 @@
 import type { ApiObject, Client } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../kind";
-import { type Look, type LookOptions, type Sought, seenAs } from "./look";
+import { type LookupResult, type LookupOptions, type ObjectRef, toLookupResult } from "./look";
 
 /** So many GETs of a kind are made only to learn whether GET works. */
-const MOST_LESSONS = 6;
+const MAX_PROBES = 6;
 /** So many replies in a row that GET isn't offered, or doesn't find what a list shows, are enough evidence. */
-const ENOUGH = 2;
+const ENOUGH_EVIDENCE = 2;
 
 /** What this process has learned about GET of single objects, which the specification doesn't show (§4.8), for one kind of object. */
-class Learned {
+class GetSupport {
   /** Whether GET has returned an object. */
   works = false;
   isRefused = false;
   refusals = 0;
-  lessons = 0;
+  probes = 0;
   /** The ids that GET doesn't find although a list shows them. The list may lag, so this says nothing about other ids. */
   readonly contradicted = new Set<string>();
 }
 
 /** GET of single objects, as long as the service offers it. */
-export class Gets {
-  private readonly kinds = new Map<Kind["name"], Learned>();
+export class ObjectGetter {
+  private readonly kinds = new Map<Kind["name"], GetSupport>();
 
   /** @param onFound called for each object that GET returns */
   constructor(
     private readonly client: Client,
-    private readonly onFound: (sought: Sought) => void,
+    private readonly onFound: (ref: ObjectRef) => void,
   ) {}
 
   /** Whether GET has returned an object of this kind. */
@@ -35,7 +35,7 @@ export class Gets {
   }
 
   /** Whether the service doesn't offer GET of this object. */
-  isOff({ kind, id }: Pick<Sought, "kind" | "id">): boolean {
+  isUnsupported({ kind, id }: Pick<ObjectRef, "kind" | "id">): boolean {
     const { isRefused, contradicted } = this.of(kind);
     return isRefused || contradicted.has(id);
   }
@@ -45,8 +45,8 @@ export class Gets {
    *
    * @returns `undefined` if the service does not offer GET of this object
    */
-  async look(sought: Sought, options: LookOptions): Promise<Look | undefined> {
-    return this.isOff(sought) ? undefined : this.confirmed(sought, options);
+  async get(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
+    return this.isUnsupported(ref) ? undefined : this.confirmed(ref, options);
   }
 
   /**
@@ -55,57 +55,57 @@ export class Gets {
    *
    * @returns `undefined` if GET doesn't find it
    */
-  async lookAtShown(sought: Sought, options: LookOptions): Promise<Look | undefined> {
-    const look = this.hasWorked(sought) ? await this.once(sought, options) : undefined;
-    if (look !== undefined && "found" in look) return look;
-    const learned = this.of(sought.kind);
-    learned.contradicted.add(sought.id);
+  async getListed(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
+    const result = this.hasWorked(ref) ? await this.once(ref, options) : undefined;
+    if (result !== undefined && "found" in result) return result;
+    const learned = this.of(ref.kind);
+    learned.contradicted.add(ref.id);
     if (learned.works) learned.contradicted.clear();
-    if (learned.contradicted.size >= ENOUGH) this.refused(sought.kind, ENOUGH);
+    if (learned.contradicted.size >= ENOUGH_EVIDENCE) this.refused(ref.kind, ENOUGH_EVIDENCE);
     return undefined;
   }
 
   /** Reads an object by itself that a list shows, even if one earlier reply says that GET isn't offered. */
-  async insist(sought: Sought, options: LookOptions): Promise<ApiObject | undefined> {
-    if (this.of(sought.kind).refusals >= ENOUGH) return undefined;
-    const first = await this.confirmed(sought, options);
+  async getAgain(ref: ObjectRef, options: LookupOptions): Promise<ApiObject | undefined> {
+    if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return undefined;
+    const first = await this.confirmed(ref, options);
     const isMissing = first !== undefined && !("found" in first);
-    const look = isMissing ? await this.lookAtShown(sought, options) : first;
-    return look !== undefined && "found" in look ? look.found : undefined;
+    const result = isMissing ? await this.getListed(ref, options) : first;
+    return result !== undefined && "found" in result ? result.found : undefined;
   }
 
   /** Whether another GET may be made only to learn whether GET works. */
-  mayLearn(kind: Kind): boolean {
-    const { works, isRefused, lessons } = this.of(kind);
-    return !works && !isRefused && lessons < MOST_LESSONS;
+  mayProbe(kind: Kind): boolean {
+    const { works, isRefused, probes } = this.of(kind);
+    return !works && !isRefused && probes < MAX_PROBES;
   }
 
   /** Records such a GET. */
-  learns(kind: Kind): void {
-    this.of(kind).lessons += 1;
+  recordProbe(kind: Kind): void {
+    this.of(kind).probes += 1;
   }
 
   /** Whether GET has worked, in this process or in the one that wrote the state of the object. */
-  private hasWorked({ kind, wasAlone = false }: Sought): boolean {
-    return this.works(kind) || wasAlone;
+  private hasWorked({ kind, wasReadByGet = false }: ObjectRef): boolean {
+    return this.works(kind) || wasReadByGet;
   }
 
-  private async confirmed(sought: Sought, options: LookOptions): Promise<Look | undefined> {
-    const hasWorked = this.hasWorked(sought);
-    const first = await this.once(sought, options);
-    const look = first === undefined && hasWorked ? await this.once(sought, options) : first;
-    if (look === undefined) this.refused(sought.kind);
-    return look;
+  private async confirmed(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
+    const hasWorked = this.hasWorked(ref);
+    const first = await this.once(ref, options);
+    const result = first === undefined && hasWorked ? await this.once(ref, options) : first;
+    if (result === undefined) this.refused(ref.kind);
+    return result;
   }
 
   /** @returns `undefined` if the reply says that the service does not offer GET */
-  private async once(sought: Sought, options: LookOptions): Promise<Look | undefined> {
+  private async once(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     try {
-      const found = await sought.kind.get(this.client, sought.id, options);
-      Object.assign(this.of(sought.kind), { works: true, isRefused: false, refusals: 0 });
-      this.of(sought.kind).contradicted.clear();
-      this.onFound(sought);
-      return seenAs(found, "get");
+      const found = await ref.kind.get(this.client, ref.id, options);
+      Object.assign(this.of(ref.kind), { works: true, isRefused: false, refusals: 0 });
+      this.of(ref.kind).contradicted.clear();
+      this.onFound(ref);
+      return toLookupResult(found, "get");
     } catch (error) {
       if (isCloudInfraError(error) && error.code === "not_found")
         return error.status === 410 ? { missing: "get", isGone: true } : { missing: "get" };
@@ -120,8 +120,8 @@ export class Gets {
     learned.refusals += times;
   }
 
-  private of({ name }: Kind): Learned {
-    const learned = this.kinds.get(name) ?? new Learned();
+  private of({ name }: Kind): GetSupport {
+    const learned = this.kinds.get(name) ?? new GetSupport();
     this.kinds.set(name, learned);
     return learned;
   }

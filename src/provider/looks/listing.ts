@@ -7,7 +7,7 @@ export type Objects = ReadonlyMap<string, ApiObject>;
 const USABLE_FOR_MS = 30_000;
 
 /** One reading of a list, from its first page on, as far as somebody asks. */
-export class Listing {
+export class ListReading {
   /** What the pages so far have shown. While a list changes, the same object can show on two pages. */
   readonly objects = new Map<string, ApiObject>();
   /** How many pages were asked for. */

@@ -2,14 +2,14 @@ import * as v from "valibot";
 import type { ApiObject, Client } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { withoutSecrets } from "../../diagnostics/redact";
-import { inWords } from "../../diagnostics/words";
-import { type Call, lookup } from "../call";
+import { formatError } from "../../diagnostics/words";
+import { type Context, listingContext } from "../call";
 import type { Properties } from "../host";
 import { type Secrets, secretsOf } from "../inputs/secrets";
 import { instanceKind, type Kind, projectKind } from "../kind";
 import { Sessions } from "../session";
 import { outputsOf } from "../values/outputs";
-import { asValue } from "../values/words";
+import { toProgramValue } from "../values/words";
 import { isDeleted } from "./deleted";
 import { instanceFilter } from "./filters";
 import { foundInstance, foundProject } from "./found";
@@ -44,7 +44,7 @@ export async function findInstances(
   const known = secretsOf({ ...Object(given), __secrets: secrets });
   const objects = await find(instanceKind, { setting, sessions, known }, () => {
     const filter = instanceFilter(given, secrets);
-    return (client, call) => client.instances.list(filter, call);
+    return (client, context) => client.instances.list(filter, context);
   });
   return objects.map((object) => v.parse(foundInstance, object));
 }
@@ -54,32 +54,32 @@ export async function findProjects(setting: Setting, sessions: Sessions) {
   const objects = await find(
     projectKind,
     { setting, sessions },
-    () => (client, call) => client.projects.list(call),
+    () => (client, context) => client.projects.list(context),
   );
   return objects.map((object) => v.parse(foundProject, object));
 }
 
-interface Asked {
+interface FunctionCall {
   readonly setting: Setting;
   readonly sessions: Sessions;
   /** Secrets among the arguments. */
   readonly known?: Secrets;
 }
 
-type Search = (client: Client, call: Call) => Promise<ApiObject[]>;
+type Search = (client: Client, context: Context) => Promise<ApiObject[]>;
 
 async function find(
   kind: Kind,
-  { setting, sessions, known }: Asked,
+  { setting, sessions, known }: FunctionCall,
   prepare: () => Search,
 ): Promise<Properties[]> {
   try {
     const search = prepare();
     sessions.configure(setting);
     const session = sessions.open();
-    const call = lookup(kind, session);
-    const objects = await search(session.client, call);
-    return objects.filter((object) => !isDeleted(object)).map((object) => shown(call, object));
+    const context = listingContext(kind, session);
+    const objects = await search(session.client, context);
+    return objects.filter((object) => !isDeleted(object)).map((object) => programProperties(context, object));
   } catch (error) {
     const circumstances = {
       doing: `listing ${kind.name}s`,
@@ -87,10 +87,10 @@ async function find(
       propertyOf: (wire: string) => (wire === "label" ? "labels" : wire),
       provider: sessions.provider,
       occasion: { verb: "list" },
-      secrets: [...(known?.texts ?? []), ...sessions.tokens],
+      secrets: [...(known?.strings ?? []), ...sessions.tokens],
       secretProperties: known?.names,
     } as const;
-    const words = inWords(error, circumstances);
+    const words = formatError(error, circumstances);
     const cause = withoutSecrets(error, circumstances.secrets);
     if (!isCloudInfraError(cause)) throw new Error(words, { cause });
     const { code, problem, status, traceId } = cause;
@@ -99,9 +99,9 @@ async function find(
 }
 
 /** An object in the service's words, under the program's names. */
-function shown(call: Call, object: ApiObject): Properties {
+function programProperties(context: Context, object: ApiObject): Properties {
   const values = Object.fromEntries(
-    call.kind.fields.map((field) => [field.name, asValue(field, object.fields[field.wire])]),
+    context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
   );
-  return { id: object.id, ...outputsOf(call, object, { hidden: {}, values, words: {}, before: {} }) };
+  return { id: object.id, ...outputsOf(context, object, { hidden: {}, values, words: {}, before: {} }) };
 }

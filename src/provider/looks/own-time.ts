@@ -1,5 +1,5 @@
 import type { CallOptions } from "../../api/client";
-import { duration } from "../../diagnostics/duration";
+import { formatDuration } from "../../diagnostics/duration";
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Clock } from "../../operations/clock";
 import { limitOf, remainingMs, within } from "../../operations/deadline";
@@ -10,7 +10,7 @@ import { limitOf, remainingMs, within } from "../../operations/deadline";
  * @param what it is, for the words: `the list of instances`
  * @throws CloudInfraError `timeout`, `aborted`; whatever the work itself failed with
  */
-export async function inOwnTime<T>(
+export async function withinOwnDeadline<T>(
   shared: Promise<T>,
   { deadline, signal: outer }: CallOptions,
   clock: Clock,
@@ -22,7 +22,7 @@ export async function inOwnTime<T>(
   } catch (error) {
     if (!limit.signal.aborted) throw error;
     if (outer?.aborted) throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
-    throw new CloudInfraError("timeout", `${what} did not come to its end within ${duration(deadline.ms)}`);
+    throw new CloudInfraError("timeout", `${what} did not come to its end within ${formatDuration(deadline.ms)}`);
   } finally {
     limit.release();
   }

@@ -1,9 +1,9 @@
 import { remainingMs } from "../../operations/deadline";
-import type { Call } from "../call";
+import type { Context } from "../call";
 
 /** A list may lag behind what was written, so a read is repeated after each of these pauses. */
 const LAG_PAUSES_MS = [500, 1_000, 2_000];
-const LONGEST_PAUSE_MS = 15_000;
+const MAX_PAUSE_MS = 15_000;
 /** How long a list that shows an older revision may take to catch up. */
 const CATCHING_UP_MS = 30_000;
 /** Kept free before the deadline for the last read and what follows it. */
@@ -18,12 +18,12 @@ export type Patience = "lag" | "catching up" | "deadline";
  * @returns the last read, even if it doesn't show that
  */
 export async function readUntil<T>(
-  call: Call,
+  context: Context,
   read: () => Promise<T>,
   isShown: (seen: T) => boolean,
   patienceFor: (seen: T) => Patience = () => "lag",
 ): Promise<T> {
-  const { deadline, signal, session } = call;
+  const { deadline, signal, session } = context;
   const began = session.clock.now();
   let seen = await read();
   for (let count = 0; !isShown(seen); count++) {
@@ -32,7 +32,7 @@ export async function readUntil<T>(
     const left = remainingMs(deadline, session.clock) - Math.min(LAST_READ_MS, deadline.ms / 10);
     const limit =
       patience === "deadline" ? left : Math.min(left, began + CATCHING_UP_MS - session.clock.now());
-    const pause = Math.min(wanted, LONGEST_PAUSE_MS, limit);
+    const pause = Math.min(wanted, MAX_PAUSE_MS, limit);
     if (pause <= 0) break;
     await session.clock.sleep(pause, signal);
     seen = await read();

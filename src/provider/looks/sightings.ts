@@ -2,22 +2,22 @@ import type { ApiObject, Client, Page } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
 import type { Clock } from "../../operations/clock";
 import { deadlineIn } from "../../operations/deadline";
-import type { PauseSeen } from "../../operations/pause";
+import type { PauseListener } from "../../operations/pause";
 import type { Kind } from "../kind";
-import { Gets } from "./gets";
+import { ObjectGetter } from "./gets";
 import type { Objects } from "./listing";
-import { type Look, type LookOptions, type Sought, seenAs, seenIn } from "./look";
-import { inOwnTime } from "./own-time";
-import { Sweep } from "./sweep";
+import { type LookupResult, type LookupOptions, type ObjectRef, toLookupResult, resultInList } from "./look";
+import { withinOwnDeadline } from "./own-time";
+import { ListCache } from "./sweep";
 
 /** Reads that arrive within this time of each other are served by one sweep. */
-const COMPANY_MS = 20;
+const BATCH_WINDOW_MS = 20;
 
 /** What this process sees of the service: single objects where that is cheaper and offered, else whole lists (§4.3, §4.4). */
-export class Sightings {
-  private readonly sweeps = new Map<string, Sweep>();
-  private readonly windows = new Map<Sweep, Promise<void>>();
-  private readonly gets: Gets;
+export class ObjectFinder {
+  private readonly listCaches = new Map<string, ListCache>();
+  private readonly windows = new Map<ListCache, Promise<void>>();
+  private readonly gets: ObjectGetter;
   /** The projects that the service has shown, or has shown an instance of. */
   private readonly projects = new Set<string | undefined>();
 
@@ -25,41 +25,41 @@ export class Sightings {
     private readonly client: Client,
     private readonly clock: Clock,
     /** How long a sweep may take: it serves others than the call that began it, and does not end at that call's deadline. */
-    private readonly sweepMs: number,
+    private readonly listTimeoutMs: number,
   ) {
-    this.gets = new Gets(client, (sought) => this.shows(sought));
+    this.gets = new ObjectGetter(client, (ref) => this.recordSeen(ref));
   }
 
   /**
    * A look that may be up to 30 s old, for refreshes: many reads cost one sweep, a lone one a single GET, and a few of a list that is
    * long as many GETs and some pages.
    */
-  async recent(sought: Sought, options: LookOptions): Promise<Look> {
-    const sweep = this.sweep(sought);
-    sweep.arrive();
-    if (!sweep.usable) await this.company(sweep);
+  async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
+    const sweep = this.sweep(ref);
+    sweep.recordRead();
+    if (!sweep.usable) await this.waitForOtherReads(sweep);
     if (sweep.usable || sweep.reads > 1) {
-      const isPatient = (): boolean => this.gets.isOff(sought);
-      const seen = await this.inTime(sweep, sweep.seek(sought.id, isPatient), sought, options);
-      if (seen !== "costly") return seenAs(seen === "missing" ? undefined : seen, "sweep");
+      const isPatient = (): boolean => this.gets.isUnsupported(ref);
+      const seen = await this.inTime(sweep, sweep.seek(ref.id, isPatient), ref, options);
+      if (seen !== "costly") return toLookupResult(seen === "missing" ? undefined : seen, "sweep");
     }
-    const alone = await this.gets.look(sought, options);
-    return alone ?? seenIn(await this.inTime(sweep, sweep.recent(), sought, options), sought);
+    const alone = await this.gets.get(ref, options);
+    return alone ?? resultInList(await this.inTime(sweep, sweep.recent(), ref, options), ref);
   }
 
   /** Whether only the list, which may lag, shows the object. */
   isListOnly(kind: Kind, id: string): boolean {
-    return this.gets.isOff({ kind, id });
+    return this.gets.isUnsupported({ kind, id });
   }
 
   /** A look that begins now: GET, or a sweep where GET is not offered. */
-  async fresh(sought: Sought, options: LookOptions): Promise<Look> {
-    return (await this.gets.look(sought, options)) ?? this.swept(sought, options);
+  async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
+    return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
   }
 
   /** A look in a whole list that begins now. */
-  async swept(sought: Sought, options: LookOptions): Promise<Look> {
-    return seenIn(await this.all(sought, "fresh", options), sought);
+  async findInList(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
+    return resultInList(await this.list(ref, "fresh", options), ref);
   }
 
   /**
@@ -67,16 +67,16 @@ export class Sightings {
    * it began; or, where the list has more than one page and GET has been seen to work, a GET, for else each of many deletions would go through
    * all that is left.
    */
-  async afterDeletion(sought: Sought, options: LookOptions): Promise<Look> {
-    const sweep = this.sweep(sought);
-    if (!sweep.isLong || this.gets.mayLearn(sought.kind)) {
-      const { objects, isWhole } = await this.inTime(sweep, sweep.firstAfterDeletions(), sought, options);
-      if (isWhole || objects.has(sought.id)) return seenIn(objects, sought);
-      await this.learn(sought.kind, objects, options);
+  async findAfterDeletion(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
+    const sweep = this.sweep(ref);
+    if (!sweep.isLong || this.gets.mayProbe(ref.kind)) {
+      const { objects, isWhole } = await this.inTime(sweep, sweep.firstPageAfterDeletions(), ref, options);
+      if (isWhole || objects.has(ref.id)) return resultInList(objects, ref);
+      await this.probeGet(ref.kind, objects, options);
     }
-    const alone = this.gets.works(sought.kind) ? await this.gets.look(sought, options) : undefined;
+    const alone = this.gets.works(ref.kind) ? await this.gets.get(ref, options) : undefined;
     // What is deleted may be shown by itself for long after it has left the list.
-    return alone !== undefined && "missing" in alone ? alone : this.swept(sought, options);
+    return alone !== undefined && "missing" in alone ? alone : this.findInList(ref, options);
   }
 
   /**
@@ -85,89 +85,89 @@ export class Sightings {
    *
    * @param last what to look for if another sweep is all that can confirm the first look
    */
-  async second(sought: Sought, first: Look, options: LookOptions, last = sought): Promise<Look> {
+  async findAgain(ref: ObjectRef, first: LookupResult, options: LookupOptions, last = ref): Promise<LookupResult> {
     const bySweep = "missing" in first && first.missing === "sweep";
     if (bySweep) {
-      const look = await this.gets.look(sought, options);
-      if (look !== undefined && ("found" in look || this.gets.works(sought.kind))) return look;
+      const result = await this.gets.get(ref, options);
+      if (result !== undefined && ("found" in result || this.gets.works(ref.kind))) return result;
     }
-    if (bySweep) return this.swept(last, options);
-    const objects = await this.all(sought, "fresh", options);
-    const look = seenIn(objects, sought);
-    if ("found" in look) return (await this.gets.lookAtShown(sought, options)) ?? look;
+    if (bySweep) return this.findInList(last, options);
+    const objects = await this.list(ref, "fresh", options);
+    const result = resultInList(objects, ref);
+    if ("found" in result) return (await this.gets.getListed(ref, options)) ?? result;
     // A 404 from an address that was never seen to work is no look.
-    await this.learn(sought.kind, objects, options);
-    return this.gets.works(sought.kind) ? look : this.swept(last, options);
+    await this.probeGet(ref.kind, objects, options);
+    return this.gets.works(ref.kind) ? result : this.findInList(last, options);
   }
 
   /** An item of a list, completed and corrected by GET; as it is if GET is not offered or doesn't find the object. */
-  async completed(item: ApiObject, sought: Sought, options: LookOptions): Promise<ApiObject> {
-    const found = await this.gets.insist(sought, options);
+  async completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
+    const found = await this.gets.getAgain(ref, options);
     if (found === undefined) return item;
     const { fields, revision = item.revision } = found;
     return { ...item, ...found, fields: { ...item.fields, ...fields }, revision };
   }
 
-  /** Every object of a kind in one list; see {@link recent} and {@link swept}. */
-  all(sought: Omit<Sought, "id">, age: "recent" | "fresh", options: LookOptions): Promise<Objects> {
-    const sweep = this.sweep(sought);
-    return this.inTime(sweep, age === "recent" ? sweep.recent() : sweep.after(), sought, options);
+  /** Every object of a kind in one list; see {@link findRecent} and {@link findInList}. */
+  list(ref: Omit<ObjectRef, "id">, age: "recent" | "fresh", options: LookupOptions): Promise<Objects> {
+    const sweep = this.sweep(ref);
+    return this.inTime(sweep, age === "recent" ? sweep.recent() : sweep.fresh(), ref, options);
   }
 
   /** Whether the token has been seen to show the project that is sought or that the sought instance is in, or any instance in it. */
-  hasShown(sought: Sought): boolean {
-    return this.projects.has(projectOf(sought));
+  hasSeenProjectOf(ref: ObjectRef): boolean {
+    return this.projects.has(projectOf(ref));
   }
 
   /** Notes an object that the service has shown, or has deleted for certain. */
-  shows(sought: Sought): void {
-    this.projects.add(projectOf(sought));
+  recordSeen(ref: ObjectRef): void {
+    this.projects.add(projectOf(ref));
   }
 
   /** After anything that this process wrote. */
-  forget(): void {
-    for (const sweep of this.sweeps.values()) sweep.forget();
+  invalidate(): void {
+    for (const sweep of this.listCaches.values()) sweep.invalidate();
   }
 
   private inTime<T>(
-    sweep: Sweep,
+    listCacheFor: ListCache,
     work: Promise<T>,
-    { kind }: Omit<Sought, "id">,
-    options: LookOptions,
+    { kind }: Omit<ObjectRef, "id">,
+    options: LookupOptions,
   ): Promise<T> {
     const list = `the list of ${kind.name}s`;
-    const inTime = (): Promise<T> => inOwnTime(work, options, this.clock, list);
-    const what = () => ({ for: `page ${sweep.page} of ${list}`, pause: sweep.pause });
+    const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, list);
+    const what = () => ({ for: `page ${listCacheFor.page} of ${list}`, pause: listCacheFor.pause });
     return options.progress?.during(what, inTime) ?? inTime();
   }
 
-  private sweep({ kind, project }: Omit<Sought, "id">): Sweep {
+  private sweep({ kind, project }: Omit<ObjectRef, "id">): ListCache {
     const key = JSON.stringify([kind.name, project]);
-    let sweep = this.sweeps.get(key);
+    let sweep = this.listCaches.get(key);
     if (sweep === undefined) {
-      const pages = (progress: PauseSeen): AsyncIterable<Page> =>
-        kind.pages(this.client, project, { deadline: deadlineIn(this.sweepMs, this.clock), progress });
-      sweep = new Sweep((progress) => this.noting(pages(progress), kind, project), this.clock);
-      this.sweeps.set(key, sweep);
+      const pages = (progress: PauseListener): AsyncIterable<Page> =>
+        kind.pages(this.client, project, { deadline: deadlineIn(this.listTimeoutMs, this.clock), progress });
+      sweep = new ListCache((progress) => this.recording(pages(progress), kind, project), this.clock);
+      this.listCaches.set(key, sweep);
     }
     return sweep;
   }
 
-  private async *noting(pages: AsyncIterable<Page>, kind: Kind, project?: string): AsyncIterable<Page> {
+  private async *recording(pages: AsyncIterable<Page>, kind: Kind, project?: string): AsyncIterable<Page> {
     for await (const page of pages) {
-      for (const { id } of page.objects) this.shows({ kind, id, project });
+      for (const { id } of page.objects) this.recordSeen({ kind, id, project });
       yield page;
     }
   }
 
   /** Whether GET works, by what a page has just shown; of that some may be gone by now. */
-  private async learn(kind: Kind, objects: Objects, options: LookOptions): Promise<void> {
+  private async probeGet(kind: Kind, objects: Objects, options: LookupOptions): Promise<void> {
     const ids = [...objects.keys()];
     for (const id of [ids.at(-1), ids[0]]) {
-      if (id === undefined || !this.gets.mayLearn(kind)) return;
-      this.gets.learns(kind);
+      if (id === undefined || !this.gets.mayProbe(kind)) return;
+      this.gets.recordProbe(kind);
       try {
-        await this.gets.look({ kind, id, project: undefined }, options);
+        await this.gets.get({ kind, id, project: undefined }, options);
       } catch (error) {
         // It is another object, asked for only to learn something.
         if (!isCloudInfraError(error)) throw error;
@@ -176,15 +176,15 @@ export class Sightings {
   }
 
   /** The moment in which other reads of the same list may arrive. */
-  private company(sweep: Sweep): Promise<void> {
+  private waitForOtherReads(sweep: ListCache): Promise<void> {
     const open = this.windows.get(sweep);
     if (open !== undefined) return open;
-    const window = this.clock.sleep(COMPANY_MS).finally(() => this.windows.delete(sweep));
+    const window = this.clock.sleep(BATCH_WINDOW_MS).finally(() => this.windows.delete(sweep));
     this.windows.set(sweep, window);
     return window;
   }
 }
 
-function projectOf({ kind, id, project }: Sought): string | undefined {
+function projectOf({ kind, id, project }: ObjectRef): string | undefined {
   return kind.name === "project" ? id : project;
 }

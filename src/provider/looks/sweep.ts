@@ -1,37 +1,37 @@
 import type { ApiObject, Page } from "../../api/client";
 import type { Clock } from "../../operations/clock";
-import type { Pause, PauseSeen } from "../../operations/pause";
-import { Listing, type Objects } from "./listing";
+import type { Pause, PauseListener } from "../../operations/pause";
+import { ListReading, type Objects } from "./listing";
 
 /**
  * One more page is read where so many reads have come for each page. Nobody knows how many are still to come, for the engine keeps
  * only a few in flight: so pages and single GETs grow together, until there are no more pages.
  */
-const READS_A_PAGE = 2;
+const READS_PER_PAGE = 2;
 /** Reads that come so long after each other, in milliseconds, have nothing to do with each other. */
-const APART_MS = 30_000;
+const UNRELATED_AFTER_MS = 30_000;
 
 /** The engine begins a deletion whenever another one ends. A list waits until no deletion has followed for this long, in milliseconds. */
-const LULL_MS = 50;
+const DELETION_PAUSE_MS = 50;
 /** The longest that a list waits for further deletions, in milliseconds. */
-const MAX_LULL_MS = 300;
+const MAX_DELETION_PAUSE_MS = 300;
 
 /** One list of the service, shared by all who ask for it at about the same time. */
-export class Sweep implements PauseSeen {
+export class ListCache implements PauseListener {
   /** What keeps its next page from being asked for. */
   pause: Pause | undefined;
-  private listing: Listing | undefined;
+  private listing: ListReading | undefined;
   /** The one begun last, also where it no longer counts. */
-  private latest: Listing | undefined;
-  private queued: Promise<Listing> | undefined;
+  private latest: ListReading | undefined;
+  private queued: Promise<ListReading> | undefined;
   /** What confirms the deletions that have been accepted since the last list began. */
-  private confirmation: Promise<Listing> | undefined;
+  private confirmation: Promise<ListReading> | undefined;
   private lastDeletion = 0;
-  private lastArrival = Number.NEGATIVE_INFINITY;
-  private arrived = 0;
+  private lastReadAt = Number.NEGATIVE_INFINITY;
+  private readCount = 0;
 
   constructor(
-    private readonly pages: (progress: PauseSeen) => AsyncIterable<Page>,
+    private readonly pages: (progress: PauseListener) => AsyncIterable<Page>,
     private readonly clock: Clock,
   ) {}
 
@@ -52,14 +52,14 @@ export class Sweep implements PauseSeen {
 
   /** Reads that have come one after the other, since nothing was written. */
   get reads(): number {
-    return this.arrived;
+    return this.readCount;
   }
 
   /** One more read wants an object of this list. */
-  arrive(): void {
+  recordRead(): void {
     const now = this.clock.now();
-    this.arrived = now - this.lastArrival > APART_MS ? 1 : this.arrived + 1;
-    this.lastArrival = now;
+    this.readCount = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.readCount + 1;
+    this.lastReadAt = now;
   }
 
   /**
@@ -74,7 +74,7 @@ export class Sweep implements PauseSeen {
       const found = listing.objects.get(id);
       if (found !== undefined) return found;
       if (listing.isWhole) return "missing";
-      const pays = (listing.pages + 1) * READS_A_PAGE <= this.arrived;
+      const pays = (listing.pages + 1) * READS_PER_PAGE <= this.readCount;
       if (!listing.isAtWork && !pays && !isPatient()) return "costly";
       await listing.next();
     }
@@ -86,43 +86,43 @@ export class Sweep implements PauseSeen {
   }
 
   /** A sweep that begins after this call. Callers that wait for the running one to end share the next. */
-  after(): Promise<Objects> {
-    return this.anew((listing) => listing.whole());
+  fresh(): Promise<Objects> {
+    return this.startNew((listing) => listing.whole());
   }
 
   /** The first page of one that begins after this call. */
-  first(): Promise<Listing> {
-    return this.anew((listing) => listing.first().then(() => listing));
+  firstPage(): Promise<ListReading> {
+    return this.startNew((listing) => listing.first().then(() => listing));
   }
 
   /** The first page of one that begins after this call, as soon as deletions stop following one another: it confirms all of them. */
-  firstAfterDeletions(): Promise<Listing> {
+  firstPageAfterDeletions(): Promise<ListReading> {
     this.lastDeletion = this.clock.now();
-    this.confirmation ??= this.lull().then(() => {
+    this.confirmation ??= this.deletionsPause().then(() => {
       this.confirmation = undefined;
-      return this.first();
+      return this.firstPage();
     });
     return this.confirmation;
   }
 
   /** This process has changed something: what was seen before no longer counts. */
-  forget(): void {
+  invalidate(): void {
     this.listing = undefined;
-    this.arrived = 0;
+    this.readCount = 0;
   }
 
   pausing(pause: Pause | undefined): void {
     this.pause = pause;
   }
 
-  private get current(): Listing | undefined {
+  private get current(): ListReading | undefined {
     return this.listing?.isUsable ? this.listing : undefined;
   }
 
-  private anew<T>(read: (listing: Listing) => Promise<T>): Promise<T> {
+  private startNew<T>(read: (listing: ListReading) => Promise<T>): Promise<T> {
     const work = this.latest?.work;
     if (work === undefined) return read(this.begin());
-    const next = (): Listing => {
+    const next = (): ListReading => {
       this.queued = undefined;
       const listing = this.begin();
       listing.first().catch(() => {}); // whoever waits for it is told
@@ -132,17 +132,17 @@ export class Sweep implements PauseSeen {
     return this.queued.then(read);
   }
 
-  private async lull(): Promise<void> {
-    const end = this.clock.now() + MAX_LULL_MS;
+  private async deletionsPause(): Promise<void> {
+    const end = this.clock.now() + MAX_DELETION_PAUSE_MS;
     for (;;) {
-      const left = Math.min(end, this.lastDeletion + LULL_MS) - this.clock.now();
+      const left = Math.min(end, this.lastDeletion + DELETION_PAUSE_MS) - this.clock.now();
       if (left <= 0) return;
       await this.clock.sleep(left);
     }
   }
 
-  private begin(): Listing {
-    this.listing = new Listing(this.pages(this), this.clock);
+  private begin(): ListReading {
+    this.listing = new ListReading(this.pages(this), this.clock);
     this.latest = this.listing;
     return this.listing;
   }

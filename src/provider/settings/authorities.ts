@@ -10,7 +10,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
  *
  * @throws CloudInfraError `config_invalid`
  */
-export function readAuthorities(file: string): readonly string[] {
+export function readCertificates(file: string): readonly string[] {
   const hint = "it must hold the authority's certificates as PEM; the path counts from the program's folder";
   const failed = (why: string): CloudInfraError =>
     new CloudInfraError("config_invalid", `the file ${file} of cloudinfra:caFile ${why}`, { hint });

@@ -6,7 +6,7 @@ import { CloudInfraError } from "../../diagnostics/error";
  * @param source where the text comes from; the subject of the error message
  * @throws CloudInfraError `config_invalid`, without the text, if it is empty or has a character that no header may contain
  */
-export function oneToken(text: string, source: string): string {
+export function parseToken(text: string, source: string): string {
   const token = text.trim();
   if (token === "")
     throw new CloudInfraError("config_invalid", `${source} is empty`, {

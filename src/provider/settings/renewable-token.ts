@@ -2,14 +2,14 @@ import type { TokenSource } from "../../api/client";
 import type { Clock } from "../../operations/clock";
 
 /** A token as it was given out. */
-export interface Issued {
+export interface IssuedToken {
   readonly token: string;
   /** How long it is good for, counted from before it was asked for. Milliseconds; undefined: nobody said. */
   readonly lifetimeMs?: number | undefined;
 }
 
 /** On the clock, in milliseconds. */
-interface Held {
+interface HeldToken {
   readonly token: string;
   readonly renewAtMs: number;
   readonly endsAtMs: number;
@@ -25,12 +25,12 @@ const PAUSE_MS = 10_000;
  * token is still good, a renewal that fails is no failure.
  */
 export class RenewableToken implements TokenSource {
-  private held: Held | undefined;
+  private held: HeldToken | undefined;
   private fetching: Promise<string> | undefined;
 
   constructor(
     readonly origin: string,
-    private readonly fetchToken: () => Promise<Issued>,
+    private readonly fetchToken: () => Promise<IssuedToken>,
     private readonly clock: Clock,
   ) {}
 

@@ -3,7 +3,7 @@ import { CloudInfraError } from "../../diagnostics/error";
 import { parseDuration } from "../inputs/durations";
 
 /** A setting's value and, in words, where it stands. */
-export interface Found {
+export interface FoundSetting {
   readonly value: string;
   readonly source: string;
   /** What sets it to something else. */
@@ -11,15 +11,15 @@ export interface Found {
 }
 
 /** Looks a setting up by its name, without the namespace. */
-export type Lookup = (name: string) => Found | undefined;
+export type SettingLookup = (name: string) => FoundSetting | undefined;
 
 /** The environment's name of a setting: operationTimeout → CLOUDINFRA_OPERATION_TIMEOUT. */
-export function variable(name: string): string {
+export function variableName(name: string): string {
   return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
 /** A value without the white space around it; an empty one is none. */
-export function found(value: string | undefined, source: string, fix: string): Found | undefined {
+export function foundSetting(value: string | undefined, source: string, fix: string): FoundSetting | undefined {
   return value === undefined || value.trim() === "" ? undefined : { value: value.trim(), source, fix };
 }
 
@@ -30,7 +30,7 @@ export function stackFix(name: string, example = " …"): string {
 
 /** What sets a setting that the stack lacks. */
 export function fixOf(name: string, example?: string): string {
-  return `${stackFix(name, example)}, or the variable ${variable(name)}`;
+  return `${stackFix(name, example)}, or the variable ${variableName(name)}`;
 }
 
 /** What sets an argument of an explicit provider. */
@@ -44,22 +44,22 @@ function flagFor(name: string): string {
   return /token/i.test(name) ? " --plaintext" : "";
 }
 
-function invalid({ source, fix }: Found, wanted: string): never {
+function invalid({ source, fix }: FoundSetting, wanted: string): never {
   throw new CloudInfraError("config_invalid", `${source} is ${wanted}`, { hint: fix });
 }
 
-export function duration(setting: Found | undefined): number | undefined {
+export function parseDurationSetting(setting: FoundSetting | undefined): number | undefined {
   if (setting === undefined) return undefined;
   return parseDuration(setting.value) ?? invalid(setting, 'not a duration such as "90s", "30m" or "1h30m"');
 }
 
-export function positive(setting: Found | undefined): number | undefined {
+export function parsePositiveNumber(setting: FoundSetting | undefined): number | undefined {
   if (setting === undefined) return undefined;
   const number = Number(setting.value);
   return Number.isFinite(number) && number > 0 ? number : invalid(setting, "not a number above zero");
 }
 
-export function yesOrNo(setting: Found | undefined): boolean {
+export function parseBoolean(setting: FoundSetting | undefined): boolean {
   if (setting === undefined) return false;
   if (setting.value !== "true" && setting.value !== "false")
     return invalid(setting, "neither true nor false");
@@ -67,7 +67,7 @@ export function yesOrNo(setting: Found | undefined): boolean {
 }
 
 /** A list is written as JSON by `pulumi config set --path`, and with commas elsewhere. */
-export function list(setting: Found | undefined): string[] {
+export function parseList(setting: FoundSetting | undefined): string[] {
   if (setting === undefined) return [];
   if (!setting.value.startsWith("["))
     return setting.value

@@ -1,15 +1,15 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import {
   argumentFix,
-  duration,
+  parseDurationSetting,
   fixOf,
-  found,
-  type Lookup,
-  list,
-  positive,
+  foundSetting,
+  type SettingLookup,
+  parseList,
+  parsePositiveNumber,
   stackFix,
-  variable,
-  yesOrNo,
+  variableName,
+  parseBoolean,
 } from "./setting-values";
 import { type TokenSetting, tokenSetting } from "./token-setting";
 
@@ -59,22 +59,22 @@ export function readSettings(
   environment: NodeJS.ProcessEnv,
 ): Settings {
   const provider = configured(PROVIDER_NAME);
-  const inConfiguration: Lookup = (name) =>
+  const inConfiguration: SettingLookup = (name) =>
     provider === undefined
-      ? found(configured(`cloudinfra:${name}`), `the stack's setting cloudinfra:${name}`, stackFix(name))
-      : found(
+      ? foundSetting(configured(`cloudinfra:${name}`), `the stack's setting cloudinfra:${name}`, stackFix(name))
+      : foundSetting(
           configured(`cloudinfra:${name}`),
           `the argument \`${name}\` of the provider "${provider}"`,
           argumentFix(name, provider),
         );
-  const inEnvironment: Lookup = (name) =>
-    found(
-      environment[variable(name)],
-      `the variable ${variable(name)}`,
-      provider === undefined ? fixOf(name) : `Correct the variable ${variable(name)}`,
+  const inEnvironment: SettingLookup = (name) =>
+    foundSetting(
+      environment[variableName(name)],
+      `the variable ${variableName(name)}`,
+      provider === undefined ? fixOf(name) : `Correct the variable ${variableName(name)}`,
     );
   const isElsewhere = provider !== undefined && inConfiguration("endpoint") !== undefined;
-  const look: Lookup = (name) =>
+  const look: SettingLookup = (name) =>
     inConfiguration(name) ?? (isElsewhere && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
   // The client secret of another token source would be sent to a token service that it isn't for.
   const ofOwnSource = provider === undefined ? look : inConfiguration;
@@ -84,13 +84,13 @@ export function readSettings(
     endpoint: (look("endpoint") ?? missing("endpoint", provider)).value,
     token:
       tokenSetting(inConfiguration, ofOwnSource, provider) ?? fromEnvironment() ?? missing("token", provider),
-    operationTimeoutMs: duration(look("operationTimeout")) ?? DEFAULT_TIMEOUT_MS,
-    allowHttp: yesOrNo(look("allowHttp")),
-    concurrency: positive(look("concurrency")),
-    maxRequestsPerSecond: positive(look("maxRequestsPerSecond")),
+    operationTimeoutMs: parseDurationSetting(look("operationTimeout")) ?? DEFAULT_TIMEOUT_MS,
+    allowHttp: parseBoolean(look("allowHttp")),
+    concurrency: parsePositiveNumber(look("concurrency")),
+    maxRequestsPerSecond: parsePositiveNumber(look("maxRequestsPerSecond")),
     revisionField: look("revisionField")?.value,
     ipAddressField: look("ipAddressField")?.value,
-    formerEndpoints: list(look("formerEndpoints")),
+    formerEndpoints: parseList(look("formerEndpoints")),
     journalDir: look("journalDir")?.value,
     caFile: look("caFile")?.value,
   };

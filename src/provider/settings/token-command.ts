@@ -5,16 +5,16 @@ import { CloudInfraError } from "../../diagnostics/error";
 import { redact } from "../../diagnostics/redact";
 import type { Clock } from "../../operations/clock";
 import { isTimeIsUp, limitOf, within } from "../../operations/deadline";
-import { oneToken } from "./one-token";
+import { parseToken } from "./one-token";
 import type { PlainTokenSetting } from "./token-setting";
 
 const LIMIT_MS = 60_000;
 /** In characters. */
-const MOST_OUTPUT = 1_000_000;
-const KEPT_COMPLAINTS = 100_000;
-const LONGEST_COMPLAINT = 500;
+const MAX_OUTPUT_CHARACTERS = 1_000_000;
+const MAX_KEPT_ERROR_CHARACTERS = 100_000;
+const MAX_ERROR_CHARACTERS = 500;
 /** Shorter words are ordinary ones. */
-const SHORTEST_TOKEN = 8;
+const MIN_TOKEN_LENGTH = 8;
 
 /**
  * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command has no input. It ends when it has
@@ -34,7 +34,7 @@ export async function tokenFromCommand(
   const limit = limitOf(LIMIT_MS, clock);
   try {
     const { output, complaint, failure } = await within(limit.signal, command.ended);
-    if (failure === undefined) return oneToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
+    if (failure === undefined) return parseToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
     throw new CloudInfraError("config_invalid", `${name} ${failure}`, {
       hint: hintOn(complaint, { command: value, output, former }),
     });
@@ -52,27 +52,27 @@ export async function tokenFromCommand(
 }
 
 /** The command may repeat the token there, as a shell does that traces what it runs. A command of one word may be the token itself. */
-function hintOn(complaint: string, { command, output, former }: Told): string {
-  const words = wordsOf(command);
-  const tokens = [...(words.length === 1 ? words : []), ...wordsOf(output)].filter(
-    (word) => word.length >= SHORTEST_TOKEN,
+function hintOn(complaint: string, { command, output, former }: CommandFailure): string {
+  const words = errorOutput(command);
+  const tokens = [...(words.length === 1 ? words : []), ...errorOutput(output)].filter(
+    (word) => word.length >= MIN_TOKEN_LENGTH,
   );
   const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former])).slice(
     0,
-    LONGEST_COMPLAINT,
+    MAX_ERROR_CHARACTERS,
   );
   return clean === ""
     ? "Run it in the program's folder to see why."
     : `Run it in the program's folder, and fix what it reports: ${clean}`;
 }
 
-interface Told {
+interface CommandFailure {
   readonly command: string;
   readonly output: string;
   readonly former: readonly string[];
 }
 
-function wordsOf(text: string): string[] {
+function errorOutput(text: string): string[] {
   return text.split(/[\s"']+/).filter(Boolean);
 }
 
@@ -117,10 +117,10 @@ function start(command: string): Running {
     };
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.length > MOST_OUTPUT) end("printed more than a token: over a million characters");
+      if (output.length > MAX_OUTPUT_CHARACTERS) end("printed more than a token: over a million characters");
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      complaints = (complaints + text).slice(-KEPT_COMPLAINTS);
+      complaints = (complaints + text).slice(-MAX_KEPT_ERROR_CHARACTERS);
     });
     child.once("error", ({ message }) => end(`can't be started: ${message}`));
     let awaited = 2;

@@ -1,5 +1,5 @@
 import { CloudInfraError } from "../../diagnostics/error";
-import { argumentFix, type Found, fixOf, type Lookup } from "./setting-values";
+import { argumentFix, type FoundSetting, fixOf, type SettingLookup } from "./setting-values";
 
 /** Where the token comes from: the setting's name as a person knows it, and its value. */
 export type TokenSetting = PlainTokenSetting | OidcSetting;
@@ -44,7 +44,7 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
  * @param provider the name of the explicit provider. @default the default provider
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */
-export function tokenSetting(inPlace: Lookup, look: Lookup, provider?: string): TokenSetting | undefined {
+export function tokenSetting(inPlace: SettingLookup, look: SettingLookup, provider?: string): TokenSetting | undefined {
   const given = [...PLAIN, ...OIDC].flatMap((kind) => {
     const setting = inPlace(kind);
     return setting ? [{ kind, ...setting }] : [];
@@ -65,8 +65,8 @@ export function tokenSetting(inPlace: Lookup, look: Lookup, provider?: string): 
 
 function oidcSetting(
   kind: OidcSetting["kind"],
-  { value, source }: Found,
-  look: Lookup,
+  { value, source }: FoundSetting,
+  look: SettingLookup,
   provider: string | undefined,
 ): OidcSetting {
   const audience = look("oidcAudience")?.value;
@@ -86,7 +86,7 @@ function oidcSetting(
 
 const FORMS = "github, file:<path> or env:<variable>";
 
-function subjectOf(setting: Found | undefined, wantedBy: string, provider: string | undefined): Subject {
+function subjectOf(setting: FoundSetting | undefined, wantedBy: string, provider: string | undefined): Subject {
   const name = "oidcSubject";
   const fix = setting?.fix ?? (provider === undefined ? fixOf(name) : argumentFix(name, provider));
   const hint = fix.includes("…") ? fix.replace("…", FORMS) : `${fix}. It must be ${FORMS}`;

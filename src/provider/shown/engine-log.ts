@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 
 /** Writes into the Info column of one resource's row. */
-export interface RowLog {
+export interface StatusLog {
   /** Ends when the engine has the message, or after a moment; never fails. */
   write(message: string): Promise<void>;
 }
@@ -20,7 +20,7 @@ export class EngineLog {
 
   constructor(private readonly address: string | undefined) {}
 
-  row(urn: string | undefined): RowLog {
+  statusLogFor(urn: string | undefined): StatusLog {
     return {
       write: async (message) => {
         if (urn !== undefined) await this.send({ severity: "INFO", urn, message, ephemeral: true });

@@ -1,16 +1,16 @@
 import type { Clock } from "../../operations/clock";
-import type { Pause, PauseSeen } from "../../operations/pause";
-import type { RowLog } from "./engine-log";
-import { inWords, type Step, type Waiting } from "./progress-words";
+import type { Pause, PauseListener } from "../../operations/pause";
+import type { StatusLog } from "./engine-log";
+import { formatProgress, type OperationProgress, type WaitReason } from "./progress-words";
 
 /** Nothing is said of a wait before it has lasted so long, in milliseconds: each message costs the engine. */
 const FIRST_MS = 3_000;
 /** Where nothing moves the row is written anew after this share of what has passed, so that it is seen to be alive, … */
 const TICK_SHARE = 0.2;
 /** … and never sooner than after so many milliseconds. */
-const SHORTEST_TICK_MS = 10_000;
+const MIN_TICK_MS = 10_000;
 /** A pause that is shorter, in milliseconds, is over before anybody has read of it. */
-const WORTH_TELLING_MS = 2_000;
+const MIN_SHOWN_PAUSE_MS = 2_000;
 
 const CI_STEPS = 4;
 const MINUTE_MS = 60_000;
@@ -28,10 +28,10 @@ export interface ProgressOptions {
  * `deleting · waiting until the service shows it no more · 40 s so far`. In CI, where each message is a line, by quarters and, where
  * nothing moves, ever more seldom.
  */
-export class Progress implements PauseSeen {
+export class Progress implements PauseListener {
   private readonly beganMs: number;
-  private readonly waits: (() => Waiting)[] = [];
-  private step: Step | undefined;
+  private readonly waits: (() => WaitReason)[] = [];
+  private step: OperationProgress | undefined;
   private pause: Pause | undefined;
   private shown: string | undefined;
   private quarter = 0;
@@ -43,7 +43,7 @@ export class Progress implements PauseSeen {
   private dueMs = 0;
 
   constructor(
-    private readonly log: RowLog,
+    private readonly log: StatusLog,
     private readonly verb: string,
     private readonly options: ProgressOptions,
   ) {
@@ -57,7 +57,7 @@ export class Progress implements PauseSeen {
   }
 
   /** How far an operation is; undefined once it is over. */
-  show(step: Omit<Step, "atMs"> | undefined): void {
+  show(step: Omit<OperationProgress, "atMs"> | undefined): void {
     const isOver = step === undefined || (this.step?.pause !== undefined && step.pause === undefined);
     this.step = step && { ...step, atMs: this.options.clock.now() };
     if (step === undefined) this.quarter = 0; // the next operation of this call begins at none
@@ -76,11 +76,11 @@ export class Progress implements PauseSeen {
     this.pause = pause;
     const { inCi, clock } = this.options;
     if (inCi || this.elapsedMs < FIRST_MS || pause?.for !== "next try") return;
-    if (pause.at - clock.now() >= WORTH_TELLING_MS) this.write();
+    if (pause.at - clock.now() >= MIN_SHOWN_PAUSE_MS) this.write();
   }
 
   /** While the work lasts, the row tells what is waited for: in words that are asked for anew each time. */
-  async during<T>(what: string | (() => Waiting), work: () => Promise<T>): Promise<T> {
+  async during<T>(what: string | (() => WaitReason), work: () => Promise<T>): Promise<T> {
     const wait = typeof what === "string" ? () => ({ for: what }) : what;
     this.waits.push(wait);
     if (this.waits.length === 1) this.tickSoon();
@@ -92,7 +92,7 @@ export class Progress implements PauseSeen {
   }
 
   /** Shows a message that stays in the row after the call. */
-  async tell(message: string): Promise<void> {
+  async showMessage(message: string): Promise<void> {
     await this.log.write(message);
   }
 
@@ -111,7 +111,7 @@ export class Progress implements PauseSeen {
   private write(): void {
     const { clock } = this.options;
     const { verb, step, pause, waits, elapsedMs } = this;
-    const text = inWords({
+    const text = formatProgress({
       verb,
       step,
       pause,
@@ -144,7 +144,7 @@ export class Progress implements PauseSeen {
 
   private untilTickMs(): number {
     if (this.shown === undefined) return Math.max(0, FIRST_MS - this.elapsedMs);
-    return Math.max(SHORTEST_TICK_MS, TICK_SHARE * this.elapsedMs);
+    return Math.max(MIN_TICK_MS, TICK_SHARE * this.elapsedMs);
   }
 
   private tick(): void {

@@ -1,27 +1,27 @@
 import type { ApiObject } from "../../api/client";
-import type { Call } from "../call";
+import type { Context } from "../call";
 import type { Pending } from "../creation/pending";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Field, labelsOf, sameValue } from "../values/fields";
 import { unlessEmpty } from "../values/outputs";
-import { isSpelling } from "../values/spelling";
+import { isNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { unmanagedIn } from "../values/unmanaged";
-import { type WireFields, wordsAfter } from "../values/words";
-import { isMade, isProven, isThere, isToChange, type Side, sidesOf } from "./conflict";
+import { digestUnmanagedFields } from "../values/unmanaged";
+import { type WireFields, remoteValuesAfter } from "../values/words";
+import { isUpdateApplied, isProven, hasDesiredValue, isToChange, type PropertySides, sidesOf } from "./conflict";
 
 /**
  * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state
  * doesn't have it, is somebody else's, unless an earlier update of unknown outcome asked for it.
  */
-export function askedBy({ fields, olds, news, unsettled, former = {}, before }: Updating): Properties {
-  const sides = (wanted: Properties): Side[] => sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
+export function requestedChanges({ fields, olds, news, unsettled, former = {}, before }: UpdateInProgress): Properties {
+  const sides = (wanted: Properties): PropertySides[] => sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
   const known = sides(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
   const theirs = sides(news).filter(
     (side) =>
       side.inState === undefined &&
-      (isThere(side) || isSpelling(side)) &&
+      (hasDesiredValue(side) || isNormalizedForm(side)) &&
       !known.some(({ property }) => property === side.property),
   );
   const asked: Properties = { ...unsettled };
@@ -35,7 +35,7 @@ export function askedBy({ fields, olds, news, unsettled, former = {}, before }: 
 }
 
 /** An update, and the object before it. */
-interface Updating {
+interface UpdateInProgress {
   readonly fields: readonly Field[];
   readonly olds: Properties;
   readonly news: Properties;
@@ -52,7 +52,7 @@ function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Pro
 }
 
 /** What has become of what an update of unknown outcome asked for. */
-export interface Asked {
+export interface RequestedOutcome {
   /** The state's properties that change with what the service has made of it. */
   readonly made: Properties;
   /** The rest, which the service may still make. */
@@ -65,22 +65,22 @@ export interface Asked {
  *
  * @param isNormalized whether a value that isn't the desired one is that value as normalized by the service
  */
-export function settleAsked(
-  { kind }: Call,
+export function compareRequested(
+  { kind }: Context,
   state: Properties,
   { asked = {} }: Pending,
   { fields: now }: ApiObject,
-  isNormalized: (side: Side) => boolean = isSpelling,
-): Asked {
+  isNormalized: (side: PropertySides) => boolean = isNormalizedForm,
+): RequestedOutcome {
   const values = Object.entries(asked).map(([name, value]) => [name, value ?? undefined]);
   const news: Properties = { ...state, ...Object.fromEntries(values) };
   const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
-  const isOwn = isMade(sides, (side) => isNew(side) && isNormalized(side));
+  const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
   // What isn't shown may have been removed since.
-  const isSeen = (side: Side): boolean => side.isShown || side.desired === undefined;
+  const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
     sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
   );
@@ -91,7 +91,7 @@ export function settleAsked(
   return {
     made: {
       ...Object.fromEntries(names.map((name) => [name, news[name]])),
-      __words: { ...others(words), ...wordsAfter(made, news, withFormerLabels(now, sides)) },
+      __words: { ...others(words), ...remoteValuesAfter(made, news, withFormerLabels(now, sides)) },
       __applied: others(applied),
     },
     left: unlessEmpty(left),
@@ -112,7 +112,7 @@ export function withUnsettled(
   const changed = fields.filter(({ name }) => (asked[name] ?? undefined) !== undefined);
   const sides = sidesOf(changed, { olds: state, news: asked }, now);
   const made = sides.filter(
-    (side) => side.inState === undefined && isNew(side) && (isThere(side) || isSpelling(side)),
+    (side) => side.inState === undefined && isNew(side) && (hasDesiredValue(side) || isNormalizedForm(side)),
   );
   const values: Properties = { ...state };
   for (const { field, path, desired } of made) {
@@ -123,14 +123,14 @@ export function withUnsettled(
 }
 
 /** Returns a test of whether a property is managed, or has another value than when the object was last read. */
-function isNewSince(fields: readonly Field[], state: Properties, now: WireFields): (side: Side) => boolean {
+function isNewSince(fields: readonly Field[], state: Properties, now: WireFields): (side: PropertySides) => boolean {
   const { __unmanaged: before = {} } = hiddenOf(state);
-  const after = unmanagedIn(fields, state, now) ?? {};
+  const after = digestUnmanagedFields(fields, state, now) ?? {};
   return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
 }
 
 /** What is shown, but labels that the update doesn't change are as they were: if they differ now, somebody else has changed them. */
-function withFormerLabels(now: WireFields, sides: readonly Side[]): WireFields {
+function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
   const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
   const wire = former[0]?.field.wire;
   if (wire === undefined) return now;

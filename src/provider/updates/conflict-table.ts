@@ -1,19 +1,19 @@
 import { redact } from "../../diagnostics/redact";
 import type { Secrets } from "../inputs/secrets";
 import { sameValue } from "../values/fields";
-import { isToChange, type Side } from "./conflict";
+import { isToChange, type PropertySides } from "./conflict";
 
 const HEADER = ["property", "in your state", "now at the service", "desired"];
-const WIDEST_CELL = 48;
-const MOST_ROWS = 50;
+const MAX_CELL_CHARACTERS = 48;
+const MAX_ROWS = 50;
 
 /**
  * State, service and program beside each other, in aligned columns: a row for each property that somebody moved or that
  * was to be changed.
  */
 export function conflictTable(
-  sides: readonly Side[],
-  conflict: readonly Side[],
+  sides: readonly PropertySides[],
+  conflict: readonly PropertySides[],
   secrets: Secrets,
 ): readonly string[] {
   const shown = sides.filter((side) => conflict.includes(side) || isToChange(side));
@@ -22,7 +22,7 @@ export function conflictTable(
 }
 
 /** Service and program beside each other, for what an object has that is to be taken over. */
-export function importTable(sides: readonly Side[], secrets: Secrets): readonly string[] {
+export function importTable(sides: readonly PropertySides[], secrets: Secrets): readonly string[] {
   const rows = sides.map((side) => [
     nameOf(side, secrets),
     cellOf(side, side.now, secrets),
@@ -32,24 +32,24 @@ export function importTable(sides: readonly Side[], secrets: Secrets): readonly 
 }
 
 function aligned(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const table = [header, ...rows.slice(0, MOST_ROWS)];
+  const table = [header, ...rows.slice(0, MAX_ROWS)];
   const widths = header.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   const lines = table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
-  const more = rows.length - MOST_ROWS;
+  const more = rows.length - MAX_ROWS;
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${more} more`] : [])];
 }
 
 /** The properties' names for a sentence. */
-export function namesOf(sides: readonly Side[], secrets: Secrets): string {
+export function namesOf(sides: readonly PropertySides[], secrets: Secrets): string {
   return [...new Set(sides.map((side) => nameOf(side, secrets)))].join(", ");
 }
 
 /** Of secret labels not even the keys are told. */
-function nameOf({ field, property }: Side, { names, texts }: Secrets): string {
-  return names.has(field.name) ? field.name : flat(redact(property, texts));
+function nameOf({ field, property }: PropertySides, { names, strings }: Secrets): string {
+  return names.has(field.name) ? field.name : onOneLine(redact(property, strings));
 }
 
-function rowOf(side: Side, secrets: Secrets): string[] {
+function rowOf(side: PropertySides, secrets: Secrets): string[] {
   const { field, inState, known, now, isShown, desired } = side;
   const shown = (value: unknown): string => cellOf(side, value, secrets);
   const isRespelt = inState !== undefined && !sameValue(field, inState, known);
@@ -57,28 +57,28 @@ function rowOf(side: Side, secrets: Secrets): string[] {
   return [nameOf(side, secrets), before, isShown ? shown(now) : "(not told)", shown(desired)];
 }
 
-function cellOf({ field }: Side, value: unknown, secrets: Secrets): string {
+function cellOf({ field }: PropertySides, value: unknown, secrets: Secrets): string {
   return secrets.names.has(field.name) ? "[secret]" : cell(value, secrets);
 }
 
-function cell(value: unknown, { texts }: Secrets): string {
+function cell(value: unknown, { strings }: Secrets): string {
   // Redacted before it is shortened: a secret that is cut in two would not be recognised.
   const text = (one: unknown): string =>
-    flat(redact(typeof one === "string" ? one : JSON.stringify(one), texts));
+    onOneLine(redact(typeof one === "string" ? one : JSON.stringify(one), strings));
   if (value === undefined || value === null) return "(not set)";
   if (value === "") return '""';
-  if (!Array.isArray(value)) return shortened(text(value), WIDEST_CELL);
+  if (!Array.isArray(value)) return truncated(text(value), MAX_CELL_CHARACTERS);
   if (value.length === 0) return "(none)";
-  return shortened(value.map((item) => shortened(text(item), WIDEST_CELL / 2)).join(", "), WIDEST_CELL);
+  return truncated(value.map((item) => truncated(text(item), MAX_CELL_CHARACTERS / 2)).join(", "), MAX_CELL_CHARACTERS);
 }
 
 /** A line break in what the service sent would tear the row. */
-function flat(text: string): string {
+function onOneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]+/gu, " ").trim();
 }
 
 /** Cut in the middle: two long values, as of keys, rarely differ at the beginning. */
-function shortened(text: string, widest: number): string {
+function truncated(text: string, widest: number): string {
   if (text.length <= widest) return text;
   const head = Math.floor(widest / 3);
   return `${text.slice(0, head)}…${text.slice(head + 1 - widest)}`;

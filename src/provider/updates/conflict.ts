@@ -10,12 +10,12 @@ import {
   meansNoAddress,
 } from "../values/addresses";
 import { type Field, isChanged, labelsOf, sameValue } from "../values/fields";
-import { isSpelling } from "../values/spelling";
+import { isNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { type Applied, appliedIn, type WireFields, wordOf } from "../values/words";
+import { type Applied, appliedIn, type WireFields, remoteValueOf } from "../values/words";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
-export interface Side {
+export interface PropertySides {
   readonly field: Field;
   /** The steps to the property in the program, and the path that they make. */
   readonly path: readonly string[];
@@ -36,13 +36,13 @@ export interface Side {
 }
 
 /** What a comparison is made of: the state, and the inputs. */
-export interface Wanted {
+export interface ComparedInputs {
   readonly olds: Properties;
   readonly news: Properties;
 }
 
 /** State, service and program beside each other, property by property. */
-export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFields): Side[] {
+export function sidesOf(fields: readonly Field[], wanted: ComparedInputs, object: WireFields): PropertySides[] {
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(wanted.olds);
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
@@ -53,7 +53,7 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
     const address = addressBeside(field, inState, object);
     const hasWord = address === undefined && Object.hasOwn(words, field.name);
     const known = hasWord ? words[field.name] : inState;
-    const now = address ?? wordOf(field, object, inState, desired, known);
+    const now = address ?? remoteValueOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
     const path = [field.name];
     const { ipAddress } = wanted.olds;
@@ -74,7 +74,7 @@ export function sidesOf(fields: readonly Field[], wanted: Wanted, object: WireFi
   });
 }
 
-function eachKey({ field, isShown, object, ...labels }: Side, applied: Properties): Side[] {
+function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: Properties): PropertySides[] {
   const inState = entriesOf(labels.inState);
   const known = entriesOf(labels.known);
   const now = entriesOf(labels.now);
@@ -93,10 +93,10 @@ function eachKey({ field, isShown, object, ...labels }: Side, applied: Propertie
   }));
 }
 
-export const isToChange = ({ field, inState, desired }: Side): boolean => isChanged(field, inState, desired);
+export const isToChange = ({ field, inState, desired }: PropertySides): boolean => isChanged(field, inState, desired);
 
 /** The service has what the program asks for, whoever put it there. */
-export const isThere = (side: Side): boolean =>
+export const hasDesiredValue = (side: PropertySides): boolean =>
   side.isShown &&
   (sameValue(side.field, side.now, side.desired) ||
     isInSameCase(side) ||
@@ -106,18 +106,18 @@ export const isThere = (side: Side): boolean =>
     isBeside(side));
 
 /** Whether the service shows the desired address beside the mode that led to it, such as "auto", or the desired mode beside an address. */
-const isBeside = ({ field, desired, object }: Side): boolean =>
+const isBeside = ({ field, desired, object }: PropertySides): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
 /** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
-const isWithoutAddress = ({ field, now, object }: Side, value: unknown): boolean =>
+const isWithoutAddress = ({ field, now, object }: PropertySides, value: unknown): boolean =>
   field.wire === "public_ip" &&
   [value ?? "none", now].every(meansNoAddress) &&
   addressesIn(field, object).every(isPrivate);
 
-function isAsApplied({ field, applied, now, desired }: Side): boolean {
+function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
   return (
     applied?.word !== undefined &&
     sameValue(field, desired, applied.value) &&
@@ -126,34 +126,34 @@ function isAsApplied({ field, applied, now, desired }: Side): boolean {
 }
 
 /** Whether the service, which shows the state's value in capital or small letters only, shows the desired value in the same way. */
-function isInSameCase({ inState, known, now, desired }: Side): boolean {
+function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
 
 /** The service shows the desired value, and showed the former value differently. */
-export const isProven = (side: Side): boolean =>
-  isThere(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
+export const isProven = (side: PropertySides): boolean =>
+  hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
 /** The service shows something else than the program asks for. */
-export const differing = (side: Side): boolean => side.isShown && !isThere(side);
+export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
 
 /** The service has something that is neither what the state knows nor what the program asks for. */
-const isMoved = (side: Side): boolean =>
+const isChangedByOthers = (side: PropertySides): boolean =>
   side.isShown &&
-  !isThere(side) &&
+  !hasDesiredValue(side) &&
   !sameValue(side.field, side.now, side.known) &&
   !isWithoutAddress(side, side.known) &&
-  !isAssigned(side);
+  !isAssignedAddress(side);
 
-const isAssigned = ({ field, inState: value, known: word, now, object, ...more }: Side): boolean =>
+const isAssignedAddress = ({ field, inState: value, known: word, now, object, ...more }: PropertySides): boolean =>
   isLateAddress(field, { value, word, ...more }, now, object);
 
 /** Whether all that an update changes is there, as far as it is shown, at least as normalized by the service. */
-export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boolean): boolean {
+export function isUpdateApplied(sides: readonly PropertySides[], isNormalized: (side: PropertySides) => boolean): boolean {
   const changed = sides.filter((side) => isToChange(side) && side.isShown);
-  const isChanged = (side: Side): boolean => isMoved(side) || side.applied !== undefined;
+  const isChanged = (side: PropertySides): boolean => isChangedByOthers(side) || side.applied !== undefined;
   return (
     changed.length > 0 && changed.every((side) => isProven(side) || (isChanged(side) && isNormalized(side)))
   );
@@ -163,29 +163,29 @@ export function isMade(sides: readonly Side[], isNormalized: (side: Side) => boo
  * What an update whose revision is not in force any more has to do: nothing, where all is as desired already; go again,
  * where nothing of the program's was changed; or give way, also where a property isn't shown and so may have been changed.
  */
-export type Verdict = "made" | "again" | { readonly conflict: readonly Side[] };
+export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
 
 /**
  * @param unsure the sides before a request that may have been carried out, where there was one
  * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
  * @param isKnown whether the object has the revision of the state, so that nobody has changed anything
  */
-export function judge(
-  sides: readonly Side[],
+export function judgeConflict(
+  sides: readonly PropertySides[],
   {
     unsure,
     countsNew,
     isKnown,
   }: {
-    unsure?: readonly Side[] | undefined;
+    unsure?: readonly PropertySides[] | undefined;
     countsNew: (field: Field) => boolean;
     isKnown: boolean;
   },
 ): Verdict {
-  const isOwn = unsure !== undefined && !unsure.some(isMoved) && isMade(sides, isSpelling);
+  const isOwn = unsure !== undefined && !unsure.some(isChangedByOthers) && isUpdateApplied(sides, isNormalizedForm);
   const conflict = sides.filter(
     (side) =>
-      isMoved(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
+      isChangedByOthers(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isProven)) return "made";

@@ -1,19 +1,19 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { isSuccess } from "../../operations/operation";
-import { type Call, soughtOf } from "../call";
-import { lookAt } from "../creation/being-made";
+import { type Context, objectRefOf } from "../call";
+import { fetchOperation } from "../creation/being-made";
 import { PartialState } from "../creation/partial";
 import { type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
 import { identityOf } from "../identity";
-import { findNow } from "../looks/absence";
+import { findFresh } from "../looks/absence";
 import { isDeleted } from "../looks/deleted";
-import { absence, isAbsence, present } from "../looks/present";
+import { noLongerExists, isConfirmedAbsence, requireObject } from "../looks/present";
 import { isSameMoment } from "../values/outputs";
 
 /** The id that an update's reply or operation names. It is proof only if it can't be the id of anything but the object. */
-export interface Told {
+export interface ReportedId {
   readonly id: string | undefined;
   readonly isProof: boolean;
 }
@@ -24,16 +24,16 @@ export function mayBeRenamed({ name }: Properties, { asked = {} }: Pending): boo
 }
 
 /** How much of a long name an id that is derived from it contains. */
-const MOST_OF_NAME = 20;
+const MAX_NAME_CHARACTERS = 20;
 
 /** Whether an id may be derived from a name: it contains the name's letters and digits. */
-function mayFollow(id: string, name: unknown): boolean {
+function mayBeDerivedFrom(id: string, name: unknown): boolean {
   const plainOf = (text: unknown): string =>
     String(text ?? "")
       .normalize("NFKD")
       .toLowerCase()
       .replace(/[^a-z0-9]/g, "");
-  return plainOf(id).includes(plainOf(name).slice(0, MOST_OF_NAME));
+  return plainOf(id).includes(plainOf(name).slice(0, MAX_NAME_CHARACTERS));
 }
 
 /**
@@ -41,24 +41,24 @@ function mayFollow(id: string, name: unknown): boolean {
  * that one counts as absent.
  */
 export async function presentUnlessRenamed(
-  call: Call,
+  context: Context,
   id: string,
   state: Properties,
   pending: Pending,
 ): Promise<ApiObject> {
-  const object = await present(call, id, state);
-  if (mayBeRenamed(state, pending) && isOther(object, state)) throw absence(call, id);
+  const object = await requireObject(context, id, state);
+  if (mayBeRenamed(state, pending) && isOtherObject(object, state)) throw noLongerExists(context, id);
   return object;
 }
 
 /** Returns the other id that an update's reply or operation names, if the service shows an object with that id. */
-export async function shownElsewhere(
-  call: Call,
+export async function findUnderReportedId(
+  context: Context,
   { id, state, pending, told }: Rename,
 ): Promise<string | undefined> {
   const other = told?.isProof ? told.id : undefined;
   if (other === undefined || other === id || !mayBeRenamed(state, pending)) return undefined;
-  return (await findNow(call, soughtOf(call.kind, other, state))) === undefined ? undefined : other;
+  return (await findFresh(context, objectRefOf(context.kind, other, state))) === undefined ? undefined : other;
 }
 
 /** An update that may have given an object another id. */
@@ -66,31 +66,31 @@ interface Rename {
   readonly id: string;
   readonly state: Properties;
   readonly pending: Pending;
-  readonly told?: Told | undefined;
+  readonly told?: ReportedId | undefined;
 }
 
 /** Returns the error about an object that isn't found after an update. If it may have another id, the error keeps it in the state. */
-export async function afterRename(
-  call: Call,
+export async function errorAfterRename(
+  context: Context,
   error: CloudInfraError,
   { id, state, pending, told }: Rename,
 ): Promise<CloudInfraError> {
-  if (!isAbsence(error) || !mayBeRenamed(state, pending)) return error;
-  const renamed = await findRenamed(call, id, state, pending, told);
+  if (!isConfirmedAbsence(error) || !mayBeRenamed(state, pending)) return error;
+  const renamed = await findRenamed(context, id, state, pending, told);
   if (renamed === undefined) return error;
   const { id: other, named } = renamed;
-  if (other !== undefined) return foundElsewhere(call, other, { id, state, pending });
-  const unclear = notFound(call, id, named);
+  if (other !== undefined) return foundUnderOtherId(context, other, { id, state, pending });
+  const unclear = notFound(context, id, named);
   return new PartialState(unclear, id, { ...state, __pending: pending }, unclear.hint ?? "");
 }
 
 /** Returns the error about an object that is found under another id. It keeps that id in the state. */
-export function foundElsewhere(call: Call, other: string, { id, state, pending }: Rename): PartialState {
-  return otherId(call, id, other, { ...state, __pending: { ...pending, otherId: other } });
+export function foundUnderOtherId(context: Context, other: string, { id, state, pending }: Rename): PartialState {
+  return otherIdError(context, id, other, { ...state, __pending: { ...pending, otherId: other } });
 }
 
 /** The error about an object to which an update has given another id. */
-export function otherId({ kind }: Call, id: string, other: string, outs: Properties): PartialState {
+export function otherIdError({ kind }: Context, id: string, other: string, outs: Properties): PartialState {
   const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
   const hint =
     `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
@@ -98,7 +98,7 @@ export function otherId({ kind }: Call, id: string, other: string, outs: Propert
   return new PartialState(new CloudInfraError("not_found", message), id, outs, hint);
 }
 
-function notFound({ kind: { name } }: Call, id: string, named: readonly string[]): CloudInfraError {
+function notFound({ kind: { name } }: Context, id: string, named: readonly string[]): CloudInfraError {
   const shown =
     named.length === 0 ? "nothing with that name, but may lag behind" : `${named.join(", ")} with that name`;
   const hint =
@@ -113,26 +113,26 @@ function notFound({ kind: { name } }: Call, id: string, named: readonly string[]
  *
  * @throws CloudInfraError `not_found` if nothing but its name shows which object it may be
  */
-export async function idAfterRename(call: Call, id: string, state: Properties): Promise<string> {
+export async function idAfterRename(context: Context, id: string, state: Properties): Promise<string> {
   const pending = pendingOf(state);
-  if (pending?.otherId !== undefined) return idOfTwo(call, id, pending.otherId, state);
+  if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
   if (pending === undefined || !mayBeRenamed(state, pending)) return id;
-  const told = { id: await resultOf(call, pending), isProof: true };
-  const elsewhere = await shownElsewhere(call, { id, state, pending, told });
+  const told = { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const elsewhere = await findUnderReportedId(context, { id, state, pending, told });
   if (elsewhere !== undefined) return elsewhere;
-  const object = await findNow(call, soughtOf(call.kind, id, state));
-  if (object !== undefined && !isOther(object, state)) return id;
-  const { id: other, named } = (await findRenamed(call, id, state, pending)) ?? { named: [] };
+  const object = await findFresh(context, objectRefOf(context.kind, id, state));
+  if (object !== undefined && !isOtherObject(object, state)) return id;
+  const { id: other, named } = (await findRenamed(context, id, state, pending)) ?? { named: [] };
   if (other !== undefined || (named.length === 0 && object === undefined)) return other ?? id;
-  throw notFound(call, id, named);
+  throw notFound(context, id, named);
 }
 
-async function idOfTwo(call: Call, id: string, other: string, state: Properties): Promise<string> {
-  if ((await findNow(call, soughtOf(call.kind, other, state))) !== undefined) return other;
-  const former = await findNow(call, soughtOf(call.kind, id, state));
+async function chooseId(context: Context, id: string, other: string, state: Properties): Promise<string> {
+  if ((await findFresh(context, objectRefOf(context.kind, other, state))) !== undefined) return other;
+  const former = await findFresh(context, objectRefOf(context.kind, id, state));
   if (former === undefined) return other;
-  if (isSame(former, state)) return id;
-  const { name } = call.kind;
+  if (isSameObject(former, state)) return id;
+  const { name } = context.kind;
   throw new CloudInfraError(
     "not_found",
     `${name} ${other} is not found, and ${id} may be another ${name} by now`,
@@ -143,7 +143,7 @@ async function idOfTwo(call: Call, id: string, other: string, state: Properties)
 }
 
 /** Whether an object is the one of the state: after a rename, another one may get its former id. */
-export function isSame({ fields }: ApiObject, state: Properties): boolean {
+export function isSameObject({ fields }: ApiObject, state: Properties): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
@@ -157,19 +157,19 @@ export function isSameName(one: unknown, other: unknown): boolean {
 }
 
 /** Whether an object is certainly not the one of the state: its id may have been free, and it was created at another time. */
-export function isOther({ id, fields }: ApiObject, { name, createdAt }: Properties): boolean {
+export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Properties): boolean {
   const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
-  return isKnown && mayFollow(id, name) && !isSameMoment(fields.created_at, createdAt);
+  return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
 
 /** Returns the id that the operation of an update names once it has succeeded. */
-async function resultOf(call: Call, { operation }: Pending): Promise<string | undefined> {
-  const ended = operation && (await lookAt(call, operation));
-  return ended && isSuccess(ended) ? call.session.client.resultId(ended) : undefined;
+async function resultIdOfUpdate(context: Context, { operation }: Pending): Promise<string | undefined> {
+  const ended = operation && (await fetchOperation(context, operation));
+  return ended && isSuccess(ended) ? context.session.client.resultId(ended) : undefined;
 }
 
 /** An object's other id, if that is certain, and the ids of all objects with its new name. */
-interface Renamed {
+interface RenamedObject {
   readonly id?: string | undefined;
   readonly named: readonly string[];
 }
@@ -182,26 +182,26 @@ interface Renamed {
  * @returns `undefined` if it can't have another id, because its id has nothing to do with its name
  */
 export async function findRenamed(
-  call: Call,
+  context: Context,
   id: string,
   state: Properties,
   pending: Pending,
-  told?: Told,
-): Promise<Renamed | undefined> {
-  const { sightings, memory } = call.session;
+  told?: ReportedId,
+): Promise<RenamedObject | undefined> {
+  const { finder, tracker } = context.session;
   const { asked, isUnsure = false } = pending;
-  const { id: other, isProof } = told ?? { id: await resultOf(call, pending), isProof: true };
+  const { id: other, isProof } = told ?? { id: await resultIdOfUpdate(context, pending), isProof: true };
   const isTold = other !== undefined && other !== id;
   if (isProof && isTold) return { id: other, named: [] };
-  if (!isTold && !mayFollow(id, state.name)) return undefined;
-  const objects = await sightings.all(soughtOf(call.kind, id, state), "recent", call);
+  if (!isTold && !mayBeDerivedFrom(id, state.name)) return undefined;
+  const objects = await finder.list(objectRefOf(context.kind, id, state), "recent", context);
   const named = [...objects.values()].filter(
     (object) =>
       object.id !== id &&
       (object.id === other || isSameName(object.fields.name, asked?.name)) &&
       !isDeleted(object) &&
-      memory.liveAs(identityOf(call, object.id)) === undefined,
+      tracker.liveOwner(identityOf(context, object.id)) === undefined,
   );
-  const same = named.filter((object) => object.id === other || (!isUnsure && isSame(object, state)));
+  const same = named.filter((object) => object.id === other || (!isUnsure && isSameObject(object, state)));
   return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
 }

@@ -1,46 +1,46 @@
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { isSuccess, isTerminal } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
-import { type Call, requireRecordedEndpoint, requireSameProvider, soughtOf, waitForEnd } from "../call";
-import { outputsOfMade } from "../creation/completion";
-import { purposesOf, settleLeftOver } from "../creation/left-over";
+import { type Context, requireRecordedEndpoint, requireSameProvider, objectRefOf, waitForOperationEnd } from "../call";
+import { outputsOfCreation } from "../creation/completion";
+import { possiblePurposes, finishUnfinishedCreations } from "../creation/left-over";
 import { PartialState } from "../creation/partial";
-import { asOperation, type Pending, pendingOf } from "../creation/pending";
-import { sameNamed } from "../creation/same-named";
+import { toOperation, type Pending, pendingOf } from "../creation/pending";
+import { findSameNamed } from "../creation/same-named";
 import type { Properties } from "../host";
-import { keepingIgnored } from "../inputs/ignored";
-import { findNow } from "../looks/absence";
-import { findMade } from "../looks/see-again";
-import { update } from "../update";
+import { withIgnoredValues } from "../inputs/ignored";
+import { findFresh } from "../looks/absence";
+import { findCreated } from "../looks/see-again";
+import { applyUpdate } from "../update";
 import { sameValue } from "../values/fields";
-import { withKnownKeys } from "../values/label-keys";
-import { isSpelling, mayBeSpelling } from "../values/spelling";
+import { withRecordedKeyCase } from "../values/label-keys";
+import { isNormalizedForm, mayBeNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { settleAsked } from "./asked";
-import { afterRename, foundElsewhere, otherId, presentUnlessRenamed, shownElsewhere } from "./renamed";
+import { compareRequested } from "./asked";
+import { errorAfterRename, foundUnderOtherId, otherIdError, presentUnlessRenamed, findUnderReportedId } from "./renamed";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
  * still at work is waited for.
  */
-export async function resumeUpdate(
-  caller: Call,
+export async function updateResource(
+  initial: Context,
   id: string,
   olds: Properties,
   news: Properties,
 ): Promise<{ outs: Properties }> {
-  requireRecordedEndpoint(caller, id, olds);
-  const call = withKnownKeys(caller, olds);
+  requireRecordedEndpoint(initial, id, olds);
+  const context = withRecordedKeyCase(initial, olds);
   const { __urn: urn, __key: key } = hiddenOf(news);
-  if (urn !== undefined) await settleLeftOver(call, id, olds, purposesOf(urn, key));
+  if (urn !== undefined) await finishUnfinishedCreations(context, id, olds, possiblePurposes(urn, key));
   const pending = pendingOf(olds);
-  if (pending?.otherId !== undefined) throw otherId(call, id, pending.otherId, olds);
-  const state = pending === undefined ? olds : await finished(call, id, { olds, pending });
-  const ignored = call.session.memory.ignoredBy(key);
-  const wanted = keepingIgnored(call.kind.fields, ignored, { olds: state, news });
-  if (pending === undefined) return update(call, id, state, wanted);
-  const unsettled = unsettledIn(call, { state, news: wanted, pending });
-  return update(call, id, state, wanted, { unsettled, former: pending.asked });
+  if (pending?.otherId !== undefined) throw otherIdError(context, id, pending.otherId, olds);
+  const state = pending === undefined ? olds : await finishPending(context, id, { olds, pending });
+  const ignored = context.session.tracker.ignoredBy(key);
+  const wanted = withIgnoredValues(context.kind.fields, ignored, { olds: state, news });
+  if (pending === undefined) return applyUpdate(context, id, state, wanted);
+  const unsettled = unsettledIn(context, { state, news: wanted, pending });
+  return applyUpdate(context, id, state, wanted, { unsettled, former: pending.asked });
 }
 
 /**
@@ -48,7 +48,7 @@ export async function resumeUpdate(
  * done, the service may have set what it doesn't show.
  */
 function unsettledIn(
-  { kind }: Call,
+  { kind }: Context,
   { state, news, pending }: { state: Properties; news: Properties; pending: Pending },
 ): Properties | undefined {
   const { asked = {} } = pending;
@@ -66,39 +66,39 @@ function unsettledIn(
  * @throws PartialState if the creation failed, whether or not it left the object behind, or if the object no longer exists: the
  * state is marked, so that the next `up` replaces the resource
  */
-async function finished(
-  call: Call,
+async function finishPending(
+  context: Context,
   id: string,
   { olds, pending }: { olds: Properties; pending: Pending },
 ): Promise<Properties> {
-  if (pending.key !== undefined) requireSameProvider(call, pending);
-  const ended = await endOf(call, id, olds, pending);
+  if (pending.key !== undefined) requireSameProvider(context, pending);
+  const ended = await waitForPending(context, id, olds, pending);
   const { error, result = id } = ended;
-  call.session.sightings.forget();
+  context.session.finder.invalidate();
   if (pending.key === undefined) {
-    return { ...olds, ...(await updated(call, id, olds, pending, ended)), __pending: undefined };
+    return { ...olds, ...(await finishPendingUpdate(context, id, olds, pending, ended)), __pending: undefined };
   }
-  if (result !== id) throw otherResult(call, id, olds, result);
-  const sought = soughtOf(call.kind, id, olds);
+  if (result !== id) throw otherResult(context, id, olds, result);
+  const ref = objectRefOf(context.kind, id, olds);
   // Right after the end of its operation, a list may not show the object yet.
-  const object = await (error === undefined ? findMade(call, sought) : findNow(call, sought));
+  const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
   const isUnclear = error?.code === "operation_unknown";
-  if (object !== undefined && (error === undefined || isUnclear)) return outputsOfMade(call, object, olds);
-  if (isUnclear) throw await unclear(call, id, { olds, pending, error });
-  const failure = error ?? new CloudInfraError("not_found", `${call.kind.name} ${id} no longer exists`);
+  if (object !== undefined && (error === undefined || isUnclear)) return outputsOfCreation(context, object, olds);
+  if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
+  const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
   const outs = { ...olds, __pending: { ...pending, failed: true } };
   const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
-  throw new PartialState(failure, id, outs, `Run \`pulumi up\` again: it ${verb} ${which} ${call.kind.name}`);
+  throw new PartialState(failure, id, outs, `Run \`pulumi up\` again: it ${verb} ${which} ${context.kind.name}`);
 }
 
 /** An object that can't be found proves nothing as long as nobody can tell how its creation ended: nothing is created again. */
-async function unclear(
-  call: Call,
+async function creationUnclear(
+  context: Context,
   id: string,
   { olds, pending, error }: { olds: Properties; pending: Pending; error: CloudInfraError },
 ): Promise<PartialState> {
-  const { name } = call.kind;
-  const others = (await sameNamed(call, pending)).join(", ");
+  const { name } = context.kind;
+  const others = (await findSameNamed(context, pending)).join(", ");
   const hint =
     `Check at the service what has become of ${name} ${id}; ` +
     `${others === "" ? "its list shows nothing with that name" : `with that name, its list shows ${others}`}. ` +
@@ -110,27 +110,27 @@ async function unclear(
  * What an update has made of the object, as far as it can be seen. Any other value may be the desired one as normalized by the service, but
  * only if nobody else can have set it: right after the end of the operation, or at the revision that the reply to the update had.
  */
-async function updated(
-  call: Call,
+async function finishPendingUpdate(
+  context: Context,
   id: string,
   olds: Properties,
   pending: Pending,
-  { error, result, wasRunning = false }: Ended,
+  { error, result, wasRunning = false }: PendingEnd,
 ): Promise<Properties> {
   const rename = { id, state: olds, pending, told: { id: result, isProof: true } };
-  const other = await shownElsewhere(call, rename);
-  if (other !== undefined) throw foundElsewhere(call, other, rename);
-  const object = await presentUnlessRenamed(call, id, olds, pending).catch(async (absence: unknown) => {
+  const other = await findUnderReportedId(context, rename);
+  if (other !== undefined) throw foundUnderOtherId(context, other, rename);
+  const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
     if (!isCloudInfraError(absence)) throw absence;
-    throw await afterRename(call, absence, rename);
+    throw await errorAfterRename(context, absence, rename);
   });
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
-  return settleAsked(call, olds, pending, object, isOwn ? mayBeSpelling : isSpelling).made;
+  return compareRequested(context, olds, pending, object, isOwn ? mayBeNormalizedForm : isNormalizedForm).made;
 }
 
 /** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */
-function otherResult({ kind }: Call, id: string, olds: Properties, result: string): PartialState {
+function otherResult({ kind }: Context, id: string, olds: Properties, result: string): PartialState {
   const message = `the creation of ${kind.name} ${id} has made ${kind.name} ${result}`;
   const hint =
     "Nothing else was created. Run `pulumi refresh`, which corrects the id in the state, then `pulumi up`";
@@ -138,7 +138,7 @@ function otherResult({ kind }: Call, id: string, olds: Properties, result: strin
 }
 
 /** How an operation has ended: with a failure, or with the id of an object, if it names one. */
-interface Ended {
+interface PendingEnd {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;
   /** Whether this process has seen it running. */
@@ -146,23 +146,23 @@ interface Ended {
 }
 
 /** @throws PartialState with the state as it was, where the operation is still not over */
-async function endOf(
-  call: Call,
+async function waitForPending(
+  context: Context,
   id: string,
   olds: Properties,
   { operation, failed }: Pending,
-): Promise<Ended> {
+): Promise<PendingEnd> {
   if (failed) return { error: new CloudInfraError("operation_failed", "its creation failed") };
   if (operation === undefined) return {};
   let wasRunning = false;
   try {
-    const ended = await call.progress.during("waiting for what an earlier run began", () =>
-      waitForEnd(call, asOperation(operation), (seen) => {
+    const ended = await context.progress.during("waiting for what an earlier run began", () =>
+      waitForOperationEnd(context, toOperation(operation), (seen) => {
         wasRunning ||= !isTerminal(seen);
       }),
     );
     return isSuccess(ended)
-      ? { result: call.session.client.resultId(ended), wasRunning }
+      ? { result: context.session.client.resultId(ended), wasRunning }
       : { error: operationFailed(ended) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;

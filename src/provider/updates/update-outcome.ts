@@ -1,84 +1,84 @@
 import type { ApiObject } from "../../api/client";
-import { type Call, valuesOf } from "../call";
+import { type Context, argumentsOf } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Patience, readUntil } from "../looks/read-until";
 import { asksForAddress, isAddress, meansNoAddress } from "../values/addresses";
 import { type Field, labelsOf, sameValue } from "../values/fields";
-import { withoutRecased } from "../values/label-keys";
+import { withoutRecasedKeys } from "../values/label-keys";
 import { outputsOf } from "../values/outputs";
-import { withRemoved } from "../values/removed";
-import { contradicts, isSpelling, mayBeSpelling } from "../values/spelling";
+import { withRemovedFields } from "../values/removed";
+import { contradicts, isNormalizedForm, mayBeNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { type Applied, appliedIn, compareWords, type WireFields, wordOf, wordsAfter } from "../values/words";
-import { differing, isThere, isToChange, type Side, sidesOf } from "./conflict";
+import { type Applied, appliedIn, compareRemoteValues, type WireFields, remoteValueOf, remoteValuesAfter } from "../values/words";
+import { differsFromDesired, hasDesiredValue, isToChange, type PropertySides, sidesOf } from "./conflict";
 import { keepsAddress, mayShowMode } from "./kept-address";
-import { type Change, presentChanged, type Written } from "./update-write";
+import { type Change, requireUpdatedObject, type WriteResult } from "./update-write";
 
 /** What became of an update. */
-export interface Outcome {
+export interface UpdateOutcome {
   readonly object: ApiObject;
   /** What the update made of the object before anybody could change it again: not every service answers with it. */
   readonly own?: ApiObject | undefined;
   /** The object before the update. */
   readonly before?: ApiObject;
   /** The changed fields that are as they were before. */
-  readonly unmade: readonly Field[];
+  readonly unapplied: readonly Field[];
   /** Whether no update of this program has made a new revision of the object: somebody else may have changed what isn't shown. */
   readonly isOthers?: boolean;
   /** Whether the object is known to be older than the update, so that it proves nothing. */
   readonly isOutdated?: boolean;
 }
 
-type Sent = Extract<Written, { kind: "accepted" }>;
+type Sent = Extract<WriteResult, { kind: "accepted" }>;
 
 /**
  * Reads the object until it shows the change, because an accepted change need not be applied. If the service answered 202, it may
  * take as long as the update may; otherwise, only a list that lags behind is waited for.
  */
-export async function readBack(call: Call, change: Change, written: Written): Promise<Outcome> {
+export async function waitUntilApplied(context: Context, change: Change, written: WriteResult): Promise<UpdateOutcome> {
   if (written.kind === "there") {
     const { object, isOthers } = written;
-    return { object, own: object, unmade: [], isOthers };
+    return { object, own: object, unapplied: [], isOthers };
   }
-  const mayBeOlder = ({ object, isOutdated }: Outcome): boolean =>
-    isOutdated === true || (isListOnly(call, object) && hasRevisionOf(object, written.before));
+  const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
+    isOutdated === true || (isListOnly(context, object) && hasRevisionOf(object, written.before));
   // Without another revision, what isn't shown may still be made.
-  const isUntold = ({ object }: Outcome): boolean =>
+  const isUntold = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
     );
-  const patienceFor = (seen: Outcome): Patience => {
+  const patienceFor = (seen: UpdateOutcome): Patience => {
     if (isPending(written)) return "deadline";
     return mayBeOlder(seen) ? "catching up" : "lag";
   };
-  const mayBeKept = (seen: Outcome): boolean =>
+  const mayBeKept = (seen: UpdateOutcome): boolean =>
     sidesOf(change.fields, change, seen.object.fields).some((side) => keepsAddress(side, change, seen));
-  const isOpen = (seen: Outcome): boolean =>
+  const isOpen = (seen: UpdateOutcome): boolean =>
     hasRevisionOf(seen.object, written.before) &&
     (isUntold(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
-  return call.progress.during("waiting until the service shows the change", () =>
+  return context.progress.during("waiting until the service shows the change", () =>
     readUntil(
-      call,
-      () => lookAfter(call, change, written),
-      (seen) => seen.unmade.length === 0 && seen.isOutdated !== true && !isOpen(seen),
+      context,
+      () => readAfterUpdate(context, change, written),
+      (seen) => seen.unapplied.length === 0 && seen.isOutdated !== true && !isOpen(seen),
       patienceFor,
     ),
   );
 }
 
-const isListOnly = ({ session, kind }: Call, { id }: ApiObject): boolean =>
-  session.sightings.isListOnly(kind, id);
+const isListOnly = ({ session, kind }: Context, { id }: ApiObject): boolean =>
+  session.finder.isListOnly(kind, id);
 
 /** Whether the service answered 202 without an operation to wait for: it may apply the change later. */
-export function isPending(written: Written): boolean {
+export function isPending(written: WriteResult): boolean {
   return (
     written.kind === "accepted" && written.accepted.kind !== "operation" && written.accepted.deferred === true
   );
 }
 
-async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcome> {
-  const look = await presentChanged(call, change);
+async function readAfterUpdate(context: Context, change: Change, sent: Sent): Promise<UpdateOutcome> {
+  const look = await requireUpdatedObject(context, change);
   const past = pastRevisions(change, sent);
   const own = ownReply(change, sent);
   const isOld = own !== undefined && isOlder(look, own, past);
@@ -88,13 +88,13 @@ async function lookAfter(call: Call, change: Change, sent: Sent): Promise<Outcom
     object,
     own,
     before: sent.before,
-    unmade: unmadeFields(change, sent, object),
+    unapplied: unappliedFields(change, sent, object),
     isOutdated: isOld && look.revision !== undefined && !isTold,
   };
 }
 
 /** The reply to the update, unless it shows the object as it was before: a service may answer before it makes the change. */
-export function ownReply(change: Change, sent: Written): ApiObject | undefined {
+export function ownReply(change: Change, sent: WriteResult): ApiObject | undefined {
   if (sent.kind === "there") return sent.object;
   const { accepted } = sent;
   if (accepted.kind !== "object" || accepted.object.id !== change.id || accepted.deferred) return undefined;
@@ -130,37 +130,37 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
  * isn't shown counts as set: the update that sets what is there already leaves the revision as it is, and so do all that the service doesn't
  * show, if the revision is made of what it shows. What both a read and the update's reply contradict isn't made, either.
  */
-function unmadeFields(change: Change, sent: Sent, after: ApiObject): Field[] {
+function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
   const own = ownReply(change, sent);
-  const sidesIn = (object?: ApiObject): Side[] => sidesAfter(change.fields, change, object?.fields ?? {});
+  const sidesIn = (object?: ApiObject): PropertySides[] => sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
   const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
-  const isAsBefore = (side: Side): boolean =>
-    differing(side) &&
+  const isAsBefore = (side: PropertySides): boolean =>
+    differsFromDesired(side) &&
     !hasNewAddress(side, before, after) &&
-    !isSpelling(side) &&
+    !isNormalizedForm(side) &&
     !(isAccepted && mayBeAccepted(side)) &&
     !keepsAddress(side, change, { own, before }) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
   // The reply may show what was there before, and the read what somebody else has changed since.
-  const isOtherwise = (side: Side): boolean =>
+  const isOtherwise = (side: PropertySides): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
   const unmade = sidesIn(after).filter((side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)));
   return change.fields.filter((field) => unmade.some((side) => side.field === field));
 }
 
-function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: WireFields): Side[] {
-  return sidesOf(fields, { olds: withoutRecased(fields, olds, news), news }, object);
+function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: WireFields): PropertySides[] {
+  return sidesOf(fields, { olds: withoutRecasedKeys(fields, olds, news), news }, object);
 }
 
 /** Whether a refresh accepted the service's word for what may be the desired value. */
-const mayBeAccepted = (side: Side): boolean => side.applied !== undefined && mayBeSpelling(side);
+const mayBeAccepted = (side: PropertySides): boolean => side.applied !== undefined && mayBeNormalizedForm(side);
 
 /** Whether an object has something that the state doesn't know, and that may be the desired value as the service shows it. */
-function mayBeNew({ field, inState, now, desired }: Side): boolean {
+function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
   const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
   return isOpen && !isNone(now) && !contradicts({ field, now, desired });
 }
@@ -169,7 +169,7 @@ function mayBeNew({ field, inState, now, desired }: Side): boolean {
 const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddress(now);
 
 /** Why the service may have a desired value although it doesn't show it. */
-export type Doubt =
+export type PossibleReason =
   /** It may show the address that was pinned before in place of the mode. */
   | "address"
   /** It may show the value in its own way: an update of that field alone would leave the revision as it is, and so prove it. */
@@ -178,16 +178,16 @@ export type Doubt =
   | "former";
 
 /** Returns what may be the reason why the service doesn't show a desired value that it has. */
-export function doubtAbout(change: Change, { object, unmade, before }: Outcome): Doubt | undefined {
-  const sides = sidesOf(unmade, change, object.fields);
+export function possibleReasonFor(change: Change, { object, unapplied, before }: UpdateOutcome): PossibleReason | undefined {
+  const sides = sidesOf(unapplied, change, object.fields);
   if (sides.some(mayShowMode)) return "address";
-  const isOneOfMore = unmade.length < change.fields.length;
-  if (isOneOfMore && sides.some((side) => differing(side) && mayBeAccepted(side))) return "word";
+  const isOneOfMore = unapplied.length < change.fields.length;
+  if (isOneOfMore && sides.some((side) => differsFromDesired(side) && mayBeAccepted(side))) return "word";
   return before !== undefined && hasRevisionOf(object, before) && sides.some(mayBeNew) ? "former" : undefined;
 }
 
 /** Whether the service has assigned an address, although it doesn't show the mode that was set. */
-function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: ApiObject): boolean {
+function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject, after: ApiObject): boolean {
   if (field.wire !== "public_ip" || now !== null || !asksForAddress(desired)) return false;
   const known = Object.values(before.fields);
   return Object.values(after.fields).some((value) => isAddress(value) && !known.includes(value));
@@ -198,54 +198,54 @@ function hasNewAddress({ field, now, desired }: Side, before: ApiObject, after: 
  * difference again. Where somebody else has changed something since, the state keeps the revision from before: the next
  * update is then refused instead of writing over a change that nobody has seen.
  */
-export function outputsAfter(call: Call, change: Change, outcome: Outcome): Properties {
+export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Properties {
   const { olds, news } = change;
-  const { object, own, unmade } = outcome;
+  const { object, own, unapplied } = outcome;
   const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
-  const changed = changedFields(call.kind.fields, olds, news);
+  const changed = changedFields(context.kind.fields, olds, news);
   const isNew = (field: Field): boolean =>
     sidesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
   const isMade = (field: Field): boolean =>
-    !unmade.includes(field) && (changed.includes(field) || isNew(field));
+    !unapplied.includes(field) && (changed.includes(field) || isNew(field));
   const made = change.fields.filter(isMade);
-  const others = call.kind.fields.filter((field) => !made.includes(field));
+  const others = context.kind.fields.filter((field) => !made.includes(field));
   const values = {
-    ...valuesOf(call, news),
-    ...Object.fromEntries(unmade.map(({ name }) => [name, olds[name]])),
+    ...argumentsOf(context, news),
+    ...Object.fromEntries(unapplied.map(({ name }) => [name, olds[name]])),
   };
   const words = {
-    ...only(others, remembered),
-    ...Object.assign({}, ...made.map((field) => spelling(field, change, outcome))),
+    ...pickFields(others, remembered),
+    ...Object.assign({}, ...made.map((field) => remoteValueAfter(field, change, outcome))),
   };
   // An address for the mode that was just set is no evidence: unless the update's reply shows it, it may be somebody else's choice.
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const modes = others.filter(
     (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
   );
-  const former = only(
+  const former = pickFields(
     modes.filter((field) => isMarked(field, change)),
     applied,
   );
   const known = { values, words, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
   // The service may omit a new value that stands for none, such as "none" for the address.
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
-  const tellable = call.kind.fields.filter((field) => !mayBeOmitted(field));
-  const now = withRemoved(tellable, object, olds);
-  const { drifted, untold } = compareWords(call.kind.fields, known, now.fields);
+  const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
+  const now = withRemovedFields(tellable, object, olds);
+  const { drifted, untold } = compareRemoteValues(context.kind.fields, known, now.fields);
   const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && untold.includes(name);
-  const isUnseen = outcome.isOthers === true && call.kind.fields.some(mayBeTheirs);
+  const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
   // Without a mark, an address of somebody's choice would look like the service's assignment as soon as it is in the state.
   const theirs = modes.filter(({ name }) => drifted.includes(name));
   const ofTheirs = theirs.map(({ name }) => [name, { value: news[name], word: words[name] ?? news[name] }]);
-  return outputsOf(call, drifted.length === 0 && !isUnseen ? now : ours, {
+  return outputsOf(context, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,
     values,
     words,
     applied: {
-      ...only(others, applied),
+      ...pickFields(others, applied),
       ...formerPairs(change, made),
-      ...unproven(change, outcome, made),
+      ...unprovenValues(change, outcome, made),
       ...Object.fromEntries(ofTheirs),
     },
     before: { ...olds, revision: undefined },
@@ -259,11 +259,11 @@ function isMarked({ name }: Field, { olds, news }: Change): boolean {
 }
 
 /** The remote value of what was just applied, unless somebody else has changed it since. */
-function spelling(field: Field, change: Change, seen: Outcome): Properties {
+function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Properties {
   const { news } = change;
   const { object, own, before } = seen;
   const desired = news[field.name];
-  const wordIn = (fields: WireFields): unknown => wordOf(field, fields, desired);
+  const wordIn = (fields: WireFields): unknown => remoteValueOf(field, fields, desired);
   const shownWord = wordIn(own?.fields ?? {});
   const isFormer = before !== undefined && sameValue(field, shownWord, wordIn(before.fields));
   const ownWord = isFormer ? undefined : shownWord;
@@ -272,22 +272,22 @@ function spelling(field: Field, change: Change, seen: Outcome): Properties {
   const isOwn =
     isSameState ||
     (ownWord === undefined
-      ? sides.every((side) => isThere(side) || mayBeSpelling(side) || keepsAddress(side, change, seen))
+      ? sides.every((side) => hasDesiredValue(side) || mayBeNormalizedForm(side) || keepsAddress(side, change, seen))
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
-  return wordsAfter([field], news, isOwn ? object.fields : ownFields);
+  return remoteValuesAfter([field], news, isOwn ? object.fields : ownFields);
 }
 
 /**
  * The values whose word is not known, because somebody else may have changed what the service shows. If a refresh accepts that word, and
  * the service accepts the value again without a change of the revision, it is the word for the value.
  */
-function unproven(change: Change, seen: Outcome, made: readonly Field[]): Properties {
+function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): Properties {
   if (seen.own !== undefined) return {};
-  const isOpen = (side: Side): boolean =>
+  const isOpen = (side: PropertySides): boolean =>
     side.desired !== undefined &&
-    differing(side) &&
-    !mayBeSpelling(side) &&
+    differsFromDesired(side) &&
+    !mayBeNormalizedForm(side) &&
     !keepsAddress(side, change, seen);
   const open = sidesAfter(made, change, seen.object.fields).filter(isOpen);
   const marks: Properties = {};
@@ -315,7 +315,7 @@ function formerPairs({ olds, news }: Change, made: readonly Field[]): Properties
   );
 }
 
-function only(fields: readonly Field[], properties: Properties): Properties {
+function pickFields(fields: readonly Field[], properties: Properties): Properties {
   const names = fields.map(({ name }) => name).filter((name) => Object.hasOwn(properties, name));
   return Object.fromEntries(names.map((name) => [name, properties[name]]));
 }

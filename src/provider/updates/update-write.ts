@@ -1,16 +1,16 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
-import type { Call } from "../call";
+import type { Context } from "../call";
 import type { Properties } from "../host";
-import { isIgnored, type Paths, replacing } from "../inputs/ignored";
+import { isIgnored, type PropertyPaths, withReplaceOnChanges } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
 import { hiddenOf } from "../values/state";
-import { requireUnmanagedShown, unmanagedIn } from "../values/unmanaged";
+import { requireUnmanagedShown, digestUnmanagedFields } from "../values/unmanaged";
 import { withUnsettled } from "./asked";
-import { isToChange, judge, type Side, sidesOf, type Verdict } from "./conflict";
+import { isToChange, judgeConflict, type PropertySides, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
 import { presentUnlessRenamed } from "./renamed";
 
@@ -27,11 +27,11 @@ export interface Change {
   /** The object that the first body was made from. */
   readonly before?: ApiObject;
   /** What is left as it is. @default what the option `ignoreChanges` lists: it says nothing about a creation */
-  readonly ignored?: Paths;
+  readonly ignored?: PropertyPaths;
 }
 
 /** How an update got through: its PUT was accepted, or there was nothing left to do. */
-export type Written =
+export type WriteResult =
   | { readonly kind: "there"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
       readonly kind: "accepted";
@@ -40,7 +40,7 @@ export type Written =
       readonly before: ApiObject;
     };
 
-const MOST_TRIES = 4;
+const MAX_ATTEMPTS = 4;
 
 /**
  * Returns the object to make the update's body from, and whether there is nothing left to do.
@@ -48,16 +48,16 @@ const MOST_TRIES = 4;
  * @param current the object as it was read just now
  * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten
  */
-export async function toWrite(
-  call: Call,
+export async function prepareWrite(
+  context: Context,
   change: Change,
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   if (hasKnownRevision(change, current)) return { before: current, isMade: false };
   // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
-  const isAgain = judged(call, change, current, sides(call, change, current)) === "again";
-  const before = isAgain ? current : await newerThan(call, change, current);
-  const isMade = !hasKnownRevision(change, before) && verdict(call, change, before, {}) === "made";
+  const isAgain = judged(context, change, current, sides(context, change, current)) === "again";
+  const before = isAgain ? current : await newerThan(context, change, current);
+  const isMade = !hasKnownRevision(change, before) && verdict(context, change, before, {}) === "made";
   return { before, isMade };
 }
 
@@ -66,25 +66,25 @@ export async function toWrite(
  * behind can't overwrite anything. If that revision is no longer current, the provider reads and sends again, as long as nobody
  * has changed what the program manages.
  *
- * @param first the object of {@link toWrite}
+ * @param first the object of {@link prepareWrite}
  * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten. If `sent` is set, the
  * update may have been made
  */
-export async function write(call: Call, change: Change, first: ApiObject): Promise<Written> {
+export async function writeUpdate(context: Context, change: Change, first: ApiObject): Promise<WriteResult> {
   let before = first;
-  let unsure: readonly Side[] | undefined;
+  let unsure: readonly PropertySides[] | undefined;
   let refusal: CloudInfraError | undefined;
   try {
     for (let tries = 1; ; tries++) {
-      const revision = revisionOf(call, before, refusal);
-      const answer = await put(call, change, before, revision);
+      const revision = revisionOf(context, before, refusal);
+      const answer = await put(context, change, before, revision);
       if (!isCloudInfraError(answer)) return { kind: "accepted", accepted: answer, before };
       refusal = answer;
-      if (answer.sent) unsure = sides(call, change, before);
-      before = await newerThan(call, change, before);
-      if (verdict(call, change, before, { unsure, refusal }) === "made")
+      if (answer.sent) unsure = sides(context, change, before);
+      before = await newerThan(context, change, before);
+      if (verdict(context, change, before, { unsure, refusal }) === "made")
         return { kind: "there", object: before, isOthers: unsure === undefined };
-      if (tries === MOST_TRIES || before.revision === revision) throw restless(call, before, refusal, tries);
+      if (tries === MAX_ATTEMPTS || before.revision === revision) throw tooManyConflicts(context, before, refusal, tries);
     }
   } catch (error) {
     throw unsure !== undefined && isCloudInfraError(error) ? withDetails(error, { sent: true }) : error;
@@ -93,24 +93,24 @@ export async function write(call: Call, change: Change, first: ApiObject): Promi
 
 /** One PUT (§4.5) with a body made from the object as it was read. @returns the rejection if that revision is no longer current */
 async function put(
-  call: Call,
+  context: Context,
   change: Change,
   before: ApiObject,
   revision: string,
 ): Promise<Accepted | CloudInfraError> {
   const { id, olds, news, unsettled = {} } = change;
-  const { client, sightings } = call.session;
-  const { fields } = call.kind;
-  requireUnmanagedShown(call.kind, change, before);
+  const { client, finder } = context.session;
+  const { fields } = context.kind;
+  requireUnmanagedShown(context.kind, change, before);
   const managed = withUnsettled(fields, olds, unsettled, before.fields);
-  const body = updateBody(fields, managed, news, before.fields, ignoredBy(call, change));
+  const body = updateBody(fields, managed, news, before.fields, ignoredBy(context, change));
   try {
-    return await client.instances.update(id, body, revision, call).finally(() => sightings.forget());
+    return await client.instances.update(id, body, revision, context).finally(() => finder.invalidate());
   } catch (error) {
     if (isCloudInfraError(error) && error.code === "revision_conflict") return error;
     if (!isCloudInfraError(error) || error.code !== "not_found") throw error;
     const { sent } = error;
-    await presentChanged(call, change).catch((absence: unknown) => {
+    await requireUpdatedObject(context, change).catch((absence: unknown) => {
       throw isCloudInfraError(absence) ? withDetails(absence, { sent }) : absence;
     });
     throw error;
@@ -118,47 +118,47 @@ async function put(
 }
 
 /** Reads an object that must exist and that a PUT may have changed. */
-export function presentChanged(call: Call, { id, olds, news }: Change): Promise<ApiObject> {
-  return presentUnlessRenamed(call, id, olds, { asked: { name: news.name } });
+export function requireUpdatedObject(context: Context, { id, olds, news }: Change): Promise<ApiObject> {
+  return presentUnlessRenamed(context, id, olds, { asked: { name: news.name } });
 }
 
 /** Reads the object until it shows another revision than before, or for long enough that a list should have caught up. */
-function newerThan(call: Call, change: Change, before: ApiObject): Promise<ApiObject> {
+function newerThan(context: Context, change: Change, before: ApiObject): Promise<ApiObject> {
   return readUntil(
-    call,
-    () => presentChanged(call, change),
+    context,
+    () => requireUpdatedObject(context, change),
     ({ revision }) => revision !== before.revision,
   );
 }
 
 /** All sides, except for what the program ignores: the body has that as it stands, so it must be shown. */
-function sides(call: Call, change: Change, { fields }: ApiObject): Side[] {
-  const ignored = ignoredBy(call, change);
-  const all = sidesOf(call.kind.fields, change, fields);
+function sides(context: Context, change: Change, { fields }: ApiObject): PropertySides[] {
+  const ignored = ignoredBy(context, change);
+  const all = sidesOf(context.kind.fields, change, fields);
   return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
 }
 
-function ignoredBy({ session }: Call, { news, ignored }: Change): Paths {
-  return ignored ?? session.memory.ignoredBy(hiddenOf(news).__key);
+function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPaths {
+  return ignored ?? session.tracker.ignoredBy(hiddenOf(news).__key);
 }
 
-interface Circumstances {
-  readonly unsure?: readonly Side[] | undefined;
+interface WriteAttempts {
+  readonly unsure?: readonly PropertySides[] | undefined;
   readonly refusal?: CloudInfraError | undefined;
 }
 
 /** What an object with these sides means for the update. */
 function judged(
-  call: Call,
+  context: Context,
   change: Change,
   object: ApiObject,
-  all: readonly Side[],
-  unsure?: readonly Side[],
+  all: readonly PropertySides[],
+  unsure?: readonly PropertySides[],
 ): Verdict {
   const { olds } = change;
   const { __unmanaged: seen = {} } = hiddenOf(olds);
-  const now = unmanagedIn(call.kind.fields, olds, object.fields) ?? {};
-  return judge(all, {
+  const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
+  return judgeConflict(all, {
     unsure,
     countsNew: ({ name }) => now[name] !== seen[name],
     isKnown: object.revision === undefined || hasKnownRevision(change, object),
@@ -171,37 +171,37 @@ function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
 
 /** @throws CloudInfraError `revision_conflict` if somebody changed what the program manages */
 function verdict(
-  call: Call,
+  context: Context,
   change: Change,
   object: ApiObject,
-  { unsure, refusal }: Circumstances,
+  { unsure, refusal }: WriteAttempts,
 ): "made" | "again" {
-  const all = sides(call, change, object);
-  const found = judged(call, change, object, all, unsure);
+  const all = sides(context, change, object);
+  const found = judged(context, change, object, all, unsure);
   // The value from before, which is desired again, proves nothing while an earlier update may still replace it.
   if (found === "made" && change.unsettled !== undefined) return "again";
   if (typeof found === "string") return found;
-  const secrets = secretsOf(change.olds, change.news, ...call.known);
+  const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found.conflict, secrets);
   // The state may have another field's value as the revision, which lists show, too. A refresh of one instance doesn't use a list.
   const isOtherField = object.isInHeaderOnly === true && hiddenOf(change.olds).__inHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
-  const { replaceOnChanges } = call.session.memory.optionsOf(hiddenOf(change.news).__key);
+  const { replaceOnChanges } = context.session.tracker.optionsOf(hiddenOf(change.news).__key);
   const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
-    const [judged] = replacing([field], replaceOnChanges, { olds: inputs(now), news: inputs(desired) });
+    const [judged] = withReplaceOnChanges([field], replaceOnChanges, { olds: inputs(now), news: inputs(desired) });
     return judged?.change === "replace";
   });
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)
     ? [
         unsure !== undefined && found.conflict.every(isToChange)
-          ? `a reply to this update was lost, and ${names} of ${call.kind.name} ${change.id} changed: by it or by somebody else`
-          : `somebody else changed ${names} of ${call.kind.name} ${change.id}`,
-        `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${call.kind.name}` : "sets what the program has"}. ` +
+          ? `a reply to this update was lost, and ${names} of ${context.kind.name} ${change.id} changed: by it or by somebody else`
+          : `somebody else changed ${names} of ${context.kind.name} ${change.id}`,
+        `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${context.kind.name}` : "sets what the program has"}. ` +
           "To keep what is there now, write it into the program first",
       ]
     : [
-        `${call.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
+        `${context.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
         `Check at the service what has changed, and write into the program what must stay. After ${refresh}, the next ` +
           "`pulumi up` sets these properties as the program has them. Take those that must change out of ignoreChanges first",
       ];
@@ -212,7 +212,7 @@ function verdict(
   });
 }
 
-function revisionOf({ kind }: Call, { id, revision }: ApiObject, refusal?: CloudInfraError): string {
+function revisionOf({ kind }: Context, { id, revision }: ApiObject, refusal?: CloudInfraError): string {
   if (revision !== undefined) return revision;
   throw new CloudInfraError(
     "bad_reply",
@@ -224,8 +224,8 @@ function revisionOf({ kind }: Call, { id, revision }: ApiObject, refusal?: Cloud
   );
 }
 
-function restless(
-  call: Call,
+function tooManyConflicts(
+  context: Context,
   { id, revision }: ApiObject,
   refusal: CloudInfraError,
   tries: number,
@@ -235,8 +235,8 @@ function restless(
   const field = `it shows ${revision}: if that is not its revision, set cloudinfra:revisionField to the field that is`;
   return new CloudInfraError(
     "revision_conflict",
-    `the revision of ${call.kind.name} ${id} was refused ${often}, though nobody changed what the program manages`,
-    { ...requestOf(refusal), hint: `nothing was overwritten; ${tries === MOST_TRIES ? again : field}` },
+    `the revision of ${context.kind.name} ${id} was refused ${often}, though nobody changed what the program manages`,
+    { ...requestOf(refusal), hint: `nothing was overwritten; ${tries === MAX_ATTEMPTS ? again : field}` },
   );
 }
 

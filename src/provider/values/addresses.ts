@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { type Field, referenceIn } from "./fields";
+import { type Field, referencedValue } from "./fields";
 import type { WireFields } from "./words";
 
 /**
@@ -34,7 +34,7 @@ export function meansNoAddress(value: unknown): boolean {
 /** Returns the public addresses that an object shows in the fields for them. Its other fields may have private ones. */
 export function addressesIn(field: Field, object: WireFields): string[] {
   const { addressFields = [] } = field;
-  return addressFields.map((name) => referenceIn(field, object[name])).filter(isAddress);
+  return addressFields.map((name) => referencedValue(field, object[name])).filter(isAddress);
 }
 
 /** Returns the address under which anybody can reach an object, from the fields for it. */
@@ -90,7 +90,7 @@ function subnet(text: string): [string, number] {
  * object's public address.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
-  const shown = referenceIn(field, object[field.wire], value);
+  const shown = referencedValue(field, object[field.wire], value);
   if (typeof value === "string" && meansNoAddress(value) && (shown ?? "") === "")
     return publicAddressIn(field, object);
   if (!isAddress(value) || isAddress(shown)) return undefined;

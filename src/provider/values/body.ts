@@ -1,11 +1,11 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
-import { isIgnored, isPartlyListed, type Paths } from "../inputs/ignored";
+import { isIgnored, mentionsProperty, type PropertyPaths } from "../inputs/ignored";
 import { addressBeside } from "./addresses";
-import { type Field, isUnreadable, keysIn, labelsOf, sameValue } from "./fields";
-import { shownKeys } from "./label-keys";
+import { type Field, isUnreadable, sshKeysIn, labelsOf, sameValue } from "./fields";
+import { remoteKeysOf } from "./label-keys";
 import { hiddenOf } from "./state";
-import { textIn, type WireFields } from "./words";
+import { remoteTextOf, type WireFields } from "./words";
 
 /**
  * The body of a creation request (§2.2, §4.2) as text: a fixed function of the checked inputs, order of fields included,
@@ -27,7 +27,7 @@ interface Sources {
   readonly olds: Properties;
   readonly news: Properties;
   readonly current: WireFields;
-  readonly ignored: Paths;
+  readonly ignored: PropertyPaths;
 }
 
 /**
@@ -41,7 +41,7 @@ export function updateBody(
   olds: Properties,
   news: Properties,
   current: WireFields,
-  ignored: Paths = [],
+  ignored: PropertyPaths = [],
 ): string {
   const body: Properties = {};
   for (const field of fields) {
@@ -56,12 +56,12 @@ function sentValue(field: Field, sources: Sources): unknown {
   const [before, desired] = [olds[field.name], news[field.name]];
   // What isn't shown may be there (or an update would not be sent): leaving it out would remove it.
   if (isIgnored(ignored, [field.name]))
-    return isShown(field, sources) ? asItIs(field, sources) : sendable(field, desired);
-  if (before === undefined && desired === undefined) return asItIs(field, sources);
+    return isShown(field, sources) ? currentValue(field, sources) : sendable(field, desired);
+  if (before === undefined && desired === undefined) return currentValue(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
   // Keys that stay because of their index may be as the service shows them.
-  return isPartlyListed(ignored, field.name) ? sendable(field, desired) : desired;
+  return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
 }
 
 const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sources) !== undefined;
@@ -70,13 +70,13 @@ const shownIn = (field: Field, { olds, current }: Sources): unknown =>
   addressBeside(field, olds[field.name], current) ?? current[field.wire];
 
 /** The value at the service, in the form in which a request can carry it: as it was applied if it is shown as the state knows it. */
-function asItIs(field: Field, sources: Sources): unknown {
+function currentValue(field: Field, sources: Sources): unknown {
   const { olds } = sources;
   const own = olds[field.name];
   const shown = shownIn(field, sources);
   if (field.type === "labels" || shown === undefined) return shown;
-  const known = knownWord(field, olds);
-  const word = field.type === "text" ? textIn(field, shown, known) : shown;
+  const known = knownRemoteValue(field, olds);
+  const word = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
   const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
   const isAsKnown = isUntold || sameValue(field, word, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
@@ -96,11 +96,11 @@ const JSON_TEXT = /^(?:\{|\[["{[])/;
 
 function isSendable({ type }: Field, value: unknown): boolean {
   if (value === undefined || value === null || type === "labels") return true;
-  if (type === "keys") return keysIn(value) !== undefined;
+  if (type === "keys") return sshKeysIn(value) !== undefined;
   return typeof value !== "object" && !JSON_TEXT.test(String(value));
 }
 
-function knownWord({ name }: Field, olds: Properties): unknown {
+function knownRemoteValue({ name }: Field, olds: Properties): unknown {
   const { __words: words = {} } = hiddenOf(olds);
   return Object.hasOwn(words, name) ? words[name] : olds[name];
 }
@@ -109,7 +109,7 @@ function mergedLabels(field: Field, sources: Sources): Properties {
   const { olds, news, current, ignored } = sources;
   const now = labelsOf(current[field.wire]);
   const isReadable = isShown(field, sources) && !isUnreadable(field, current[field.wire]);
-  const managedBefore = shownKeys(field, now, Object.keys(labelsOf(olds[field.name])));
+  const managedBefore = remoteKeysOf(field, now, Object.keys(labelsOf(olds[field.name])));
   const isLeft = (key: string): boolean => isReadable && isIgnored(ignored, [field.name, key]);
   const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
   const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));

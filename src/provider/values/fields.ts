@@ -22,7 +22,7 @@ export interface Field {
   readonly addressFields?: readonly string[];
 }
 
-const text = (name: string, change: Field["change"], wire = name): Field => ({
+const stringField = (name: string, change: Field["change"], wire = name): Field => ({
   name,
   wire,
   change,
@@ -31,19 +31,19 @@ const text = (name: string, change: Field["change"], wire = name): Field => ({
 
 /** The fields of a project's creation request (§4.2), in the order in which they are sent. */
 export const projectFields: readonly Field[] = [
-  text("name", "replace"),
-  { ...text("region", "replace"), isFixed: true },
+  stringField("name", "replace"),
+  { ...stringField("region", "replace"), isFixed: true },
 ];
 
 /** The fields of an instance's creation request (§2.2) and its labels (§4.4), in the order in which they are sent. */
 export const instanceFields: readonly Field[] = [
-  text("project", "replace"),
-  text("name", "in place"),
-  text("image", "replace"),
-  text("flavor", "in place"),
-  text("network", "in place"),
+  stringField("project", "replace"),
+  stringField("name", "in place"),
+  stringField("image", "replace"),
+  stringField("flavor", "in place"),
+  stringField("network", "in place"),
   {
-    ...text("publicIp", "in place", "public_ip"),
+    ...stringField("publicIp", "in place", "public_ip"),
     isOptional: true,
     addressFields: ["ip_address", "public_address", "public_ip"],
   },
@@ -73,16 +73,16 @@ function isMap(value: unknown): value is Labels {
  */
 export function sameValue(field: Field, one: unknown, other: unknown): boolean {
   if (field.type === "keys") {
-    const hashed = HASHES.find(({ form }) => [one, other].some((keys) => isPartly(form, keys)));
+    const hashed = HASHES.find(({ form }) => [one, other].some((keys) => hasItemMatching(form, keys)));
     return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
   }
   // A state may have a whole object as the remote value.
-  return isSame(comparable(field, one), comparable(field, other));
+  return isSameJson(comparable(field, one), comparable(field, other));
 }
 
 /** A value to compare: an IPv6 address in the one form that URLs have. */
 function comparable(field: Field, value: unknown): unknown {
-  const word = referenceIn(field, value) ?? undefined;
+  const word = referencedValue(field, value) ?? undefined;
   const isLong = field.addressFields !== undefined && typeof word === "string" && isIPv6(word);
   return isLong ? URL.parse(`http://[${word}]`)?.hostname : word;
 }
@@ -91,11 +91,11 @@ function comparable(field: Field, value: unknown): unknown {
  * Returns the value of a reference that is shown as an object. The object's other members, such as prices, are not the instance's. An
  * object in place of the public address stands for that address, unless its id is among the `own` values.
  */
-export function referenceIn({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
+export function referencedValue({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
   if (type !== "text") return word;
-  if (addressFields === undefined) return idOf(word, ["id", "uuid", "slug", "name", "original_name"]);
-  const id = idOf(word);
-  if (!isMap(word) || own.some((value) => isSame(value, id))) return id;
+  if (addressFields === undefined) return referencedId(word, ["id", "uuid", "slug", "name", "original_name"]);
+  const id = referencedId(word);
+  if (!isMap(word) || own.some((value) => isSameJson(value, id))) return id;
   return ADDRESSES.map((name) => word[name]).find((address) => isIP(String(address)) > 0) ?? id;
 }
 
@@ -103,24 +103,24 @@ export function referenceIn({ type, addressFields }: Field, word: unknown, ...ow
 const ADDRESSES = ["ip_address", "address", "ip"];
 
 /** The id that an object has in one of these members; anything else as it is. */
-export function idOf(word: unknown, members: readonly string[] = ["id"]): unknown {
+export function referencedId(word: unknown, members: readonly string[] = ["id"]): unknown {
   if (!isMap(word)) return word;
   const isId = (id: unknown): boolean => typeof id === "string" || typeof id === "number";
   return members.map((name) => word[name]).find(isId) ?? word;
 }
 
 /** Whether two JSON values are equal; a number is equal to the numeric string. */
-export function isSame(one: unknown, other: unknown): boolean {
+export function isSameJson(one: unknown, other: unknown): boolean {
   if (typeof one === "number" && typeof other === "string")
     return other.trim() === other && Number(other || "-") === one;
-  if (typeof one === "string" && typeof other === "number") return isSame(other, one);
+  if (typeof one === "string" && typeof other === "number") return isSameJson(other, one);
   if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length && one.every((item, at) => isSame(item, other[at]));
+    return one.length === other.length && one.every((item, at) => isSameJson(item, other[at]));
   if (!isMap(one) || !isMap(other)) return isDeepStrictEqual(one, other);
   const keys = Object.keys(one);
   return (
     keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isSame(one[key], other[key]))
+    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
   );
 }
 
@@ -131,10 +131,10 @@ export function isChanged(field: Field, before: unknown, after: unknown): boolea
 }
 
 /** The checked inputs with the former spelling of values that are equal: the engine compares inputs by itself. */
-export function withFormerSpelling(fields: readonly Field[], olds: Properties, news: Properties): Properties {
+export function withRecordedForm(fields: readonly Field[], olds: Properties, news: Properties): Properties {
   // A request can't carry a fingerprint in place of its key.
   const isSpelt = ({ type, name }: Field): boolean =>
-    type !== "keys" || keysIn(olds[name] ?? []) !== undefined;
+    type !== "keys" || sshKeysIn(olds[name] ?? []) !== undefined;
   const equal = fields.filter(
     (field) => isSpelt(field) && !isChanged(field, olds[field.name], news[field.name]),
   );
@@ -157,10 +157,10 @@ const HASHES: readonly KeyHash[] = [
 
 /** Whether any item of a list is the fingerprint of an SSH key. */
 export function hasFingerprint(list: unknown): boolean {
-  return HASHES.some(({ form }) => isPartly(form, list));
+  return HASHES.some(({ form }) => hasItemMatching(form, list));
 }
 
-const isPartly = (form: RegExp, keys: unknown): boolean =>
+const hasItemMatching = (form: RegExp, keys: unknown): boolean =>
   Array.isArray(keys) && keys.some((key) => typeof key === "string" && form.test(key));
 
 /** The keys as a sorted list without duplicates; as fingerprints if a hash is given. */
@@ -177,7 +177,7 @@ function keySet(value: unknown, hashed?: KeyHash): string[] {
  * Returns the types and keys of a list of SSH public keys in their single-line form (§2.2); `undefined` if it has anything else, such as a
  * fingerprint.
  */
-export function keysIn(value: unknown): ReadonlySet<string> | undefined {
+export function sshKeysIn(value: unknown): ReadonlySet<string> | undefined {
   const isKey = (item: unknown): boolean => typeof item === "string" && SSH_KEY.test(item);
   return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;
 }

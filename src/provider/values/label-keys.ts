@@ -7,7 +7,7 @@ import { hiddenOf } from "./state";
  * Returns the key under which each of the program's labels is shown: the same one or, if that isn't shown, the same one in lower case. A service
  * may keep keys in lower case, unless the field is known to keep the case.
  */
-export function shownKeys(
+export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,
   shown: Labels,
   own: readonly string[],
@@ -22,7 +22,7 @@ export function shownKeys(
 }
 
 /** Returns the state without the labels whose keys only change their case: once that is done, what is shown is the program's new label. */
-export function withoutRecased(fields: readonly Field[], olds: Properties, news: Properties): Properties {
+export function withoutRecasedKeys(fields: readonly Field[], olds: Properties, news: Properties): Properties {
   const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
   const kept = labels.map(({ name }) => {
     const own = Object.keys(labelsOf(news[name]));
@@ -35,7 +35,7 @@ export function withoutRecased(fields: readonly Field[], olds: Properties, news:
 }
 
 /** Returns the kind with label keys that aren't compared in lower case. */
-export function withExactKeys(kind: Kind): Kind {
+export function withCaseSensitiveKeys(kind: Kind): Kind {
   const exact = (field: Field): Field => (field.type === "labels" ? { ...field, keepsCase: true } : field);
   return kind.fields.some(({ type }) => type === "labels")
     ? { ...kind, fields: kind.fields.map(exact) }
@@ -43,12 +43,12 @@ export function withExactKeys(kind: Kind): Kind {
 }
 
 /** Returns the kind with label keys as the service is known to show them: `call` of an object with this state. */
-export function withKnownKeys<Call extends { readonly kind: Kind }>(call: Call, state: Properties): Call {
-  return hiddenOf(state).__keepsCase ? { ...call, kind: withExactKeys(call.kind) } : call;
+export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(context: Call, state: Properties): Call {
+  return hiddenOf(state).__keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
 }
 
 /** Whether the service shows a label of the program whose key has capital letters, so that it keeps their case. */
-export function isCaseKept(fields: readonly Field[], values: Properties, object: Properties): boolean {
+export function showsUpperCaseKey(fields: readonly Field[], values: Properties, object: Properties): boolean {
   return fields.some(({ type, name, wire }) => {
     const shown = type === "labels" ? labelsOf(object[wire]) : {};
     return Object.keys(labelsOf(values[name])).some(

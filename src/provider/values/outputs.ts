@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
-import type { Call } from "../call";
+import type { Context } from "../call";
 import type { Properties } from "../host";
 import { projectKind } from "../kind";
 import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
-import { type Field, instanceFields, isSame, labelsOf } from "./fields";
-import { isCaseKept } from "./label-keys";
-import { plain } from "./plain";
-import { ADDRESS } from "./removed";
+import { type Field, instanceFields, isSameJson, labelsOf } from "./fields";
+import { showsUpperCaseKey } from "./label-keys";
+import { toPlainJson } from "./plain";
+import { ADDRESS_OUTPUT } from "./removed";
 import { hiddenOf, hiddenOutputs } from "./state";
-import { unmanagedIn } from "./unmanaged";
-import { wordsAfter } from "./words";
+import { digestUnmanagedFields } from "./unmanaged";
+import { remoteValuesAfter } from "./words";
 
 /** What a resource's outputs are made of. */
-export interface Known {
+export interface OutputSources {
   /** The checked inputs, or the state's properties: the hidden ones are kept. */
   readonly hidden: Properties;
   /** The values of the fields that the program manages. */
@@ -27,43 +27,43 @@ export interface Known {
 }
 
 /** The same, and what the object has in fields that the program does not manage. */
-interface Shown extends Known {
+interface InstanceOutputSources extends OutputSources {
   readonly unmanaged: Properties | undefined;
 }
 
 /** A resource's outputs. One that is also an input keeps the input's value, for previews echo inputs. */
-export function outputsOf(call: Call, object: ApiObject, known: Known): Properties {
+export function outputsOf(context: Context, object: ApiObject, known: OutputSources): Properties {
   const { __unmanaged: before } = hiddenOf(known.before);
-  const unmanaged = unmanagedIn(call.kind.fields, known.values, object.fields, before);
+  const unmanaged = digestUnmanagedFields(context.kind.fields, known.values, object.fields, before);
   const own =
-    call.kind === projectKind
+    context.kind === projectKind
       ? projectOutputs(object, known)
-      : instanceOutputs(call, object, { ...known, unmanaged });
-  return plain({
+      : instanceOutputs(context, object, { ...known, unmanaged });
+  return toPlainJson({
     ...own,
     ...known.values,
     ...hiddenOutputs(known.hidden),
-    __endpoint: call.session.client.endpoint,
+    __endpoint: context.session.client.endpoint,
     __resumed: hiddenOf(known.before).__resumed,
     __words: unlessEmpty(known.words),
     __applied: unlessEmpty(known.applied),
     __unmanaged: unmanaged,
-    __keepsCase: keepsCase(call, object, known),
+    __keepsCase: keepsCase(context, object, known),
     __inHeader: isInHeader(object, known) ? true : undefined,
-    __shown: shownIn(call, object, { ...known, unmanaged }),
+    __shown: shownProperties(context, object, { ...known, unmanaged }),
   });
 }
 
 /** What the state records of the case of label keys; nothing if no key has capital letters. */
-function keepsCase({ kind }: Call, { fields }: ApiObject, { values, before }: Known): true | undefined {
-  const hasCapitals = isCaseKept(kind.fields, values, wireOf(kind.fields, values));
-  const isKept = hiddenOf(before).__keepsCase || isCaseKept(kind.fields, values, fields);
+function keepsCase({ kind }: Context, { fields }: ApiObject, { values, before }: OutputSources): true | undefined {
+  const hasCapitals = showsUpperCaseKey(kind.fields, values, wireOf(kind.fields, values));
+  const isKept = hiddenOf(before).__keepsCase || showsUpperCaseKey(kind.fields, values, fields);
   return hasCapitals && isKept ? true : undefined;
 }
 
 /** Whether only the ETag header has the revision. A list has none, and other replies may have none. */
-function isInHeader({ isInHeaderOnly, isAlone }: ApiObject, { before }: Known): boolean {
-  return isInHeaderOnly === true || (!isAlone && hiddenOf(before).__inHeader === true);
+function isInHeader({ isInHeaderOnly, isFromOwnUrl }: ApiObject, { before }: OutputSources): boolean {
+  return isInHeaderOnly === true || (!isFromOwnUrl && hiddenOf(before).__inHeader === true);
 }
 
 function wireOf(fields: readonly Field[], values: Properties): Properties {
@@ -71,23 +71,23 @@ function wireOf(fields: readonly Field[], values: Properties): Properties {
 }
 
 /** The optional properties that the object's own address shows, unmanaged ones included; after any other reply, as before. */
-function shownIn(
-  call: Call,
-  { fields, revision, isAlone }: ApiObject,
-  { values, before, unmanaged = {} }: Shown,
+function shownProperties(
+  context: Context,
+  { fields, revision, isFromOwnUrl }: ApiObject,
+  { values, before, unmanaged = {} }: InstanceOutputSources,
 ): unknown {
   const { __shown: known = [] } = hiddenOf(before);
-  const isTold = isAlone && revision !== undefined;
+  const isTold = isFromOwnUrl && revision !== undefined;
   const isShown = (name: string, isThere: boolean): boolean => (isTold ? isThere : known.includes(name));
-  const optional = call.kind.fields.filter(
+  const optional = context.kind.fields.filter(
     ({ isOptional, name }) => isOptional && (values[name] ?? unmanaged[name]) !== undefined,
   );
-  const hasAddress = call.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
+  const hasAddress = context.kind.fields.flatMap(addressFieldsBeside).some((name) => isAddress(fields[name]));
   const names = [
     ...optional
       .filter(({ name, wire }) => isShown(name, (fields[wire] ?? "") !== ""))
       .map(({ name }) => name),
-    ...(isShown(ADDRESS, hasAddress) ? [ADDRESS] : []),
+    ...(isShown(ADDRESS_OUTPUT, hasAddress) ? [ADDRESS_OUTPUT] : []),
   ];
   return names.length > 0 ? names : undefined;
 }
@@ -98,38 +98,38 @@ export function unlessEmpty(properties: Properties = {}): Properties | undefined
 }
 
 /** The outputs of an object that is seen for the first time since it was made: its spelling is the service's word from now on. */
-export function outputsOfNew(
-  call: Call,
+export function initialOutputs(
+  context: Context,
   object: ApiObject,
   hidden: Properties,
   values: Properties,
 ): Properties {
-  const words = wordsAfter(call.kind.fields, values, object.fields);
-  return outputsOf(call, object, { hidden, values, words, before: {} });
+  const words = remoteValuesAfter(context.kind.fields, values, object.fields);
+  return outputsOf(context, object, { hidden, values, words, before: {} });
 }
 
-function projectOutputs({ fields }: ApiObject, { before }: Known): Properties {
+function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Properties {
   return {
-    description: carried(fields, "description", before.description),
-    createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
+    description: textOrPrevious(fields, "description", before.description),
+    createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
   };
 }
 
 const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 function instanceOutputs(
-  { session, kind }: Call,
+  { session, kind }: Context,
   { id, fields, revision }: ApiObject,
-  known: Shown,
+  known: InstanceOutputSources,
 ): Properties {
   const { revisionField } = session.settings;
   const { before } = known;
   const addressFields = kind.fields.flatMap((field) => field.addressFields ?? []);
   const own = {
-    status: carried(fields, "status", before.status),
-    createdAt: sameMoment(carried(fields, "created_at", before.createdAt), before.createdAt),
+    status: textOrPrevious(fields, "status", before.status),
+    createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
     url:
-      carried(fields, "url", before.url) ?? `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
+      textOrPrevious(fields, "url", before.url) ?? `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
     ipAddress: ipAddress(kind.fields, fields, known),
     additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
   };
@@ -151,8 +151,8 @@ function others(fields: ApiObject["fields"], consulted: readonly string[], befor
 }
 
 /** Whether nothing of an object differs: then a reply without a revision says nothing about it. */
-function unchanged(own: Properties, { values, before }: Known): boolean {
-  const now = plain({ ...own, ...values });
+function unchanged(own: Properties, { values, before }: OutputSources): boolean {
+  const now = toPlainJson({ ...own, ...values });
   return (
     Object.keys(now).length > 0 &&
     Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, before[name]))
@@ -160,7 +160,7 @@ function unchanged(own: Properties, { values, before }: Known): boolean {
 }
 
 /** A text of the reply; what it does not carry is as before, and what it carries empty is none. */
-function carried(fields: ApiObject["fields"], name: string, before: unknown): unknown {
+function textOrPrevious(fields: ApiObject["fields"], name: string, before: unknown): unknown {
   const value = fields[name];
   if (value === undefined) return before;
   if (value === null) return undefined;
@@ -169,7 +169,7 @@ function carried(fields: ApiObject["fields"], name: string, before: unknown): un
 
 /** A list may show a number where another reply shows a string. */
 function sameAs(now: unknown, before: unknown): unknown {
-  return isSame(now, before) ? before : sameMoment(now, before);
+  return isSameJson(now, before) ? before : sameMoment(now, before);
 }
 
 /** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */
@@ -192,7 +192,7 @@ function wholeSecond(text: unknown): number | undefined {
 function ipAddress(
   fields: readonly Field[],
   object: ApiObject["fields"],
-  { values, before, unmanaged = {} }: Shown,
+  { values, before, unmanaged = {} }: InstanceOutputSources,
 ): unknown {
   const [address] = fields.flatMap((field) => addressesIn(field, object));
   const isTold = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { redact } from "../../diagnostics/redact";
 import type { Properties } from "../host";
-import { secretsOf, textsIn } from "../inputs/secrets";
+import { secretsOf, stringsIn } from "../inputs/secrets";
 import type { Field } from "./fields";
 import { hiddenOf } from "./state";
 
@@ -20,7 +20,7 @@ const DERIVED: Readonly<Record<string, string>> = {
 };
 
 /** What tells which outputs are secret. */
-export interface Marks {
+export interface SecretSources {
   /** The inputs, whose marks the engine copies to the outputs of the same name. */
   readonly given: Properties;
   /** The state before. */
@@ -33,24 +33,24 @@ export interface Marks {
  * Outputs in which these are secret, too: whatever repeats a secret input, or may be derived from one; and whatever still holds, repeats or
  * is derived from an input that was secret before, which `__sealed` lists for as long as it does.
  */
-export function sealed(
+export function markSecretOutputs(
   fields: readonly Field[],
   { __sealed: _, ...outputs }: Properties,
-  { given, before, known }: Marks,
+  { given, before, known }: SecretSources,
 ): Properties {
   const declared = new Set(hiddenOf(given).__secrets);
-  const { names, texts } = secretsOf(...known);
+  const { names, strings } = secretsOf(...known);
   const isKept = (name: string): boolean =>
     before[name] !== undefined && isDeepStrictEqual(before[name], given[name]);
   const former = new Set([...names].filter((name) => !declared.has(name) && !isKept(name)));
-  const inClear = new Set(fields.flatMap(({ name }) => (declared.has(name) ? [] : textsIn(given[name]))));
-  const formerTexts = texts.filter((text) => !inClear.has(text));
+  const inClear = new Set(fields.flatMap(({ name }) => (declared.has(name) ? [] : stringsIn(given[name]))));
+  const formerTexts = strings.filter((text) => !inClear.has(text));
   const holdsFormer = (name = ""): boolean =>
     former.has(name) && outputs[name] !== undefined && !isDeepStrictEqual(outputs[name], given[name]);
 
   const isField = (name: string): boolean => fields.some((field) => field.name === name);
   const isOwn = (name: string): boolean => !name.startsWith("__") && !isField(name);
-  const { texts: textsNow } = secretsOf({ ...outputs, __pending: undefined });
+  const { strings: textsNow } = secretsOf({ ...outputs, __pending: undefined });
   // A program marks additionalProperties as secret, but after `pulumi import` a refresh may come before any program.
   const isSecretNow = (name: string, value: unknown): boolean =>
     isOwn(name) &&
@@ -74,13 +74,13 @@ export function sealed(
     .sort();
   return {
     // The engine would mark no more than the secret labels, and no label that becomes secret beside another one.
-    ...marked(outputs, [...declared, ...secret, ...formerSecrets]),
+    ...markSecret(outputs, [...declared, ...secret, ...formerSecrets]),
     ...(formerSecrets.length > 0 && { __sealed: formerSecrets }),
   };
 }
 
 /** Properties of which some are marked as secret for the engine. */
-export function marked(properties: Properties, names: readonly string[]): Properties {
+export function markSecret(properties: Properties, names: readonly string[]): Properties {
   return Object.fromEntries(
     Object.entries(properties).map(([name, value]) => [name, names.includes(name) ? asSecret(value) : value]),
   );

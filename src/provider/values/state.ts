@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Properties } from "../host";
-import type { Options } from "../inputs/ignored";
+import type { ChangeOptions } from "../inputs/ignored";
 
 const text = v.fallback(v.optional(v.string()), undefined);
 const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined);
@@ -76,28 +76,28 @@ export type Hidden = v.InferOutput<typeof hiddenProperties>;
 
 export function hiddenOf(properties: Properties): Hidden {
   const hidden = v.parse(hiddenProperties, properties);
-  return { ...hidden, ...pickNow(hidden.__now ?? hidden) };
+  return { ...hidden, ...pickCurrentValues(hidden.__now ?? hidden) };
 }
 
 /** The hidden inputs as the state's inputs have them, which need not be what the program says now. */
 export function hiddenInputs(properties: Properties): Properties {
   const { __key, __keyAt, __import, ...others } = v.parse(hiddenProperties, properties);
-  return { __key, __keyAt, __import, ...pickNow(others) };
+  return { __key, __keyAt, __import, ...pickCurrentValues(others) };
 }
 
 /** What the program says of a resource beside its arguments, and may say otherwise at the next run. */
-export type Now = NonNullable<Hidden["__now"]>;
+export type CurrentValues = NonNullable<Hidden["__now"]>;
 
-export function nowOf(properties: Properties): Now {
-  return pickNow(hiddenOf(properties));
+export function currentValuesOf(properties: Properties): CurrentValues {
+  return pickCurrentValues(hiddenOf(properties));
 }
 
-function pickNow({ __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder }: Now): Now {
+function pickCurrentValues({ __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder }: CurrentValues): CurrentValues {
   return { __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder };
 }
 
 /** The options of a program's resource that decide how it is compared. */
-export function optionsOf(inputs: Properties): Options {
+export function optionsOf(inputs: Properties): ChangeOptions {
   const { __ignoreChanges, __replaceOnChanges } = hiddenOf(inputs);
   return { ignoreChanges: __ignoreChanges, replaceOnChanges: __replaceOnChanges };
 }

@@ -4,17 +4,17 @@ import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import type { Kind } from "../kind";
 import { type Field, labelsOf } from "./fields";
-import { shownKeys } from "./label-keys";
+import { remoteKeysOf } from "./label-keys";
 import { hiddenOf } from "./state";
 import type { WireFields } from "./words";
 
-const DIGITS = 12;
+const DIGEST_CHARACTERS = 12;
 
 /**
  * What an object has in fields that the program does not set, field by field, each as a digest: enough to tell whether somebody
  * has changed it since. What a reply does not carry is as before.
  */
-export function unmanagedIn(
+export function digestUnmanagedFields(
   fields: readonly Field[],
   values: Properties,
   object: WireFields,
@@ -34,7 +34,7 @@ function unmanagedValue(field: Field, values: Properties, object: WireFields): u
   const { name, wire, type } = field;
   if (type !== "labels") return object[wire];
   const shown = labelsOf(object[wire]);
-  const own = new Set(shownKeys(field, shown, Object.keys(labelsOf(values[name]))).values());
+  const own = new Set(remoteKeysOf(field, shown, Object.keys(labelsOf(values[name]))).values());
   const others = Object.entries(shown).filter(([key]) => !own.has(key));
   return others.sort(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -42,7 +42,7 @@ function unmanagedValue(field: Field, values: Properties, object: WireFields): u
 function digestOf(value: unknown): string | undefined {
   if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
   const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
-  return createHash("sha256").update(text).digest("hex").slice(0, DIGITS);
+  return createHash("sha256").update(text).digest("hex").slice(0, DIGEST_CHARACTERS);
 }
 
 /**
@@ -53,13 +53,13 @@ function digestOf(value: unknown): string | undefined {
 export function requireUnmanagedShown(
   kind: Kind,
   { id, olds }: { readonly id: string; readonly olds: Properties },
-  { fields, isAlone }: ApiObject,
+  { fields, isFromOwnUrl }: ApiObject,
 ): void {
   const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
   const hidden = kind.fields.filter(
     ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
   );
-  if (isAlone || hidden.length === 0) return;
+  if (isFromOwnUrl || hidden.length === 0) return;
   const names = hidden.map(({ name }) => name).join(", ");
   throw new CloudInfraError(
     "revision_conflict",

@@ -1,7 +1,7 @@
 import type { Properties } from "../host";
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
-import { type Field, isSame, isUnreadable, labelsOf, referenceIn, sameValue } from "./fields";
-import { shownKeys } from "./label-keys";
+import { type Field, isSameJson, isUnreadable, labelsOf, referencedValue, sameValue } from "./fields";
+import { remoteKeysOf } from "./label-keys";
 
 /** An object's fields as the service sent them. */
 export type WireFields = Readonly<Record<string, unknown>>;
@@ -10,8 +10,8 @@ export type WireFields = Readonly<Record<string, unknown>>;
  * The service's own word for a field. `undefined` where the reply does not carry it, which says nothing about it.
  * Of labels, only those in `managed`: what others set is no concern of the program.
  */
-export function wordOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
-  const word = field.type === "text" ? textIn(field, object[field.wire], ...managed) : object[field.wire];
+export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
+  const word = field.type === "text" ? remoteTextOf(field, object[field.wire], ...managed) : object[field.wire];
   // What only a replacement changes always has a value: null tells nothing.
   if (word === undefined || (word === null && field.change === "replace")) return undefined;
   if (isUnreadable(field, word)) return undefined;
@@ -19,20 +19,20 @@ export function wordOf(field: Field, object: WireFields, ...managed: unknown[]):
   if (field.type === "keys") return word ?? [];
   const shown = labelsOf(word);
   const keys = [...new Set(managed.flatMap((value) => Object.keys(labelsOf(value))))];
-  const own = [...shownKeys(field, shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
+  const own = [...remoteKeysOf(field, shown, keys)].map(([key, shownKey]) => [key, shown[shownKey]]);
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
 /** The text that a field shows, or the value of a reference. An empty text stands for none. */
-export function textIn(field: Field, word: unknown, ...own: unknown[]): unknown {
-  return word === "" ? null : referenceIn(field, word, ...own);
+export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): unknown {
+  return word === "" ? null : referencedValue(field, word, ...own);
 }
 
 /**
  * The words to remember after the program's values were applied: where the service spells a value in its own way.
  * A word that this reply does not carry stays as remembered.
  */
-export function wordsAfter(
+export function remoteValuesAfter(
   fields: readonly Field[],
   values: Properties,
   object: WireFields,
@@ -42,7 +42,7 @@ export function wordsAfter(
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
-    const word = wordOf(field, object, value);
+    const word = remoteValueOf(field, object, value);
     if (word === undefined ? Object.hasOwn(before, field.name) : !sameValue(field, word, value)) {
       words[field.name] = word === undefined ? before[field.name] : word;
     }
@@ -70,7 +70,7 @@ function isApplied(pair: unknown): pair is Applied {
 }
 
 /** What the service holds now, in terms of the program's values. */
-export interface Sighting {
+export interface DriftResult {
   /** The program's values; where the service's word moved since the last apply, that word. */
   readonly values: Properties;
   readonly words: Properties;
@@ -82,7 +82,7 @@ export interface Sighting {
 }
 
 /** What the state knows of the fields. */
-interface KnownWords {
+interface KnownValues {
   readonly values: Properties;
   readonly words: Properties;
   readonly applied?: Properties;
@@ -92,7 +92,7 @@ interface KnownWords {
 }
 
 /** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
-export function compareWords(fields: readonly Field[], known: KnownWords, object: WireFields): Sighting {
+export function compareRemoteValues(fields: readonly Field[], known: KnownValues, object: WireFields): DriftResult {
   const values: Properties = {};
   const words: Properties = {};
   const applied: Properties = {};
@@ -103,12 +103,12 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
     const value = known.values[name];
     if (value === undefined) continue;
     const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
-    const now = addressBeside(field, value, object) ?? wordOf(field, object, value, word);
+    const now = addressBeside(field, value, object) ?? remoteValueOf(field, object, value, word);
     const { applied: all = {}, ipAddress, isEcho } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) untold.push(name);
     // A service that shows null beside an address shows the same without one.
-    const seen: Compared =
+    const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }
         : compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
@@ -121,14 +121,14 @@ export function compareWords(fields: readonly Field[], known: KnownWords, object
 }
 
 /** A value, and the service's word for it if that is another. */
-interface Compared {
+interface ComparedValue {
   readonly value: unknown;
   readonly word?: unknown;
   readonly applied?: unknown;
   readonly isDrifted?: boolean;
 }
 
-interface KnownOne {
+interface KnownValue {
   readonly value: unknown;
   readonly word: unknown;
   readonly applied: unknown;
@@ -136,7 +136,7 @@ interface KnownOne {
   readonly isEcho?: boolean | undefined;
 }
 
-function compareField(field: Field, known: KnownOne, now: unknown, object: WireFields): Compared {
+function compareField(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
   if (now === undefined) return known;
   if (field.type === "labels") return compareLabels(field, known, now, object);
   const applied = isApplied(known.applied) ? known.applied : undefined;
@@ -145,24 +145,24 @@ function compareField(field: Field, known: KnownOne, now: unknown, object: WireF
 
 function compareOne(
   field: Field,
-  known: KnownOne & { applied: Applied | undefined },
+  known: KnownValue & { applied: Applied | undefined },
   now: unknown,
   object: WireFields,
-): Compared {
+): ComparedValue {
   const { value, word, applied } = known;
   const isRemembered = word !== undefined;
   if (sameValue(field, now, isRemembered ? word : value)) return known;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
     return { value: applied.value, word: applied.word };
-  if (sameValue(field, now, value) || isSpelling(field, now, value)) return known; // in another reply, it may be as before
+  if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // in another reply, it may be as before
   const isEcho = known.isEcho && field.change === "replace";
   if (isEcho || isLateAddress(field, known, now, object)) return { ...known, word: now };
   const last = isRemembered ? { value, word } : applied;
-  return { value: asValue(field, now), applied: last, isDrifted: true };
+  return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }
 
 /** Compares each label, so that only those are taken over that somebody has changed. */
-function compareLabels(field: Field, known: KnownOne, now: unknown, object: WireFields): Compared {
+function compareLabels(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
   const [shown, words, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
   const label: Field = { ...field, type: "text" };
   const each = Object.entries(labelsOf(known.value)).map(([key, value]) => {
@@ -178,7 +178,7 @@ function compareLabels(field: Field, known: KnownOne, now: unknown, object: Wire
   const pairs = each.flatMap((one) => (one.applied === undefined ? [] : [[one.key, one.applied]]));
   return {
     value,
-    word: isDrifted ? (isSame(word, value) ? undefined : word) : known.word,
+    word: isDrifted ? (isSameJson(word, value) ? undefined : word) : known.word,
     applied: pairs.length === 0 ? undefined : Object.fromEntries(pairs),
     isDrifted,
   };
@@ -188,20 +188,20 @@ function compareLabels(field: Field, known: KnownOne, now: unknown, object: Wire
  * Whether another word must be the service's spelling of the value. The reply to a creation may repeat what was sent, so the service's own
  * spelling need not be known, and what looks like a change of such a field would lead to a replacement.
  */
-function isSpelling({ change, isFixed }: Field, word: unknown, value: unknown): boolean {
+function isSameIgnoringCase({ change, isFixed }: Field, word: unknown, value: unknown): boolean {
   if (change !== "replace" || typeof word !== "string" || typeof value !== "string") return false;
   return isFixed || word.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
 /** The service's word as a value of the program's type; `undefined` where the service says there is none. */
-export function asValue(field: Field, word: unknown): unknown {
+export function toProgramValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined || isUnreadable(field, word)) return undefined;
-  if (field.type === "text") return asText(referenceIn(field, word));
+  if (field.type === "text") return toText(referencedValue(field, word));
   if (field.type === "keys") return word;
   const labels = Object.entries(labelsOf(word)).filter(([, label]) => label !== null);
-  return Object.fromEntries(labels.map(([key, label]) => [key, asText(label)]));
+  return Object.fromEntries(labels.map(([key, label]) => [key, toText(label)]));
 }
 
-function asText(word: unknown): string {
+function toText(word: unknown): string {
   return typeof word === "string" ? word : JSON.stringify(word);
 }

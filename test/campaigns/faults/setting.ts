@@ -4,7 +4,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
 import { type Journal, openJournal } from "../../../src/journal/journal";
-import { textOf } from "../../../src/provider/identity";
+import { identityKey } from "../../../src/provider/identity";
 import { Leaks } from "../../harness/leaks";
 import { fastClock } from "../../operations/fast-clock";
 import { openProviders, type Providers } from "../../provider/providers";
@@ -76,7 +76,7 @@ export async function openSetting(): Promise<Setting> {
       for (const machine of ["usual", "other"]) await journalIn(path.join(root, machine)).remove(key);
     },
     hasRequestedDeletion: ({ journalDir }, id) =>
-      journalIn(journalDir).deletions.has(textOf({ endpoint, kind: "project", id })),
+      journalIn(journalDir).deletions.has(identityKey({ endpoint, kind: "project", id })),
     lookIntoJournals: () => leaks.files("the journal,", root),
     quiet: async () => {
       while (answered < emulator.requests.length) await delay(20);

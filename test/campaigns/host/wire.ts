@@ -1,4 +1,4 @@
-import { type HostProvider, InitialisationError } from "../../../src/provider/host";
+import { type HostProvider, InitializationError } from "../../../src/provider/host";
 
 /** The provider as it is behind a wire: what goes to it and comes back are copies, as JSON makes them. */
 export function overTheWire(provider: HostProvider): HostProvider {
@@ -14,8 +14,8 @@ export function overTheWire(provider: HostProvider): HostProvider {
 }
 
 function thrown(error: unknown): never {
-  if (!(error instanceof InitialisationError)) throw error;
-  throw new InitialisationError(error.id, copy(error.properties), error.message, error.cause);
+  if (!(error instanceof InitializationError)) throw error;
+  throw new InitializationError(error.id, copy(error.properties), error.message, error.cause);
 }
 
 function copy<T>(value: T): T {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isPlaceholder, pendingOf } from "../../../src/provider/creation/pending";
-import { InitialisationError, type Properties, type ReadAnswer } from "../../../src/provider/host";
+import { InitializationError, type Properties, type ReadResult } from "../../../src/provider/host";
 import type { Case } from "./case";
 import type { Scene } from "./scene";
 import type { Exchange } from "./served";
@@ -10,7 +10,7 @@ export interface Claims {
   created(id: string, inputs: Properties, before: ReadonlySet<string>, from: number): void;
   /** @param before what the service had when the call began  @param from number of its first exchange */
   notCreated(error: unknown, before: ReadonlySet<string>, from: number): void;
-  read(id: string, answer: ReadAnswer, from: number): void;
+  read(id: string, answer: ReadResult, from: number): void;
   /** @param update the state, the program's inputs, the new state, and the fields that the service had before */
   updated(id: string, update: Readonly<Record<"olds" | "news" | "outs" | "before", Properties>>): void;
   /** At the end of `destroy`. */
@@ -55,7 +55,7 @@ export function claimsOf(scene: Scene): Claims {
         scene.broke(`created ${id}, which no answer to its creation named`);
     },
     notCreated(error, before, from) {
-      if (error instanceof InitialisationError) {
+      if (error instanceof InitializationError) {
         const { operation, key, body, at, failed } = pendingOf(error.properties) ?? {};
         const isSent = body !== undefined && at !== undefined;
         const isKept = operation !== undefined || (key !== undefined && (isSent || failed === true));

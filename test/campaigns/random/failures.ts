@@ -1,5 +1,5 @@
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { HostError, InitialisationError } from "../../../src/provider/host";
+import { HostError, InitializationError } from "../../../src/provider/host";
 import type { Scene } from "./scene";
 import { countOne, type Verb } from "./tally";
 
@@ -20,7 +20,7 @@ export function judgeFailure(scene: Scene, verb: Verb, error: unknown): void {
   scene.heard(`the words of ${verb}`, message);
   scene.heard(`the printed error of ${verb}`, `${error} ${error.stack}`);
   if (/\b(undefined|NaN|Infinity)\b|\[object /.test(message)) scene.broke(`${verb} says: ${message}`);
-  if (!(error instanceof InitialisationError)) return;
+  if (!(error instanceof InitializationError)) return;
   if (!isPlain(error.properties)) scene.broke(`${verb} leaves what the host can't bear`);
   for (const reason of error.reasons) scene.heard(`the reasons of ${verb}`, reason);
 }

@@ -1,4 +1,4 @@
-import { type HostProvider, InitialisationError, type Properties } from "../../../src/provider/host";
+import { type HostProvider, InitializationError, type Properties } from "../../../src/provider/host";
 import { parseDuration } from "../../../src/provider/inputs/durations";
 import { hiddenOf } from "../../../src/provider/values/state";
 import { unmarked } from "../../provider/shown/marked";
@@ -36,7 +36,7 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
       judge(answer);
       return answer;
     } catch (error) {
-      how = error instanceof InitialisationError ? "kept" : "refused";
+      how = error instanceof InitializationError ? "kept" : "refused";
       judgeFailure(scene, verb, error);
       judgeLoss(error);
       throw error;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { deadlineIn } from "../../../src/operations/deadline";
-import type { Call } from "../../../src/provider/call";
+import type { Context } from "../../../src/provider/call";
 import { create } from "../../../src/provider/create";
 import { nextKey } from "../../../src/provider/creation/post";
 import { instanceKind } from "../../../src/provider/kind";
@@ -12,10 +12,10 @@ import { instanceNews, KEY } from "../samples";
 import { failureOf } from "../service";
 
 /** A service whose operations name their object and have no link to it; it waits for nobody. */
-function finished(call: Call): Call {
+function finished(call: Context): Context {
   const { client } = call.session;
   const done = { id: "op-1", url: `${client.endpoint}/operations/op-1`, status: "done", resource: "ins-1" };
-  const session: Call["session"] = {
+  const session: Context["session"] = {
     ...call.session,
     client: {
       ...client,
@@ -59,7 +59,7 @@ describe("an object that a resumed creation has made, and that the list does not
       kind: "instance",
       id: "operation/op-1",
     } as const;
-    session.memory.diffed(hiddenOf(news).__urn, placeholder, {
+    session.tracker.recordDiff(hiddenOf(news).__urn, placeholder, {
       pending,
       replaces: true,
       at: undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LoggedRequest } from "../../../src/emulator";
-import { InitialisationError } from "../../../src/provider/host";
+import { InitializationError } from "../../../src/provider/host";
 import { instanceNews, KEY, SSH_KEY } from "../samples";
 import { failureOf, madeInstance, madeProject, startService } from "../service";
 
@@ -86,7 +86,7 @@ describe("what fails", () => {
     expect(error.message).toMatch(/^creating instance "web" was refused: /);
     expect(error.message).toContain("\n  flavor: flavor 'nope' does not exist");
     expect(error.message).toMatch(/\n {2}POST \/v1\/instances · trace tr-\d+/);
-    expect(error).not.toBeInstanceOf(InitialisationError);
+    expect(error).not.toBeInstanceOf(InitializationError);
     expect(service.emulator.instances.size).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { InitialisationError } from "../../../src/provider/host";
+import { InitializationError } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
 import { failureOf, madeInstance, madeProject, startService } from "../service";
 
@@ -22,7 +22,7 @@ test.each(["instance", "project"] as const)(
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
     const made = kind === "project" ? madeProject(service) : madeInstance(service);
     const error = await failureOf(made);
-    if (!(error instanceof InitialisationError)) throw error;
+    if (!(error instanceof InitializationError)) throw error;
     const { instances, projects } = await service.anew();
     const provider = kind === "project" ? projects : instances;
     expect(await provider.read(error.id, error.properties)).toMatchObject({ id: error.id });

@@ -32,7 +32,7 @@ describe("the note of a creation that the state has is none", () => {
       body: "{}",
       at: 1,
     });
-    await web.journal.note(key, { operation, id: "id" in common ? id : "ins-other" });
+    await web.journal.extend(key, { operation, id: "id" in common ? id : "ins-other" });
     const answer = await (await web.process()).diff(id, state, inputs);
     expect(answer).toMatchObject({ changes, replaces: [] });
   });

@@ -189,7 +189,7 @@ describe("an instance that a resource has imported is not deleted as that of an 
         : web.killedUp(next, how));
       service.emulator.finishOperations();
       const id = idsOf(service).find((one) => one !== former) ?? "";
-      if (known === "a noted id") await web.journal.note((await web.noted()).key, { id });
+      if (known === "a noted id") await web.journal.extend((await web.noted()).key, { id });
       const process = await web.process();
       const news = web.news({ ...next, __urn: URN.replace("::web", "::site"), __import: id });
       expect((await process.create(await checked(process, {}, news))).id).toBe(id);

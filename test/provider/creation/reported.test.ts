@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
 import { openJournal } from "../../../src/journal/journal";
 import type { HostProvider, Properties } from "../../../src/provider/host";
-import { textOf } from "../../../src/provider/identity";
+import { identityKey } from "../../../src/provider/identity";
 import { emptyFolder } from "../../journal/folder";
 import { OneInstance, oneInstance, URN } from "../one-instance";
 import { projectNews } from "../samples";
@@ -313,7 +313,7 @@ describe("the record of a request to delete a project proves nothing", () => {
       dir: service.journalDir,
       warn: expect.fail,
     });
-    const record = textOf({ endpoint, kind: "project", id: project });
+    const record = identityKey({ endpoint, kind: "project", id: project });
     await deletions.add(record);
     await madeInstance(service);
     expect(await deletions.has(record)).toBe(false);

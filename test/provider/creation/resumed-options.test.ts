@@ -181,7 +181,7 @@ describe("a resumed creation whose object doesn't fit any longer", () => {
     const { web } = await cutOff({ image: "v1" });
     const { id, inputs, state } = web.there();
     const said: string[] = [];
-    const row = vi.spyOn(EngineLog.prototype, "row");
+    const row = vi.spyOn(EngineLog.prototype, "statusLogFor");
     onTestFinished(() => row.mockRestore());
     row.mockImplementation(() => ({ write: async (message) => void said.push(message) }));
     const process = await web.process();

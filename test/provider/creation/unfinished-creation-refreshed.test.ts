@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
-import { InitialisationError } from "../../../src/provider/host";
+import { InitializationError } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
 import { failureOf } from "../service";
 
@@ -171,7 +171,7 @@ describe("an interrupted creation that times out after its arguments have change
     const secret = expect.objectContaining({ value: { env: "hush-hush" } });
     expect(error).toMatchObject({ properties: { labels: secret } });
     service.emulator.finishOperations();
-    const { id, properties } = error instanceof InitialisationError ? error : expect.fail();
+    const { id, properties } = error instanceof InitializationError ? error : expect.fail();
     const read = await process.read(id, properties);
     expect(read).toMatchObject({ props: { labels: secret }, inputs: { labels: secret } });
   });

@@ -98,7 +98,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     const { web } = await cutOff();
     const { id, inputs, state } = web.there();
     const said: unknown[] = [];
-    const row = vi.spyOn(EngineLog.prototype, "row");
+    const row = vi.spyOn(EngineLog.prototype, "statusLogFor");
     onTestFinished(() => row.mockRestore());
     row.mockImplementation((urn) => ({ write: async (message) => void said.push([urn, message]) }));
     const process = await web.process();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { HostProvider, Properties } from "../../../src/provider/host";
-import { Memory } from "../../../src/provider/memory";
+import { ResourceTracker } from "../../../src/provider/memory";
 import { OneInstance, oneInstance, URN } from "../one-instance";
 import { failureOf, madeProject, type Service, startService } from "../service";
 
@@ -412,32 +412,32 @@ describe("what a process remembers", () => {
   const project = { endpoint: "https://api", kind: "project", id: "1" } as const;
 
   test("is about one kind of object: a project and an instance may have the same id", () => {
-    const memory = new Memory();
-    memory.made("urn:shop", project, "key");
-    expect(memory.liveAs(project)).toBeDefined();
-    expect(memory.liveAs({ ...project, kind: "instance" })).toBeUndefined();
+    const tracker = new ResourceTracker();
+    tracker.recordCreated("urn:shop", project, "key");
+    expect(tracker.liveOwner(project)).toBeDefined();
+    expect(tracker.liveOwner({ ...project, kind: "instance" })).toBeUndefined();
   });
 
   test("is about one service: objects of two services may have the same id", () => {
-    const memory = new Memory();
-    memory.made("urn:shop", project, "key");
-    expect(memory.liveAs({ ...project, endpoint: "https://other" })).toBeUndefined();
+    const tracker = new ResourceTracker();
+    tracker.recordCreated("urn:shop", project, "key");
+    expect(tracker.liveOwner({ ...project, endpoint: "https://other" })).toBeUndefined();
   });
 
   test("leads to the row of a resource, but not if its former name is another resource's by now", () => {
-    const memory = new Memory();
+    const tracker = new ResourceTracker();
     const old = { __urn: "urn:web", __key: "old-key" };
-    expect(memory.rowOf(old)).toBe("urn:web");
-    memory.checked("urn:web", { key: "new-key" });
-    expect(memory.rowOf(old)).toBeUndefined();
-    memory.says("old-key", { __urn: "urn:renamed" });
-    expect(memory.rowOf({ ...old, __urn: "urn:renamed" })).toBe("urn:renamed");
+    expect(tracker.displayUrnOf(old)).toBe("urn:web");
+    tracker.recordCheck("urn:web", { key: "new-key" });
+    expect(tracker.displayUrnOf(old)).toBeUndefined();
+    tracker.recordProgramValues("old-key", { __urn: "urn:renamed" });
+    expect(tracker.displayUrnOf({ ...old, __urn: "urn:renamed" })).toBe("urn:renamed");
   });
 
   test("of a deletion ends when the service uses the id again", () => {
-    const memory = new Memory();
-    memory.deleted(project);
-    memory.made("urn:shop", project, "key");
-    expect(memory.isGone(project)).toBe(false);
+    const tracker = new ResourceTracker();
+    tracker.recordDeleted(project);
+    tracker.recordCreated("urn:shop", project, "key");
+    expect(tracker.wasDeleted(project)).toBe(false);
   });
 });

@@ -5,13 +5,13 @@ import { diff } from "../../../src/provider/diff";
 import type { Properties } from "../../../src/provider/host";
 import { instanceKind, projectKind } from "../../../src/provider/kind";
 import { projectFields } from "../../../src/provider/values/fields";
-import { plain } from "../../../src/provider/values/plain";
+import { toPlainJson } from "../../../src/provider/values/plain";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "../samples";
 import { startService } from "../service";
 
 /** As the host gets it: without anything undefined. */
 const checked = (olds: Properties, news: Properties): Properties =>
-  plain(check(instanceKind, olds, news).inputs);
+  toPlainJson(check(instanceKind, olds, news).inputs);
 const unnamed = (key: string): Properties => instanceNews({ name: undefined, __key: key });
 
 describe("the idempotency key", () => {
@@ -61,13 +61,13 @@ describe("a name that the program does not give", () => {
 
   test("is kept also where somebody has changed it since, and a refresh has shown that: nobody asked for another", () => {
     const { inputs: first } = check(projectKind, {}, { ...projectNews(), name: undefined });
-    const refreshed = { ...plain(first), name: "Production" };
+    const refreshed = { ...toPlainJson(first), name: "Production" };
     const { inputs } = check(projectKind, refreshed, {
       ...projectNews({ __key: OTHER_KEY }),
       name: undefined,
     });
     expect(inputs.name).toBe("Production");
-    expect(diff(projectFields, refreshed, plain(inputs)).changes).toBe(false);
+    expect(diff(projectFields, refreshed, toPlainJson(inputs)).changes).toBe(false);
   });
 
   test("is a new one for a replacement, so that both can exist for a while", () => {
@@ -177,10 +177,10 @@ test("a given name that looks like a made-up one is given: its object is deleted
   const service = await startService();
   const project = service.emulator.addProject().id;
   const { inputs } = await service.instances.check({}, { ...unnamed(KEY), project });
-  const { id, outs } = await service.instances.create(plain(inputs));
+  const { id, outs } = await service.instances.create(toPlainJson(inputs));
   const pinned = instanceNews({ project, name: inputs.name, image: "debian-14" });
-  const { inputs: next } = await service.instances.check(plain(inputs), pinned);
-  expect(await service.instances.diff(id, outs, plain(next))).toMatchObject({
+  const { inputs: next } = await service.instances.check(toPlainJson(inputs), pinned);
+  expect(await service.instances.diff(id, outs, toPlainJson(next))).toMatchObject({
     replaces: ["image"],
     deleteBeforeReplace: true,
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { plain } from "../../../src/provider/values/plain";
+import { toPlainJson } from "../../../src/provider/values/plain";
 import { hiddenOf } from "../../../src/provider/values/state";
 import { instanceNews, OTHER_KEY, SSH_KEY } from "../samples";
 import { saidBy, startService } from "../service";
@@ -21,37 +21,37 @@ async function made() {
     labels: { a: "one" },
     sshKeys: [SSH_KEY],
   });
-  return { service, id, inputs: plain(inputs), outs, next };
+  return { service, id, inputs: toPlainJson(inputs), outs, next };
 }
 
 describe("hidden inputs of a resource that exists", () => {
   test("stay as they were, so that no diff shows them", async () => {
     const { service, inputs, next } = await made();
     const { inputs: now } = await service.instances.check(inputs, next);
-    expect(plain(now)).toEqual({ ...inputs, sshKeys: [SSH_KEY] });
+    expect(toPlainJson(now)).toEqual({ ...inputs, sshKeys: [SSH_KEY] });
   });
 
   test("come back from a refresh just as they are", async () => {
     const { service, id, inputs, outs, next } = await made();
     expect((await service.instances.read(id, outs)).inputs).toMatchObject(hiddenIn(inputs));
     const { inputs: now } = await service.instances.check(inputs, next);
-    const { outs: updated } = await service.instances.update(id, outs, plain(now));
-    const { inputs: refreshed } = await service.instances.read(id, plain(updated ?? {}));
+    const { outs: updated } = await service.instances.update(id, outs, toPlainJson(now));
+    const { inputs: refreshed } = await service.instances.read(id, toPlainJson(updated ?? {}));
     expect(hiddenIn(refreshed ?? {})).toEqual(hiddenIn(inputs));
   });
 
   test("give way to what the program says now, in an update and in the state after it", async () => {
     const { service, id, inputs, outs, next } = await made();
     const { inputs: now } = await service.instances.check(inputs, next);
-    await service.instances.diff(id, outs, plain(now));
+    await service.instances.diff(id, outs, toPlainJson(now));
     service.emulator.refuse("flavor", "m1.small", { detail: `${SSH_KEY} is not welcome` });
-    const said = await saidBy(service.instances.update(id, outs, plain(now)));
+    const said = await saidBy(service.instances.update(id, outs, toPlainJson(now)));
     expect(said).toMatch(/updating instance "front" was refused/);
     expect(said).not.toContain(SSH_KEY);
 
     const { service: other, ...again } = await made();
     const { inputs: fresh } = await other.instances.check(again.inputs, again.next);
-    const { outs: updated = {} } = await other.instances.update(again.id, again.outs, plain(fresh));
+    const { outs: updated = {} } = await other.instances.update(again.id, again.outs, toPlainJson(fresh));
     expect(hiddenOf(updated)).toMatchObject({
       __urn: renamed,
       __timeouts: { delete: "5m", update: "2s" },
@@ -67,7 +67,7 @@ describe("hidden inputs of a resource that exists", () => {
       __key: OTHER_KEY,
       flavor: "m1.large",
     });
-    const { outs: updated } = await service.instances.update(id, outs, plain(now));
+    const { outs: updated } = await service.instances.update(id, outs, toPlainJson(now));
     expect(updated).not.toHaveProperty("__now");
   });
 });
@@ -87,5 +87,5 @@ test("they follow the program where no argument differs, for then nothing is sho
     sshKeys: undefined,
   });
   const { __urn, __timeouts, __secrets } = next;
-  expect(plain(now)).toEqual(plain({ ...inputs, __urn, __timeouts, __secrets }));
+  expect(toPlainJson(now)).toEqual(toPlainJson({ ...inputs, __urn, __timeouts, __secrets }));
 });

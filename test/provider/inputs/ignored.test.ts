@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isIgnored, replacing } from "../../../src/provider/inputs/ignored";
+import { isIgnored, withReplaceOnChanges } from "../../../src/provider/inputs/ignored";
 import { instanceFields } from "../../../src/provider/values/fields";
 
 const env = ["labels", "env"];
@@ -48,7 +48,7 @@ describe("`replaceOnChanges`", () => {
   const olds = { flavor: "small", labels: { env: "dev", team: "a" }, sshKeys: ["one", "two"] };
   const news = { flavor: "small", labels: { env: "prod", team: "a" }, sshKeys: ["one", "three", "four"] };
   const replaced = (path: string, more: object = {}): string[] =>
-    replacing(instanceFields, [path], { olds, news: { ...news, ...more } })
+    withReplaceOnChanges(instanceFields, [path], { olds, news: { ...news, ...more } })
       .filter(({ name, change }) => ["labels", "sshKeys", "flavor"].includes(name) && change === "replace")
       .map(({ name }) => name);
 

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { deadlineIn } from "../../../src/operations/deadline";
 import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { findOrAbsent } from "../../../src/provider/looks/absence";
-import { Sightings } from "../../../src/provider/looks/sightings";
+import { findOrConfirmAbsence } from "../../../src/provider/looks/absence";
+import { ObjectFinder } from "../../../src/provider/looks/sightings";
 import { FakeClock } from "../../operations/fake-clock";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
@@ -16,42 +16,42 @@ function aRefresh() {
   for (const id of ["ins-1", "ins-2"]) fake.addInstance(id, "prj-1");
   return {
     fake,
-    sightings: new Sightings(fake.client(), clock, 60_000),
+    finder: new ObjectFinder(fake.client(), clock, 60_000),
     options: { deadline: deadlineIn(60_000, clock) },
   };
 }
 
 test("what a sweep does not show is asked for by itself, though no GET was made before", async () => {
-  const { fake, sightings, options } = aRefresh();
+  const { fake, finder, options } = aRefresh();
   fake.unlisted.add("ins-2"); // a list that lags, or that leaves out what is stopped or was moved
-  const sought = { kind: instanceKind, id: "ins-2", project: "prj-1" };
-  const first = await sightings.swept(sought, options);
-  expect(await sightings.second(sought, first, options)).toMatchObject({ found: { id: "ins-2" } });
+  const ref = { kind: instanceKind, id: "ins-2", project: "prj-1" };
+  const first = await finder.findInList(ref, options);
+  expect(await finder.findAgain(ref, first, options)).toMatchObject({ found: { id: "ins-2" } });
 });
 
 test("a project that the token may not see any more is not gone, though another one is in sight", async () => {
-  const { fake, sightings, options } = aRefresh();
+  const { fake, finder, options } = aRefresh();
   fake.addProject("prj-2");
   fake.unlisted.add("prj-1");
-  const sought = { kind: projectKind, id: "prj-1", project: undefined };
-  const first = await sightings.swept(sought, options);
+  const ref = { kind: projectKind, id: "prj-1", project: undefined };
+  const first = await finder.findInList(ref, options);
   const forbidden = new CloudInfraError("forbidden", "403", { status: 403 });
   fake.whenAsked = (request) => {
     fake.failure = request.startsWith("GET") ? forbidden : undefined;
   };
-  await expect(sightings.second(sought, first, options)).rejects.toBe(forbidden);
+  await expect(finder.findAgain(ref, first, options)).rejects.toBe(forbidden);
 });
 
 test("an instance is not gone because the token may not see its project any more, though another one is in sight", async () => {
   const fake = new FakeService();
   fake.addProject("prj-2");
-  const sought = { kind: instanceKind, id: "ins-1", project: "prj-1" };
+  const ref = { kind: instanceKind, id: "ins-1", project: "prj-1" };
   const call = callTo(fake, instanceKind);
   const forbidden = new CloudInfraError("forbidden", "403", { status: 403 });
   fake.whenAsked = (request) => {
     fake.failure = request === "GET projects prj-1" ? forbidden : undefined;
   };
-  await expect(findOrAbsent(call, sought, { missing: "get" })).rejects.toBe(forbidden);
+  await expect(findOrConfirmAbsence(call, ref, { missing: "get" })).rejects.toBe(forbidden);
 });
 
 test("an update doesn't take an instance for deleted because the token may no longer see its project", async () => {

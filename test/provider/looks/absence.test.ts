@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { findOrAbsent } from "../../../src/provider/looks/absence";
-import type { Sought } from "../../../src/provider/looks/look";
+import { findOrConfirmAbsence } from "../../../src/provider/looks/absence";
+import type { ObjectRef } from "../../../src/provider/looks/look";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 
 /** What a read of one object comes to: its id, undefined where it is gone, or the error. */
-async function readOf(fake: FakeService, sought: Sought): Promise<unknown> {
-  const call = callTo(fake, sought.kind);
-  const first = await call.session.sightings.recent(sought, call);
-  return (await findOrAbsent(call, sought, first))?.id;
+async function readOf(fake: FakeService, ref: ObjectRef): Promise<unknown> {
+  const call = callTo(fake, ref.kind);
+  const first = await call.session.finder.findRecent(ref, call);
+  return (await findOrConfirmAbsence(call, ref, first))?.id;
 }
 
-const instance: Sought = { kind: instanceKind, id: "ins-1", project: "prj-1" };
-const project: Sought = { kind: projectKind, id: "prj-1", project: undefined };
+const instance: ObjectRef = { kind: instanceKind, id: "ins-1", project: "prj-1" };
+const project: ObjectRef = { kind: projectKind, id: "prj-1", project: undefined };
 
 function serviceWith(...projects: string[]): FakeService {
   const fake = new FakeService();
@@ -74,11 +74,11 @@ describe("an instance", () => {
   test("is not gone because an earlier list has shown its project: the token may see less now", async () => {
     const fake = serviceWith("prj-1");
     const call = callTo(fake, instanceKind);
-    const { sightings } = call.session;
-    await sightings.all({ kind: projectKind, project: undefined }, "recent", call);
-    const first = await sightings.recent(instance, call);
+    const { finder } = call.session;
+    await finder.list({ kind: projectKind, project: undefined }, "recent", call);
+    const first = await finder.findRecent(instance, call);
     fake.projects.clear();
-    await expect(findOrAbsent(call, instance, first)).rejects.toMatchObject({ code: "forbidden" });
+    await expect(findOrConfirmAbsence(call, instance, first)).rejects.toMatchObject({ code: "forbidden" });
   });
 
   test("of an unknown project is not gone either if the account shows no project at all", async () => {

@@ -88,13 +88,13 @@ describe("an instance that the service keeps showing as deleted", () => {
     fake.addProject("prj-1");
     fake.addInstance("ins-1", "prj-1", { status: "deleted" });
     const call = callTo(fake, instanceKind);
-    const { sightings } = call.session;
-    const sought = { kind: instanceKind, id: "ins-1", project: "prj-1" };
-    const first = await sightings.fresh(sought, call);
+    const { finder } = call.session;
+    const ref = { kind: instanceKind, id: "ins-1", project: "prj-1" };
+    const first = await finder.find(ref, call);
     fake.addInstance("ins-1", "prj-1", { status: "running" });
-    expect(await sightings.second(sought, first, call)).toHaveProperty("found");
+    expect(await finder.findAgain(ref, first, call)).toHaveProperty("found");
     fake.asked.length = 0;
-    await sightings.fresh(sought, call);
+    await finder.find(ref, call);
     expect(fake.asked).toEqual(["GET instances ins-1"]);
   });
 });

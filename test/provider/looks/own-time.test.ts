@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Page } from "../../../src/api/client";
 import { deadlineIn } from "../../../src/operations/deadline";
 import { instanceKind } from "../../../src/provider/kind";
-import { Sightings } from "../../../src/provider/looks/sightings";
+import { ObjectFinder } from "../../../src/provider/looks/sightings";
 import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";
 
@@ -18,9 +18,9 @@ function sharedList() {
     });
   }
   const slow = { ...client, instances: { ...client.instances, pages } };
-  const sightings = new Sightings(slow, clock, 600_000);
+  const finder = new ObjectFinder(slow, clock, 600_000);
   const look = (ms: number, signal?: AbortSignal) =>
-    sightings.swept(
+    finder.findInList(
       { kind: instanceKind, id: "ins-1", project: "prj-1" },
       { deadline: deadlineIn(ms, clock), signal },
     );

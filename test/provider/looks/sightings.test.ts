@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { deadlineIn } from "../../../src/operations/deadline";
 import { instanceKind, projectKind } from "../../../src/provider/kind";
-import type { Look, Sought } from "../../../src/provider/looks/look";
-import { Sightings } from "../../../src/provider/looks/sightings";
+import type { LookupResult, ObjectRef } from "../../../src/provider/looks/look";
+import { ObjectFinder } from "../../../src/provider/looks/sightings";
 import { Random } from "../../campaigns/random";
 import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";
@@ -13,141 +13,141 @@ function service(instances: number) {
   const clock = new FakeClock({ auto: true });
   fake.addProject("prj-1");
   for (let i = 1; i <= instances; i++) fake.addInstance(`ins-${i}`, "prj-1");
-  const sightings = new Sightings(fake.client(), clock, 60_000);
+  const finder = new ObjectFinder(fake.client(), clock, 60_000);
   const options = { deadline: deadlineIn(60_000, clock) };
-  return { fake, clock, sightings, options };
+  return { fake, clock, finder, options };
 }
 
-const instance = (id: string, project = "prj-1"): Sought => ({ kind: instanceKind, id, project });
-const project = (id: string): Sought => ({ kind: projectKind, id, project: undefined });
-const idOf = (look: Look): string | undefined => ("found" in look ? look.found.id : undefined);
+const instance = (id: string, project = "prj-1"): ObjectRef => ({ kind: instanceKind, id, project });
+const project = (id: string): ObjectRef => ({ kind: projectKind, id, project: undefined });
+const idOf = (look: LookupResult): string | undefined => ("found" in look ? look.found.id : undefined);
 
 describe("reads of a refresh", () => {
   test("many at once cost one sweep of their project's list", async () => {
-    const { fake, sightings, options } = service(50);
+    const { fake, finder, options } = service(50);
     const ids = [...fake.instances.keys()];
-    const looks = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    const looks = await Promise.all(ids.map((id) => finder.findRecent(instance(id), options)));
     expect(looks.map(idOf)).toEqual(ids);
     expect(fake.asked).toEqual(["LIST instances prj-1"]);
   });
 
   test("that come later, within half a minute, cost nothing", async () => {
-    const { fake, clock, sightings, options } = service(2);
-    await Promise.all(["ins-1", "ins-2"].map((id) => sightings.recent(instance(id), options)));
+    const { fake, clock, finder, options } = service(2);
+    await Promise.all(["ins-1", "ins-2"].map((id) => finder.findRecent(instance(id), options)));
     await clock.advance(29_000);
-    expect(idOf(await sightings.recent(instance("ins-1"), options))).toBe("ins-1");
+    expect(idOf(await finder.findRecent(instance("ins-1"), options))).toBe("ins-1");
     expect(fake.asked).toEqual(["LIST instances prj-1"]);
   });
 
   test("a lone one costs one GET", async () => {
-    const { fake, sightings, options } = service(50);
-    expect(idOf(await sightings.recent(instance("ins-7"), options))).toBe("ins-7");
+    const { fake, finder, options } = service(50);
+    expect(idOf(await finder.findRecent(instance("ins-7"), options))).toBe("ins-7");
     expect(fake.asked).toEqual(["GET instances ins-7"]);
   });
 
   test("of the most of a long list cost its pages, however few come at a time", async () => {
-    const { fake, sightings, options } = service(2_000);
+    const { fake, finder, options } = service(2_000);
     await inTurn([...fake.instances.keys()], 8, async (id) =>
-      expect(idOf(await sightings.recent(instance(id), options))).toBe(id),
+      expect(idOf(await finder.findRecent(instance(id), options))).toBe(id),
     );
     expect([fake.countOf("LIST"), fake.countOf("GET")]).toEqual([10, 0]);
   });
 
   test("in another order than the list's cost its pages, and perhaps a few GETs", async () => {
-    const { fake, sightings, options } = service(2_000);
+    const { fake, finder, options } = service(2_000);
     const mixed = new Random(1).shuffled([...fake.instances.keys()]);
     await inTurn(mixed, 8, async (id) =>
-      expect(idOf(await sightings.recent(instance(id), options))).toBe(id),
+      expect(idOf(await finder.findRecent(instance(id), options))).toBe(id),
     );
     expect(fake.countOf("LIST")).toBe(10);
     expect(fake.countOf("GET")).toBeLessThan(20);
   });
 
   test("of a few of a long list cost as many GETs, and half as many pages", async () => {
-    const { fake, sightings, options } = service(10_000);
+    const { fake, finder, options } = service(10_000);
     const ids = ["ins-2000", "ins-4000", "ins-6000", "ins-8000", "ins-10000"];
-    const looks = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    const looks = await Promise.all(ids.map((id) => finder.findRecent(instance(id), options)));
     expect(looks.map(idOf)).toEqual(ids);
     expect([fake.countOf("LIST"), fake.countOf("GET")]).toEqual([2, 5]);
   });
 
   test("of a few of a long list cost a sweep where there is no GET", async () => {
-    const { fake, sightings, options } = service(1_000);
+    const { fake, finder, options } = service(1_000);
     fake.getAnswer = "405";
     const ids = ["ins-600", "ins-1000"];
-    const looks = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    const looks = await Promise.all(ids.map((id) => finder.findRecent(instance(id), options)));
     expect(looks.map(idOf)).toEqual(ids);
     expect(fake.countOf("LIST")).toBe(5);
     expect(fake.countOf("GET")).toBeLessThanOrEqual(2);
   });
 
   test("one at a time cost a single GET and then the list", async () => {
-    const { fake, sightings, options } = service(100);
-    for (const id of fake.instances.keys()) await sightings.recent(instance(id), options);
+    const { fake, finder, options } = service(100);
+    for (const id of fake.instances.keys()) await finder.findRecent(instance(id), options);
     expect(fake.asked).toEqual(["GET instances ins-1", "LIST instances prj-1"]);
   });
 
   test("of two projects, or of projects and instances, cost a sweep for each list", async () => {
-    const { fake, sightings, options } = service(2);
+    const { fake, finder, options } = service(2);
     fake.addProject("prj-2");
     fake.addInstance("ins-8", "prj-2");
     fake.addInstance("ins-9", "prj-2");
-    const sought = [
+    const ref = [
       ...["ins-1", "ins-2"].map((id) => instance(id)),
       ...["ins-8", "ins-9"].map((id) => instance(id, "prj-2")),
       ...["prj-1", "prj-2"].map((id) => project(id)),
     ];
-    const looks = await Promise.all(sought.map((one) => sightings.recent(one, options)));
-    expect(looks.map(idOf)).toEqual(sought.map(({ id }) => id));
+    const looks = await Promise.all(ref.map((one) => finder.findRecent(one, options)));
+    expect(looks.map(idOf)).toEqual(ref.map(({ id }) => id));
     expect([...fake.asked].sort()).toEqual(["LIST instances prj-1", "LIST instances prj-2", "LIST projects"]);
   });
 
   test("see anew what this process wrote", async () => {
-    const { fake, sightings, options } = service(2);
+    const { fake, finder, options } = service(2);
     const both = () =>
-      Promise.all(["ins-1", "ins-3"].map((id) => sightings.recent(instance(id), options).then(idOf)));
+      Promise.all(["ins-1", "ins-3"].map((id) => finder.findRecent(instance(id), options).then(idOf)));
     expect(await both()).toEqual(["ins-1", undefined]);
     fake.addInstance("ins-3", "prj-1");
     expect(await both()).toEqual(["ins-1", undefined]);
-    sightings.forget();
+    finder.invalidate();
     expect(await both()).toEqual(["ins-1", "ins-3"]);
   });
 });
 
 test("a sweep that this process wrote into is not remembered", async () => {
-  const { fake, sightings, options } = service(2);
+  const { fake, finder, options } = service(2);
   fake.whenAsked = () => {
     fake.whenAsked = () => {};
     fake.addInstance("ins-3", "prj-1"); // too late for this list
-    sightings.forget();
+    finder.invalidate();
   };
-  const look = () => sightings.swept(instance("ins-3"), options).then(idOf);
+  const look = () => finder.findInList(instance("ins-3"), options).then(idOf);
   expect(await look()).toBeUndefined();
-  const both = ["ins-1", "ins-3"].map((id) => sightings.recent(instance(id), options).then(idOf));
+  const both = ["ins-1", "ins-3"].map((id) => finder.findRecent(instance(id), options).then(idOf));
   expect(await Promise.all(both)).toEqual(["ins-1", "ins-3"]);
 });
 
 describe("where GET of one object is not offered", () => {
   test("405 is asked once, and lists serve from then on", async () => {
-    const { fake, sightings, options } = service(2);
+    const { fake, finder, options } = service(2);
     fake.getAnswer = "405";
-    expect(idOf(await sightings.fresh(instance("ins-1"), options))).toBe("ins-1");
-    expect(idOf(await sightings.fresh(instance("ins-2"), options))).toBe("ins-2");
+    expect(idOf(await finder.find(instance("ins-1"), options))).toBe("ins-1");
+    expect(idOf(await finder.find(instance("ins-2"), options))).toBe("ins-2");
     expect(fake.countOf("GET")).toBe(1);
   });
 
   /** A look that gets 404, and the second look, which finds the object in the list. */
-  async function contradicted({ sightings, options }: ReturnType<typeof service>, id: string) {
-    const first = await sightings.fresh(instance(id), options);
+  async function contradicted({ finder, options }: ReturnType<typeof service>, id: string) {
+    const first = await finder.find(instance(id), options);
     expect(first).toEqual({ missing: "get" });
-    expect(idOf(await sightings.second(instance(id), first, options))).toBe(id);
+    expect(idOf(await finder.findAgain(instance(id), first, options))).toBe(id);
   }
 
   test("GET isn't repeated for an object that the list shows although GET answers 404", async () => {
     const scene = service(2);
     scene.fake.getAnswer = "404 to all";
     await contradicted(scene, "ins-1");
-    expect(idOf(await scene.sightings.fresh(instance("ins-1"), scene.options))).toBe("ins-1");
+    expect(idOf(await scene.finder.find(instance("ins-1"), scene.options))).toBe("ins-1");
     expect(scene.fake.countOf("GET")).toBe(1);
   });
 
@@ -155,16 +155,16 @@ describe("where GET of one object is not offered", () => {
     const scene = service(3);
     scene.fake.getAnswer = "404 to all";
     for (const id of ["ins-1", "ins-2"]) await contradicted(scene, id);
-    expect(idOf(await scene.sightings.fresh(instance("ins-3"), scene.options))).toBe("ins-3");
+    expect(idOf(await scene.finder.find(instance("ins-3"), scene.options))).toBe("ins-3");
     expect(scene.fake.countOf("GET")).toBe(2);
   });
 
   test("a list that still shows a deleted object says nothing about GET of other objects", async () => {
     const scene = service(2);
-    const { fake, sightings, options } = scene;
+    const { fake, finder, options } = scene;
     fake.unread.add("ins-1");
     await contradicted(scene, "ins-1");
-    await sightings.fresh(instance("ins-2"), options);
+    await finder.find(instance("ins-2"), options);
     expect(fake.asked.at(-1)).toBe("GET instances ins-2");
   });
 
@@ -172,28 +172,28 @@ describe("where GET of one object is not offered", () => {
     "one %s isn't believed once GET has worked, in this process or for the state",
     async (answer) => {
       for (const inProcess of [true, false]) {
-        const { fake, sightings, options } = service(2);
-        if (inProcess) await sightings.fresh(instance("ins-2"), options);
+        const { fake, finder, options } = service(2);
+        if (inProcess) await finder.find(instance("ins-2"), options);
         fake.getAnswer = answer;
         fake.whenAsked = () => {
           fake.whenAsked = () => {
             fake.getAnswer = "offered";
           };
         };
-        const sought = { ...instance("ins-1"), wasAlone: !inProcess };
-        const first = await sightings.fresh(sought, options);
-        const look = "found" in first ? first : await sightings.second(sought, first, options);
+        const ref = { ...instance("ins-1"), wasAlone: !inProcess };
+        const first = await finder.find(ref, options);
+        const look = "found" in first ? first : await finder.findAgain(ref, first, options);
         expect(look).toMatchObject({ found: { id: "ins-1" }, by: "get" });
       }
     },
   );
 
   test("that of instances says nothing of projects", async () => {
-    const { fake, sightings, options } = service(1);
+    const { fake, finder, options } = service(1);
     fake.getAnswer = "405";
-    await sightings.fresh(instance("ins-1"), options);
+    await finder.find(instance("ins-1"), options);
     fake.getAnswer = "offered";
-    await sightings.fresh(project("prj-1"), options);
+    await finder.find(project("prj-1"), options);
     expect(fake.asked.at(-1)).toBe("GET projects prj-1");
   });
 });
@@ -201,12 +201,12 @@ describe("where GET of one object is not offered", () => {
 describe("looks for what was deleted", () => {
   /** A deletion, as this process does it. */
   async function deleted(
-    { fake, sightings, options }: ReturnType<typeof service>,
+    { fake, finder, options }: ReturnType<typeof service>,
     id: string,
-  ): Promise<Look> {
+  ): Promise<LookupResult> {
     fake.instances.delete(id);
-    sightings.forget();
-    return sightings.afterDeletion(instance(id), options);
+    finder.invalidate();
+    return finder.findAfterDeletion(instance(id), options);
   }
 
   test("are sweeps where the list has one page, which many share", async () => {
@@ -220,7 +220,7 @@ describe("looks for what was deleted", () => {
   test("share a sweep if each deletion is accepted shortly after another one, and those that follow have to wait for no more than 0.3 s", async () => {
     const scene = service(100);
     const ids = [...scene.fake.instances.keys()].slice(0, 20);
-    const looks: Promise<Look>[] = [];
+    const looks: Promise<LookupResult>[] = [];
     for (const id of ids) {
       looks.push(deleted(scene, id));
       await scene.clock.sleep(40);
@@ -282,19 +282,19 @@ describe("looks for what was deleted", () => {
 
   test("are GETs also after a refresh that read the whole list", async () => {
     const scene = service(2_000);
-    const { fake, sightings, options } = scene;
+    const { fake, finder, options } = scene;
     await inTurn(
       [...fake.instances.keys()],
       8,
-      async (id) => void (await sightings.recent(instance(id), options)),
+      async (id) => void (await finder.findRecent(instance(id), options)),
     );
     expect(await deleted(scene, "ins-1500")).toEqual({ missing: "get" });
   });
 
   test("are sweeps for what GET still shows after it has left the list", async () => {
-    const { fake, sightings, options } = service(500);
+    const { fake, finder, options } = service(500);
     fake.unlisted.add("ins-400");
-    expect(await sightings.afterDeletion(instance("ins-400"), options)).toEqual({ missing: "sweep" });
+    expect(await finder.findAfterDeletion(instance("ins-400"), options)).toEqual({ missing: "sweep" });
   });
 
   test("do not fail because another object can't be read", async () => {
@@ -307,71 +307,71 @@ describe("looks for what was deleted", () => {
   });
 
   test("find what is still there, on the first page and beyond it", async () => {
-    const { sightings, options } = service(500);
+    const { finder, options } = service(500);
     for (const id of ["ins-1", "ins-400"])
-      expect(idOf(await sightings.afterDeletion(instance(id), options))).toBe(id);
+      expect(idOf(await finder.findAfterDeletion(instance(id), options))).toBe(id);
   });
 });
 
 describe("the second look at what seems to be gone", () => {
   test("after a GET, is a whole sweep", async () => {
-    const { fake, sightings, options } = service(1);
-    const first = await sightings.fresh(instance("ins-9"), options);
-    expect(await sightings.second(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
+    const { fake, finder, options } = service(1);
+    const first = await finder.find(instance("ins-9"), options);
+    expect(await finder.findAgain(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
     // The 404 counts once GET is seen to work.
     expect(fake.asked).toEqual(["GET instances ins-9", "LIST instances prj-1", "GET instances ins-1"]);
   });
 
   test("after a GET that was never seen to work, is two sweeps", async () => {
-    const { fake, sightings, options } = service(500);
+    const { fake, finder, options } = service(500);
     fake.getAnswer = "404 to all";
     const ids = ["ins-450", "ins-460"];
-    const [first] = await Promise.all(ids.map((id) => sightings.recent(instance(id), options)));
+    const [first] = await Promise.all(ids.map((id) => finder.findRecent(instance(id), options)));
     if (first === undefined) throw new Error("there was no look");
     fake.unlisted.add("ins-450"); // moved to a page that was read already
     fake.whenAsked = (request) => {
       if (request.startsWith("LIST")) fake.unlisted.clear();
     };
-    expect(idOf(await sightings.second(instance("ins-450"), first, options))).toBe("ins-450");
+    expect(idOf(await finder.findAgain(instance("ins-450"), first, options))).toBe("ins-450");
   });
 
   test("after a sweep, is a GET where GET has been seen to work", async () => {
-    const { fake, sightings, options } = service(2);
-    await sightings.fresh(instance("ins-1"), options);
+    const { fake, finder, options } = service(2);
+    await finder.find(instance("ins-1"), options);
     fake.unlisted.add("ins-2");
-    const first = await sightings.swept(instance("ins-2"), options);
+    const first = await finder.findInList(instance("ins-2"), options);
     expect(first).toEqual({ missing: "sweep" });
-    expect(idOf(await sightings.second(instance("ins-2"), first, options))).toBe("ins-2");
+    expect(idOf(await finder.findAgain(instance("ins-2"), first, options))).toBe("ins-2");
   });
 
   test("after a sweep, is another one where there is no GET", async () => {
-    const { fake, sightings, options } = service(1);
+    const { fake, finder, options } = service(1);
     fake.getAnswer = "405";
-    const first = await sightings.fresh(instance("ins-9"), options);
-    expect(await sightings.second(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
+    const first = await finder.find(instance("ins-9"), options);
+    expect(await finder.findAgain(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
     expect(fake.countOf("LIST")).toBe(2);
   });
 
   test("after a sweep, is another one where GET answers 404 and was never seen to work", async () => {
-    const { fake, sightings, options } = service(1);
+    const { fake, finder, options } = service(1);
     fake.getAnswer = "404 to all";
     fake.unlisted.add("ins-1"); // the list lags
-    const first = await sightings.swept(instance("ins-1"), options);
+    const first = await finder.findInList(instance("ins-1"), options);
     fake.unlisted.clear();
-    expect(idOf(await sightings.second(instance("ins-1"), first, options))).toBe("ins-1");
+    expect(idOf(await finder.findAgain(instance("ins-1"), first, options))).toBe("ins-1");
   });
 });
 
 describe("an outage", () => {
-  test.each(["recent", "fresh", "swept"] as const)(
+  test.each(["findRecent", "find", "findInList"] as const)(
     "is an error of a %s look, never an absence",
     async (age) => {
-      const { fake, sightings, options } = service(2);
+      const { fake, finder, options } = service(2);
       fake.failure = new CloudInfraError("unavailable", "503", { status: 503 });
-      const looks = ["ins-1", "ins-2"].map((id) => sightings[age](instance(id), options));
+      const looks = ["ins-1", "ins-2"].map((id) => finder[age](instance(id), options));
       for (const look of looks) await expect(look).rejects.toBe(fake.failure);
       fake.failure = undefined;
-      expect(idOf(await sightings[age](instance("ins-1"), options))).toBe("ins-1");
+      expect(idOf(await finder[age](instance("ins-1"), options))).toBe("ins-1");
     },
   );
 });

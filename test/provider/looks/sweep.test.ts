@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ApiObject, Page } from "../../../src/api/client";
-import { Sweep } from "../../../src/provider/looks/sweep";
+import { ListCache } from "../../../src/provider/looks/sweep";
 import { FakeClock } from "../../operations/fake-clock";
 
 /** A list of one page, whose every reading is ended by the test: `end(0, "a", "b")` ends the first with two objects. */
@@ -11,7 +11,7 @@ function listInHand() {
     yield await new Promise<Page>((resolve, reject) => ends.push({ resolve, reject }));
   }
   return {
-    sweep: new Sweep(pages, clock),
+    sweep: new ListCache(pages, clock),
     clock,
     begun: () => ends.length,
     end: (index: number, ...ids: string[]) => ends[index]?.resolve(page(true, ids)),
@@ -51,7 +51,7 @@ describe("a look that may be a moment old", () => {
     const before = sweep.recent();
     end(0);
     expect(await idsOf(before)).toEqual([]);
-    sweep.forget();
+    sweep.invalidate();
     const after = sweep.recent();
     end(1, "a");
     expect(await idsOf(after)).toEqual(["a"]);
@@ -61,7 +61,7 @@ describe("a look that may be a moment old", () => {
   test("does not share a sweep that this process wrote into: its end is not remembered either", async () => {
     const { sweep, begun, end } = listInHand();
     const before = sweep.recent();
-    sweep.forget();
+    sweep.invalidate();
     const after = sweep.recent();
     expect(begun()).toBe(2);
     end(1, "new");
@@ -76,7 +76,7 @@ describe("a look that begins now", () => {
   test("waits for the sweep under way and shares the next with all who wait", async () => {
     const { sweep, clock, begun, end } = listInHand();
     const recent = sweep.recent();
-    const looks = [sweep.after(), sweep.after(), sweep.after()];
+    const looks = [sweep.fresh(), sweep.fresh(), sweep.fresh()];
     expect(begun()).toBe(1);
     end(0, "a");
     await recent;
@@ -93,10 +93,10 @@ describe("a look that begins now", () => {
 
   test("waits for the sweep under way also when something was written meanwhile: many deletions share", async () => {
     const { sweep, clock, begun, end } = listInHand();
-    const first = sweep.after();
+    const first = sweep.fresh();
     const looks = ["b", "c"].map(() => {
-      sweep.forget();
-      return sweep.after();
+      sweep.invalidate();
+      return sweep.fresh();
     });
     expect(begun()).toBe(1);
     end(0, "a", "b", "c");
@@ -109,10 +109,10 @@ describe("a look that begins now", () => {
 
   test("never takes what was remembered", async () => {
     const { sweep, begun, end } = listInHand();
-    const first = sweep.after();
+    const first = sweep.fresh();
     end(0, "a");
     await first;
-    const second = sweep.after();
+    const second = sweep.fresh();
     end(1);
     expect(await idsOf(second)).toEqual([]);
     expect(begun()).toBe(2);
@@ -135,7 +135,7 @@ describe("a sweep that fails", () => {
   test("does not fail those who wait for the next", async () => {
     const { sweep, clock, end, fail } = listInHand();
     const first = sweep.recent();
-    const next = sweep.after();
+    const next = sweep.fresh();
     fail(0);
     await expect(first).rejects.toThrow("503");
     await clock.advance(0);
@@ -157,9 +157,9 @@ describe("a search in a long list", () => {
         yield page(at + 2 >= letters.length, ids);
       }
     }
-    const sweep = new Sweep(pages, clock);
+    const sweep = new ListCache(pages, clock);
     const seek = async (id: string, isPatient = false) => {
-      sweep.arrive();
+      sweep.recordRead();
       const found = await sweep.seek(id, () => isPatient);
       return typeof found === "string" ? found : found.id;
     };
@@ -212,7 +212,7 @@ describe("a search in a long list", () => {
     await clock.advance(30_001);
     expect(await seek("a")).toBe("costly");
     expect(await seek("a")).toBe("a");
-    sweep.forget();
+    sweep.invalidate();
     expect(await seek("a")).toBe("costly");
     expect(asked).toEqual(["ab", "ab"]);
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { findProjects } from "../../../src/provider/looks/lookups";
-import { Memory } from "../../../src/provider/memory";
+import { ResourceTracker } from "../../../src/provider/memory";
 import { Sessions } from "../../../src/provider/session";
 import { oneInstance } from "../one-instance";
 import { instanceNews, UNKNOWN_TEXT } from "../samples";
@@ -78,15 +78,15 @@ describe("a process", () => {
   });
 
   test("knows one service's ids from another's: what lives here is not spared there", () => {
-    const memory = new Memory();
+    const tracker = new ResourceTracker();
     const here = { endpoint: "https://eu", kind: "instance", id: "1" } as const;
     const there = { ...here, endpoint: "https://us" };
-    memory.made("urn:a", here, "key");
-    expect([here, there].map((object) => memory.liveAs(object)?.urn)).toEqual(["urn:a", undefined]);
-    memory.deleted(there);
-    expect([here, there].map((object) => memory.isGone(object))).toEqual([false, true]);
-    memory.toBeCreated("urn:a");
-    expect(memory.liveAs(here)).toBeUndefined();
+    tracker.recordCreated("urn:a", here, "key");
+    expect([here, there].map((object) => tracker.liveOwner(object)?.urn)).toEqual(["urn:a", undefined]);
+    tracker.recordDeleted(there);
+    expect([here, there].map((object) => tracker.wasDeleted(object))).toEqual([false, true]);
+    tracker.recordCheckBeforeCreate("urn:a");
+    expect(tracker.liveOwner(here)).toBeUndefined();
   });
 
   test("says of an explicit provider's endpoint whose it is, also in a function", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { inWords } from "../../../src/diagnostics/words";
+import { formatError } from "../../../src/diagnostics/words";
 import { readSettings, type Settings } from "../../../src/provider/settings/settings";
 
 type Texts = Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ function words(...args: Parameters<typeof read>): string {
     read(...args);
   } catch (error) {
     expect(isCloudInfraError(error)).toBe(true);
-    return inWords(error, { doing: "reading" });
+    return formatError(error, { doing: "reading" });
   }
   return "";
 }

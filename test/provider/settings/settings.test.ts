@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { inWords } from "../../../src/diagnostics/words";
+import { formatError } from "../../../src/diagnostics/words";
 import { readSettings, type Settings } from "../../../src/provider/settings/settings";
 
 type Texts = Record<string, string>;
@@ -17,7 +17,7 @@ function words(stack: Texts, environment: Texts = {}): string {
     readSettings(stackOf(stack), environment);
   } catch (error) {
     expect(isCloudInfraError(error)).toBe(true);
-    return inWords(error, { doing: 'creating instance "web"' });
+    return formatError(error, { doing: 'creating instance "web"' });
   }
   return "";
 }

@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { TokenSource } from "../../../src/api/client";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { inWords } from "../../../src/diagnostics/words";
+import { formatError } from "../../../src/diagnostics/words";
 import { tokenSource } from "../../../src/provider/settings/tokens";
 import { NOTHING } from "../../credentials/sources";
 import { FakeClock } from "../../operations/fake-clock";
@@ -39,7 +39,7 @@ async function failureOf(source: TokenSource): Promise<string> {
     (reason: unknown) => reason,
   );
   expect(isCloudInfraError(error) && error.code).toBe("config_invalid");
-  return inWords(error, { doing: "reading" });
+  return formatError(error, { doing: "reading" });
 }
 
 test("a token of a setting is what stands there, and there is no other", async () => {

@@ -1,4 +1,4 @@
-import { type HostProvider, InitialisationError, type Properties } from "../../../src/provider/host";
+import { type HostProvider, InitializationError, type Properties } from "../../../src/provider/host";
 import type { Saved } from "../service";
 import { unmarked } from "./marked";
 
@@ -94,7 +94,7 @@ export class EngineRow {
       const { id, outs } = await provider.create(inputs);
       this.save({ id, inputs, state: { ...unmarked(outs), __provider: inputs.__provider } }, false);
     } catch (error) {
-      if (error instanceof InitialisationError)
+      if (error instanceof InitializationError)
         this.save({ id: error.id, inputs, state: unmarked(error.properties) }, true);
       throw error;
     }
@@ -114,7 +114,7 @@ export class EngineRow {
       this.saved = { id, inputs, state: { ...unmarked(outs), __provider: inputs.__provider } };
       this.isUnfinished = false;
     } catch (error) {
-      if (!(error instanceof InitialisationError)) throw error;
+      if (!(error instanceof InitializationError)) throw error;
       // The engine keeps id and inputs as they were, and takes the properties for outputs.
       this.saved = { id, inputs: before, state: unmarked(error.properties) };
       this.isUnfinished = true;

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { HostError, InitialisationError } from "../../../src/provider/host";
+import { HostError, InitializationError } from "../../../src/provider/host";
 import { instanceNews, KEY, SSH_KEY } from "../samples";
 import { changed, failureOf, madeInstance, startService } from "../service";
 
@@ -25,7 +25,7 @@ describe("an error as the host prints it", () => {
   });
 
   test("of an object that stays as it is carries id, properties and reasons", () => {
-    const error = new InitialisationError("ins-1", { flavor: "m1.small" }, "no", undefined);
+    const error = new InitializationError("ins-1", { flavor: "m1.small" }, "no", undefined);
     expect(error).toMatchObject({ id: "ins-1", properties: { flavor: "m1.small" }, reasons: ["no"] });
     expect(printed(error)).toBe("cloudinfra: no");
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InitialisationError, type Properties } from "../../../src/provider/host";
+import { InitializationError, type Properties } from "../../../src/provider/host";
 import { changed, failureOf, madeInstance, type Saved, type ServiceOptions, startService } from "../service";
 import { isMarked, unmarked } from "./marked";
 
@@ -15,7 +15,7 @@ async function madePlain(secret: Properties, plain: Properties, options: Service
 
 async function leftBy(work: Promise<unknown>): Promise<Properties> {
   const error = await failureOf(work);
-  if (error instanceof InitialisationError) return error.properties;
+  if (error instanceof InitializationError) return error.properties;
   throw error;
 }
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Page } from "../../../src/api/client";
 import { deadlineIn } from "../../../src/operations/deadline";
 import { instanceKind } from "../../../src/provider/kind";
-import { Sightings } from "../../../src/provider/looks/sightings";
-import { EngineLog, type RowLog } from "../../../src/provider/shown/engine-log";
+import { ObjectFinder } from "../../../src/provider/looks/sightings";
+import { EngineLog, type StatusLog } from "../../../src/provider/shown/engine-log";
 import { Progress } from "../../../src/provider/shown/progress";
 import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";
@@ -23,7 +23,7 @@ class Rows extends EngineLog {
     super(undefined);
   }
 
-  override row(urn?: string): RowLog {
+  override statusLogFor(urn?: string): StatusLog {
     this.urns.push(urn);
     return { write: async (message) => void this.written.push(message) };
   }
@@ -154,8 +154,8 @@ describe("the row of a read", () => {
     }
     const slow = { ...client, instances: { ...client.instances, pages } };
     const log = new Rows();
-    const progress = new Progress(log.row(), "reading", { clock, inCi: false }).begin();
-    const look = new Sightings(slow, clock, 600_000).swept(
+    const progress = new Progress(log.statusLogFor(), "reading", { clock, inCi: false }).begin();
+    const look = new ObjectFinder(slow, clock, 600_000).findInList(
       { kind: instanceKind, id: "ins-15", project: "prj-1" },
       { deadline: deadlineIn(60_000, clock), progress },
     );

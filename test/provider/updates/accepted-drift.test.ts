@@ -99,7 +99,7 @@ test("a secret that a service normalizes, and that somebody changes, is redacted
   const saved = await madeInstance(service, { network: "back-3f9d1c", __secrets: ["network"] });
   service.emulator.edit(saved.id, { network: "other" });
   const state = await refreshed(service, saved);
-  expect(secretsOf(state).texts).toEqual(expect.arrayContaining(["OTHER", "back-3f9d1c", "BACK-3F9D1C"]));
+  expect(secretsOf(state).strings).toEqual(expect.arrayContaining(["OTHER", "back-3f9d1c", "BACK-3F9D1C"]));
 });
 
 test("a property that an update of which nothing was known has removed is no conflict if the service leaves it out", async () => {

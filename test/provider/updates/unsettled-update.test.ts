@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../../src/emulator";
-import { InitialisationError, type Properties } from "../../../src/provider/host";
+import { InitializationError, type Properties } from "../../../src/provider/host";
 import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
 import { failureOf, type Service } from "../service";
@@ -147,7 +147,7 @@ describe("an update whose outcome is unknown", () => {
     const rejected = service.emulator.fail({ kind: "status", status: 403, times: Number.POSITIVE_INFINITY });
     const error = await failureOf(process.update(id, state, inputs));
     rejected.off();
-    if (!(error instanceof InitialisationError)) throw error;
+    if (!(error instanceof InitializationError)) throw error;
     const next = await web.process();
     const small = (await next.check(before, web.news(SMALL))).inputs;
     expect(await next.diff(id, error.properties, small)).toMatchObject({ changes: true });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostError, InitialisationError } from "../../../src/provider/host";
+import { HostError, InitializationError } from "../../../src/provider/host";
 import { SSH_KEY } from "../samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../service";
 
@@ -20,7 +20,7 @@ describe("somebody else's change is never overwritten", () => {
     );
     expect(error.message).toContain("somebody else changed");
     expect(error.message).toContain("pulumi refresh");
-    expect(error).not.toBeInstanceOf(InitialisationError);
+    expect(error).not.toBeInstanceOf(InitializationError);
     expect(service.emulator.instances.get(saved.id)?.fields).toEqual(now);
     expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
@@ -111,7 +111,7 @@ describe("accepted is not applied", () => {
       const error = await failureOf(service.instances.update(saved.id, saved.state, news));
       expect(error.message).toMatch(/^updating instance "web" failed: .* did not change flavor\n/);
       expect(error.message).toContain('replaceOnChanges: ["flavor"]');
-      expect(error).toBeInstanceOf(InitialisationError);
+      expect(error).toBeInstanceOf(InitializationError);
       // The truth: what was made is in it, what was not is as before.
       expect(error).toMatchObject({
         id: saved.id,

@@ -3,7 +3,7 @@ import type { Accepted, ApiObject } from "../../../src/api/client";
 import type { Behaviour } from "../../../src/emulator";
 import type { Properties } from "../../../src/provider/host";
 import { instanceKind } from "../../../src/provider/kind";
-import { outputsAfter, readBack } from "../../../src/provider/updates/update-outcome";
+import { outputsAfterUpdate, waitUntilApplied } from "../../../src/provider/updates/update-outcome";
 import type { Change } from "../../../src/provider/updates/update-write";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
@@ -27,8 +27,8 @@ async function outcomeOf(accepted: (before: ApiObject) => Accepted, shown: Prope
   const olds = { ...instanceNews(), revision: "r1" };
   const fields = instanceKind.fields.filter(({ name }) => name === "flavor");
   const change: Change = { id: "ins-1", olds, news: instanceNews({ flavor: "m1.large" }), fields };
-  const outcome = await readBack(call, change, { kind: "accepted", accepted: accepted(before), before });
-  return { outcome, outs: outputsAfter(call, change, outcome) };
+  const outcome = await waitUntilApplied(call, change, { kind: "accepted", accepted: accepted(before), before });
+  return { outcome, outs: outputsAfterUpdate(call, change, outcome) };
 }
 
 describe("a reply to an update that shows the object as it was before", () => {
@@ -49,7 +49,7 @@ describe("an accepted value that isn't shown", () => {
   // The service may have had it before, or make revisions of nothing but what it shows.
   test("counts as set even if the revision is still the one that If-Match carried", async () => {
     const { outcome } = await outcomeOf(nothing, { flavor: undefined }, Array(9).fill("r1"));
-    expect(outcome.unmade).toEqual([]);
+    expect(outcome.unapplied).toEqual([]);
   });
 
   test("is waited for until the revision changes", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { type Known, outputsOf } from "../../../src/provider/values/outputs";
+import { type OutputSources, outputsOf } from "../../../src/provider/values/outputs";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews, KEY, projectNews } from "../samples";
@@ -23,7 +23,7 @@ const reply = {
 
 function outputs(
   fields: Properties,
-  known: Partial<Known> = {},
+  known: Partial<OutputSources> = {},
   settings: Readonly<Record<string, string>> = {},
 ): Properties {
   const call = callTo(new FakeService(), instanceKind, settings);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { instanceFields } from "../../../src/provider/values/fields";
-import { asValue, compareWords, wordsAfter } from "../../../src/provider/values/words";
+import { toProgramValue, compareRemoteValues, remoteValuesAfter } from "../../../src/provider/values/words";
 
 const values: Properties = {
   project: "prj-1",
@@ -28,7 +28,7 @@ const echo = {
 
 describe("words to remember after the program's values were applied", () => {
   const remembered = (object: Properties, before?: Properties) =>
-    wordsAfter(instanceFields, values, object, before);
+    remoteValuesAfter(instanceFields, values, object, before);
 
   test("none where the service repeats the values", () => {
     expect(remembered(echo)).toEqual({});
@@ -49,7 +49,7 @@ describe("words to remember after the program's values were applied", () => {
   });
 
   test("nothing of fields that the program does not set", () => {
-    expect(wordsAfter(instanceFields, { name: "web" }, { ...echo, network: "net-1" })).toEqual({});
+    expect(remoteValuesAfter(instanceFields, { name: "web" }, { ...echo, network: "net-1" })).toEqual({});
   });
 });
 
@@ -67,13 +67,13 @@ test.each([
   "a lookup shows a reference as its id, UUID, slug, name or original name, if the service shows %j",
   (word, value) => {
     const [, , image] = instanceFields;
-    expect(image && asValue(image, word)).toBe(value);
+    expect(image && toProgramValue(image, word)).toBe(value);
   },
 );
 
 describe("drift is measured against the service's own words", () => {
   const compare = (object: Properties, words: Properties = {}, known = values) =>
-    compareWords(instanceFields, { values: known, words }, object);
+    compareRemoteValues(instanceFields, { values: known, words }, object);
 
   test("an unchanged object has none, and keeps the values as the program has them", () => {
     expect(compare(echo)).toEqual({ values, words: {}, applied: {}, drifted: [], untold: [] });
@@ -106,7 +106,7 @@ describe("drift is measured against the service's own words", () => {
     (words) => {
       const object = { ...echo, public_ip: "203.0.113.9", ip_address: "203.0.113.9" };
       const known = { values, words, ipAddress: "203.0.113.9" };
-      const seen = compareWords(instanceFields, known, object);
+      const seen = compareRemoteValues(instanceFields, known, object);
       expect(seen).toMatchObject({ drifted: [], words: { publicIp: "203.0.113.9" } });
       expect(seen.values.publicIp).toBe("auto");
     },
@@ -120,7 +120,7 @@ describe("drift is measured against the service's own words", () => {
   test("an address is drift if the state or the reply has another one", () => {
     const object = { ...echo, public_ip: "203.0.113.9" };
     const known = { values, words: {}, ipAddress: "203.0.113.1" };
-    expect(compareWords(instanceFields, known, object).drifted).toEqual(["publicIp"]);
+    expect(compareRemoteValues(instanceFields, known, object).drifted).toEqual(["publicIp"]);
     expect(compare({ ...object, ip_address: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
     expect(compare(object, { publicIp: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
   });
@@ -139,11 +139,11 @@ describe("drift is measured against the service's own words", () => {
       values: { labels: { team: "Web", size: "3", tier: "A" } },
       words: { labels: { team: "web", size: "3", tier: "a" } },
     };
-    const seen = compareWords(instanceFields, known, { labels: { team: "web", size: "4", tier: "b" } });
+    const seen = compareRemoteValues(instanceFields, known, { labels: { team: "web", size: "4", tier: "b" } });
     expect(seen.values.labels).toEqual({ team: "Web", size: "4", tier: "b" });
     expect(seen.words.labels).toEqual({ team: "web", size: "4", tier: "b" });
     expect(seen.applied.labels).toMatchObject({ tier: { value: "A", word: "a" } });
-    const back = compareWords(instanceFields, seen, { labels: { team: "web", size: "3", tier: "a" } });
+    const back = compareRemoteValues(instanceFields, seen, { labels: { team: "web", size: "3", tier: "a" } });
     expect(back.values.labels).toEqual({ team: "Web", size: "3", tier: "A" });
   });
 
@@ -240,7 +240,7 @@ describe("drift is measured against the service's own words", () => {
       words: {},
       applied: { flavor: { value: values.flavor, word: shown("nyc1") } },
     };
-    const seen = compareWords(instanceFields, known, { flavor: shown("nyc1", "fra1") });
+    const seen = compareRemoteValues(instanceFields, known, { flavor: shown("nyc1", "fra1") });
     expect(seen).toMatchObject({ values: { flavor: values.flavor }, drifted: [] });
   });
 
@@ -265,7 +265,7 @@ describe("drift is measured against the service's own words", () => {
     const known = { ...values, publicIp: "42" };
     const public_ip = { id: 42, ip: "203.0.113.1" };
     expect(compare({ ...echo, public_ip }, {}, known)).toMatchObject({ drifted: [], words: {} });
-    expect(wordsAfter(instanceFields, known, { public_ip })).toEqual({});
+    expect(remoteValuesAfter(instanceFields, known, { public_ip })).toEqual({});
   });
 
   test("a word of another type is shown as a text", () => {

@@ -1,7 +1,7 @@
 import { isLoopback } from "../../../api/endpoint";
 import { CloudInfraError } from "../../../diagnostics/error";
 
-interface AddressOptions {
+interface OidcUrlOptions {
   /** For people: what holds the address. */
   readonly name: string;
   /** Plain http also to other machines than this one. */
@@ -14,7 +14,7 @@ interface AddressOptions {
  *
  * @throws CloudInfraError `config_invalid`, without the address
  */
-export function addressOf(text: string, { name, allowHttp, withQuery = false }: AddressOptions): URL {
+export function parseOidcUrl(text: string, { name, allowHttp, withQuery = false }: OidcUrlOptions): URL {
   const url = URL.parse(text);
   const reject = (why: string): never => {
     throw new CloudInfraError("config_invalid", `${name} ${why}`, {

@@ -6,11 +6,11 @@ import { redact } from "../../../diagnostics/redact";
 import { pauseMs } from "../../../operations/backoff";
 import type { Clock } from "../../../operations/clock";
 import { isTimeIsUp, limitOf, within } from "../../../operations/deadline";
-import { oneToken } from "../one-token";
-import type { Issued } from "../renewable-token";
+import { parseToken } from "../one-token";
+import type { IssuedToken } from "../renewable-token";
 import type { OidcSetting } from "../token-setting";
-import { addressOf } from "./address";
-import { createFetch, type Fetch, Passing } from "./fetch";
+import { parseOidcUrl } from "./address";
+import { createFetch, type Fetch, TransientError } from "./fetch";
 import { type SubjectParts, subjectToken } from "./subject";
 
 /** What an exchange is made with. */
@@ -25,7 +25,7 @@ export interface ExchangeParts {
 
 /** Milliseconds that an exchange may take, tries and pauses included; whoever waits for it has a deadline of their own. */
 const LIMIT_MS = 60_000;
-const MOST_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
 
 const GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -39,15 +39,15 @@ const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
 export function tokenExchange(
   setting: OidcSetting,
   parts: ExchangeParts,
-): { readonly origin: string; exchange(): Promise<Issued> } {
+): { readonly origin: string; exchange(): Promise<IssuedToken> } {
   const { kind, value, source } = setting;
   const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2; an issuer has none
-  const address = addressOf(value, { name: source, allowHttp: parts.allowHttp, withQuery });
+  const address = parseOidcUrl(value, { name: source, allowHttp: parts.allowHttp, withQuery });
   const { clock, dispatcher, random } = parts;
   let server: OAuth.AuthorizationServer | undefined =
     kind === "oidcIssuer" ? undefined : { issuer: address.origin, token_endpoint: address.href };
 
-  async function once(secrets: string[], signal: AbortSignal): Promise<Issued> {
+  async function once(secrets: string[], signal: AbortSignal): Promise<IssuedToken> {
     // Loaded by the first exchange: who has no need of it does not wait for it.
     const oauth = await import("oauth4webapi");
     const fetch = createFetch(dispatcher, (text) => redact(text, secrets), signal);
@@ -55,17 +55,17 @@ export function tokenExchange(
     const { env, allowHttp } = parts;
     const secret = (text: string) => void secrets.push(text);
     const subject = await subjectToken(setting, { env, allowHttp, fetch, secret });
-    return await ask(oauth, server, setting, { subject, fetch, secret });
+    return await requestToken(oauth, server, setting, { subject, fetch, secret });
   }
 
-  async function withRetries(secrets: string[], signal: AbortSignal): Promise<Issued> {
+  async function withRetries(secrets: string[], signal: AbortSignal): Promise<IssuedToken> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await once(secrets, signal);
       } catch (error) {
-        if (!(error instanceof Passing)) throw error;
+        if (!(error instanceof TransientError)) throw error;
         const pause = pauseMs(BACKOFF, tries, random, error.error.retryAfterMs);
-        if (tries >= MOST_TRIES || pause >= LIMIT_MS) throw error.error;
+        if (tries >= MAX_ATTEMPTS || pause >= LIMIT_MS) throw error.error;
         await clock.sleep(pause, signal);
       }
     }
@@ -103,7 +103,7 @@ async function discover(
     [oauth.customFetch]: (url, { headers }) =>
       fetch("the issuer's configuration", new URL(url), { method: "GET", headers }),
   });
-  const server = await usable("the issuer's configuration", () =>
+  const server = await usableToken("the issuer's configuration", () =>
     oauth.processDiscoveryResponse(issuer, reply),
   );
   if (server.token_endpoint === undefined)
@@ -111,7 +111,7 @@ async function discover(
       hint: "Set cloudinfra:oidcTokenEndpoint instead of cloudinfra:oidcIssuer.",
     });
   const name = "the token endpoint that the issuer names";
-  const endpoint = addressOf(server.token_endpoint, { name, allowHttp, withQuery: true });
+  const endpoint = parseOidcUrl(server.token_endpoint, { name, allowHttp, withQuery: true });
   if (endpoint.origin === issuer.origin) return server;
   throw new CloudInfraError(
     "config_invalid",
@@ -122,12 +122,12 @@ async function discover(
   );
 }
 
-async function ask(
+async function requestToken(
   oauth: typeof OAuth,
   server: OAuth.AuthorizationServer,
   setting: OidcSetting,
   { subject, fetch, secret }: Pick<SubjectParts, "fetch" | "secret"> & { readonly subject: string },
-): Promise<Issued> {
+): Promise<IssuedToken> {
   const { audience, scope, subjectTokenType } = setting;
   const parameters = {
     subject_token: subject,
@@ -152,11 +152,11 @@ async function ask(
       },
     },
   );
-  const issued = await usable("the token exchange", async () =>
+  const issued = await usableToken("the token exchange", async () =>
     oauth.processGenericTokenEndpointResponse(server, client, await withoutUnused(reply)),
   );
   return {
-    token: oneToken(issued.access_token, "the token from the exchange"),
+    token: parseToken(issued.access_token, "the token from the exchange"),
     // A lifetime of 0 means that none is known: a token that has expired at once would be of no use.
     lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined,
   };
@@ -188,7 +188,7 @@ function authenticationOf(
 }
 
 /** Parses a reply. The library's error is not the cause, because it holds the reply; its message contains only names. */
-async function usable<T>(what: string, parse: () => Promise<T>): Promise<T> {
+async function usableToken<T>(what: string, parse: () => Promise<T>): Promise<T> {
   try {
     return await parse();
   } catch (error) {

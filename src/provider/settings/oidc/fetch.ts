@@ -12,7 +12,7 @@ import { CloudInfraError, type ErrorDetails } from "../../../diagnostics/error";
  * content, except the `error` and `error_description` of a rejection.
  *
  * @param what the service's name in messages
- * @throws CloudInfraError, or {@link Passing} if another attempt may succeed
+ * @throws CloudInfraError, or {@link TransientError} if another attempt may succeed
  */
 export type Fetch = (what: string, url: URL, request: FetchRequest) => Promise<Response>;
 
@@ -23,7 +23,7 @@ interface FetchRequest {
 }
 
 /** A failure after which another attempt may succeed. */
-export class Passing extends Error {
+export class TransientError extends Error {
   constructor(readonly error: CloudInfraError) {
     super(error.message);
   }
@@ -71,7 +71,7 @@ export function createFetch(
       const unreachable = failed("unreachable", `${at} can't be reached: ${words}`, {
         hint: hint ?? "Check its address, and that this machine can reach it.",
       });
-      throw final ? unreachable : new Passing(unreachable);
+      throw final ? unreachable : new TransientError(unreachable);
     }
     const { statusCode: status } = reply;
     if (content.kind === "too large")
@@ -99,7 +99,7 @@ export function createFetch(
       throw failed("unauthorized", `${at} rejected the request: ${reason} (${status})`, {
         hint: hintOn(reason),
       });
-    throw new Passing(
+    throw new TransientError(
       failed("unavailable", `${at} failed: ${reason} (${status})`, {
         hint: "Run the command again once the token service is available.",
         retryAfterMs: retryAfterMs(single(reply.headers["retry-after"]), single(reply.headers.date)),
@@ -114,7 +114,7 @@ const problem = v.pipe(
   v.object({ error: v.string(), error_description: v.fallback(v.optional(v.string()), undefined) }),
 );
 
-const LONGEST_REASON = 500;
+const MAX_REASON_CHARACTERS = 500;
 
 /** The reason that the service gives for a rejection (RFC 6749, 5.2). */
 function reasonIn(text: string): string {
@@ -122,7 +122,7 @@ function reasonIn(text: string): string {
   if (!parsed.success) return "no reason given";
   const { error, error_description: description } = parsed.output;
   const reason = description ? `${error}: ${description}` : error;
-  return reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason;
+  return reason.length > MAX_REASON_CHARACTERS ? `${reason.slice(0, MAX_REASON_CHARACTERS)}…` : reason;
 }
 
 function hintOn(reason: string): string {

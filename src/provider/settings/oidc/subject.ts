@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../../../diagnostics/error";
-import { oneToken } from "../one-token";
+import { parseToken } from "../one-token";
 import { readTokenFile } from "../token-file";
 import type { OidcSetting } from "../token-setting";
-import { addressOf } from "./address";
-import { type Fetch, Passing } from "./fetch";
+import { parseOidcUrl } from "./address";
+import { type Fetch, TransientError } from "./fetch";
 
 /** What getting a subject token needs. */
 export interface SubjectParts {
@@ -37,10 +37,10 @@ const SETTING = "cloudinfra:oidcSubject";
 async function fromFile(file: string): Promise<string> {
   const { text, name } = await readTokenFile(file, "the file", SETTING);
   try {
-    return oneToken(text, name);
+    return parseToken(text, name);
   } catch (error) {
     // Another process may be replacing the file's content at this moment.
-    throw text.trim() === "" && isCloudInfraError(error) ? new Passing(error) : error;
+    throw text.trim() === "" && isCloudInfraError(error) ? new TransientError(error) : error;
   }
 }
 
@@ -57,7 +57,7 @@ function fromVariable(name: string, env: NodeJS.ProcessEnv): string {
       hint: "Set it in the environment of `pulumi`.",
     });
   }
-  return oneToken(text, `the variable ${name}, named by ${SETTING},`);
+  return parseToken(text, `the variable ${name}, named by ${SETTING},`);
 }
 
 const URL_VARIABLE = "ACTIONS_ID_TOKEN_REQUEST_URL";
@@ -80,7 +80,7 @@ async function fromGitHub(
     });
   }
   secret(pass);
-  const url = addressOf(address, { name: `the variable ${URL_VARIABLE}`, allowHttp, withQuery: true });
+  const url = parseOidcUrl(address, { name: `the variable ${URL_VARIABLE}`, allowHttp, withQuery: true });
   if (audience !== undefined) url.searchParams.set("audience", audience);
   const headers = { accept: "application/json", authorization: `Bearer ${pass}` };
   const reply = await fetch("GitHub Actions' token service", url, { method: "GET", headers });
@@ -89,5 +89,5 @@ async function fromGitHub(
     throw new CloudInfraError("bad_reply", "the reply of GitHub Actions' token service contains no token", {
       hint: `Check that nothing but GitHub Actions sets ${URL_VARIABLE}.`,
     });
-  return oneToken(parsed.output.value, "the token of GitHub Actions");
+  return parseToken(parsed.output.value, "the token of GitHub Actions");
 }
