@@ -2,7 +2,12 @@ import * as pulumi from "@pulumi/pulumi";
 import { nodeProblem } from "./node-version";
 import { watchForUnsettled } from "./resources/unsettled";
 
-export { CloudInfraError, type ErrorCode, isCloudInfraError, type OperationSummary } from "./diagnostics/error";
+export {
+  CloudInfraError,
+  type ErrorCode,
+  isCloudInfraError,
+  type OperationSummary,
+} from "./diagnostics/error";
 export type { Problem, ProblemError } from "./diagnostics/problem";
 export type { DependsOn } from "./resources/depends-on";
 export {

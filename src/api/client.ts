@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { type Clock, systemClock } from "../operations/clock";
-import { summarizeOperation, type Operation } from "../operations/operation";
+import { type Operation, summarizeOperation } from "../operations/operation";
 import { createAuth, type TokenSource } from "./auth";
 import { createRetryBudget } from "./budget";
 import { createCollection } from "./collection";

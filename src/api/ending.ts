@@ -1,7 +1,7 @@
 import { formatDuration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import type { Deadline } from "../operations/deadline";
-import { type RequestHistory, mayBeCarriedOut } from "./failure";
+import { mayBeCarriedOut, type RequestHistory } from "./failure";
 
 /** A request that was ended from outside: by its deadline, or by whoever made it. */
 export function interruptedRequest(

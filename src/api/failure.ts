@@ -28,7 +28,12 @@ interface RequestTarget {
 }
 
 /** The error that an attempt would end the request with. */
-export function attemptError(request: RequestTarget, attempt: Attempt, seen: RequestHistory, auth: Auth): CloudInfraError {
+export function attemptError(
+  request: RequestTarget,
+  attempt: Attempt,
+  seen: RequestHistory,
+  auth: Auth,
+): CloudInfraError {
   const { method, path, attempts } = seen;
   const details: ErrorDetails = { method, path, attempts, sent: mayBeCarriedOut(seen) };
   if (attempt.kind === "silence") {
@@ -67,7 +72,12 @@ function isStoredFailure({ unknown }: RequestHistory): boolean {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-function replyFailure(request: RequestTarget, reply: WireReply, known: ErrorDetails, auth: Auth): CloudInfraError {
+function replyFailure(
+  request: RequestTarget,
+  reply: WireReply,
+  known: ErrorDetails,
+  auth: Auth,
+): CloudInfraError {
   const { status, problem } = reply;
   const details = {
     ...known,

@@ -31,7 +31,11 @@ export interface RateLimiterOptions {
 /** A burst that was answered 429 as a whole counts as one. */
 const ONE_BURST_MS = 1_000;
 
-export function createRateLimiter({ concurrency, maxRequestsPerSecond, clock }: RateLimiterOptions): RateLimiter {
+export function createRateLimiter({
+  concurrency,
+  maxRequestsPerSecond,
+  clock,
+}: RateLimiterOptions): RateLimiter {
   const pace = createPace(maxRequestsPerSecond, clock);
   const queue: (() => void)[] = [];
   let width = concurrency;

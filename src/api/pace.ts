@@ -68,7 +68,10 @@ export function createPace(maxRequestsPerSecond: number | undefined, clock: Cloc
       nextStart = Math.max(nextStart, now + holdMs);
       if (now - slowedAt < SLOWDOWN_INTERVAL_MS) return;
       recover();
-      rate = Math.min(most, Math.max(MIN_RATE, DECREASE * Math.min(rate, answers.lastSecond() || ASSUMED_RATE)));
+      rate = Math.min(
+        most,
+        Math.max(MIN_RATE, DECREASE * Math.min(rate, answers.lastSecond() || ASSUMED_RATE)),
+      );
       slowedAt = now + holdMs;
       calmSeconds = 0;
       nextStart = Math.max(nextStart, now + 1_000 / rate);

@@ -116,7 +116,9 @@ export function redactJson(value: unknown, clean: (text: string) => string): unk
   if (typeof value === "string") return clean(truncated(value));
   if (Array.isArray(value)) return value.map((item) => redactJson(item, clean));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [clean(name), redactJson(item, clean)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [clean(name), redactJson(item, clean)]),
+  );
 }
 
 function truncated(text: string): string {

@@ -5,7 +5,7 @@ import type { PauseListener } from "../operations/pause";
 import type { Auth } from "./auth";
 import type { RetryBudget } from "./budget";
 import type { Connections } from "./connections";
-import { interruptedRequest, deadlineReached, withUnknownOutcome } from "./ending";
+import { deadlineReached, interruptedRequest, withUnknownOutcome } from "./ending";
 import type { Endpoint } from "./endpoint";
 import { attemptError, type RequestHistory } from "./failure";
 import type { RateLimiter } from "./limits";
@@ -100,7 +100,9 @@ export function createSend(parts: RequestParts): Send {
         await clock.sleep(waitMs, limit.signal);
       }
     } catch (error) {
-      throw limit.signal.aborted ? interruptedRequest(seen, deadline, outer) : withUnknownOutcome(error, seen);
+      throw limit.signal.aborted
+        ? interruptedRequest(seen, deadline, outer)
+        : withUnknownOutcome(error, seen);
     } finally {
       progress?.pausing(undefined);
       limit.release();

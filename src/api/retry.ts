@@ -1,5 +1,5 @@
 import type { Backoff } from "../operations/backoff";
-import { isSuccess, isUsable, type ExpectedReply, keyConflict } from "./outcome";
+import { type ExpectedReply, isSuccess, isUsable, keyConflict } from "./outcome";
 import type { Attempt } from "./transport";
 
 /** What the policy has to know of a request. */

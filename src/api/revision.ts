@@ -45,7 +45,10 @@ export function ifMatchOf(revision: string): string {
   return `"${revision}"`;
 }
 
-function revisionInFields(fields: Readonly<Record<string, unknown>>, names: readonly string[]): string | undefined {
+function revisionInFields(
+  fields: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): string | undefined {
   for (const name of names) {
     const value = fields[name];
     const tag =

@@ -1,5 +1,5 @@
 import { isCloudInfraError } from "../diagnostics/error";
-import { formatError, type ErrorContext } from "../diagnostics/words";
+import { type ErrorContext, formatError } from "../diagnostics/words";
 
 /** One command of `npx pulumi-cloudinfra`. */
 export interface Command {

@@ -131,7 +131,8 @@ function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], for
 function endingAtStart(text: string, form: string): number {
   const least = form.slice(-MIN_SECRET_LENGTH);
   let end = text.lastIndexOf(least);
-  while (end >= 0 && !form.endsWith(text.slice(0, end + MIN_SECRET_LENGTH))) end = text.lastIndexOf(least, end - 1);
+  while (end >= 0 && !form.endsWith(text.slice(0, end + MIN_SECRET_LENGTH)))
+    end = text.lastIndexOf(least, end - 1);
   return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
 }
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { inspect, stripVTControlCharacters } from "node:util";
 import { type CloudInfraError, isCloudInfraError } from "./error";
-import { hintFor, type FailedCall } from "./hints";
+import { type FailedCall, hintFor } from "./hints";
 import { propertyPath } from "./property";
 import { redact } from "./redact";
 
@@ -60,7 +60,8 @@ function label(error: Pick<CloudInfraError, "problem" | "status">): string {
 }
 
 function ending(error: CloudInfraError): string {
-  const isSaid = explainsItself(error) && (error.operation === undefined || error.code === "operation_unknown");
+  const isSaid =
+    explainsItself(error) && (error.operation === undefined || error.code === "operation_unknown");
   const status = isSaid ? undefined : error.status;
   if (status !== undefined && status >= 400 && status < 500) return `was refused: ${label(error)}`;
   if (status !== undefined && status >= 500) return `failed: ${label(error)}`;

@@ -24,12 +24,16 @@ export class DeletionRequests {
   /** Records that the deletion of an object is about to be requested. If the disk can't be used, there is no record. */
   async add(object: string): Promise<void> {
     const file = this.file(object);
-    await withDiskTimeout(path.dirname(file), () => appendOrCreate(this.disk, file, object)).catch(() => undefined);
+    await withDiskTimeout(path.dirname(file), () => appendOrCreate(this.disk, file, object)).catch(
+      () => undefined,
+    );
   }
 
   async has(object: string): Promise<boolean> {
     const file = this.file(object);
-    const text = await withDiskTimeout(path.dirname(file), () => readText(this.disk, file)).catch(() => undefined);
+    const text = await withDiskTimeout(path.dirname(file), () => readText(this.disk, file)).catch(
+      () => undefined,
+    );
     return text?.startsWith(object) ?? false;
   }
 

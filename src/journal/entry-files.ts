@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import path from "node:path";
 import { DELETION_SUFFIX } from "./deletions";
-import { type Disk, TEMPORARY_SUFFIX, fileNamesIn, readText, removeOld } from "./disk";
+import { type Disk, fileNamesIn, readText, removeOld, TEMPORARY_SUFFIX } from "./disk";
 import { type Entry, parseEntry } from "./entry";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -15,7 +15,11 @@ export function givenUpFileName(key: string): string {
 }
 
 /** How long files are kept that nothing removes, by the end of their names, in milliseconds. */
-const KEPT_MS = { [TEMPORARY_SUFFIX]: DAY_MS, [DELETION_SUFFIX]: 30 * DAY_MS, [GIVEN_UP_SUFFIX]: 30 * DAY_MS } as const;
+const KEPT_MS = {
+  [TEMPORARY_SUFFIX]: DAY_MS,
+  [DELETION_SUFFIX]: 30 * DAY_MS,
+  [GIVEN_UP_SUFFIX]: 30 * DAY_MS,
+} as const;
 
 /** Reads the entries in a folder by their files. Leaves out damaged ones, which may be another program's. */
 export async function readEntries(

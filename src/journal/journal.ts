@@ -5,16 +5,24 @@ import {
   appendOrCreate,
   appendTo,
   type Disk,
-  writeWholeFile,
+  moveAside,
   readText,
   removeFile,
   systemDisk,
-  moveAside,
+  writeWholeFile,
 } from "./disk";
-import { type Entry, firstLine, laterLine, type EntryUpdate, parseEntry } from "./entry";
+import { type Entry, type EntryUpdate, firstLine, laterLine, parseEntry } from "./entry";
 import { EntryIndex, givenUpFileName, readEntries } from "./entry-files";
 import { withDiskTimeout } from "./in-time";
-import { fileName, isOfBackend, journalFolder, type JournalLocation, type EntryIdentity, stackOf, suffixOf } from "./place";
+import {
+  type EntryIdentity,
+  fileName,
+  isOfBackend,
+  type JournalLocation,
+  journalFolder,
+  stackOf,
+  suffixOf,
+} from "./place";
 import { RunFacts } from "./run-facts";
 
 /**
@@ -180,7 +188,9 @@ class FileJournal implements Journal {
   }
 
   async isGivenUp(key: string): Promise<boolean> {
-    return (await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))))) === key;
+    return (
+      (await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))))) === key
+    );
   }
 
   moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
@@ -193,7 +203,10 @@ class FileJournal implements Journal {
     return this.takenOver;
   }
 
-  async move(from: CreationPurpose, { urn, replaces }: Pick<CreationPurpose, "urn" | "replaces">): Promise<void> {
+  async move(
+    from: CreationPurpose,
+    { urn, replaces }: Pick<CreationPurpose, "urn" | "replaces">,
+  ): Promise<void> {
     const found = await this.found(from);
     if (found === undefined) return;
     const { file, entry } = found;
@@ -270,7 +283,9 @@ class FileJournal implements Journal {
       if (endpoint === this.endpoint || !this.files.has(key)) this.files.set(key, file);
     const { organization, backend } = this.purposeOf({ urn: "" });
     const home = { organization, backend, cwd: this.cwd };
-    return [...(files?.values() ?? [])].filter((entry) => isOfBackend(entry, home)).sort((a, b) => a.at - b.at);
+    return [...(files?.values() ?? [])]
+      .filter((entry) => isOfBackend(entry, home))
+      .sort((a, b) => a.at - b.at);
   }
 
   private purposeOf({ urn, replaces, endpoint = this.endpoint }: CreationPurpose): EntryIdentity {

@@ -76,7 +76,9 @@ export class RunFacts {
   private async tidy(folder: string): Promise<void> {
     if (this.isTidy) return;
     this.isTidy = true;
-    await withDiskTimeout(folder, () => removeOld(this.disk, folder, { [FACTS_SUFFIX]: DAY_MS })).catch(() => undefined);
+    await withDiskTimeout(folder, () => removeOld(this.disk, folder, { [FACTS_SUFFIX]: DAY_MS })).catch(
+      () => undefined,
+    );
   }
 
   async has(fact: Fact): Promise<boolean> {

@@ -31,7 +31,10 @@ interface WarningText {
 }
 
 /** Returns a warning that names the unsettled creations of one stack. */
-export function unsettledWarning(entries: readonly UnsettledEntry[], { one, several, hints }: WarningText): string {
+export function unsettledWarning(
+  entries: readonly UnsettledEntry[],
+  { one, several, hints }: WarningText,
+): string {
   const [, , stack] = entries[0]?.urn.split(":") ?? [];
   const headline =
     entries.length === 1

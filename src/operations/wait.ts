@@ -3,7 +3,7 @@ import { CloudInfraError, type ErrorCode, isCloudInfraError, withDetails } from 
 import { type Backoff, pauseMs } from "./backoff";
 import type { Clock } from "./clock";
 import { type Deadline, isTimeIsUp, limitOf, remainingMs, timeIsUp, within } from "./deadline";
-import { summarizeOperation, isSuccess, isTerminal, type Operation } from "./operation";
+import { isSuccess, isTerminal, type Operation, summarizeOperation } from "./operation";
 import type { Pause } from "./pause";
 import { PollSchedule, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
 
@@ -36,7 +36,12 @@ const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
 /** Over the next poll these pass. */
-const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set(["unavailable", "unreachable", "rate_limited", "timeout"]);
+const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
+  "unavailable",
+  "unreachable",
+  "rate_limited",
+  "timeout",
+]);
 
 /** These may pass too (an error page of a proxy, a cut-off reply), but not for ever, nor 404 right after the creation. */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([

@@ -72,7 +72,12 @@ export function waitForOperationEnd(
   );
 }
 
-function waitOptions({ session: { client, clock }, deadline, signal: ending, progress }: Context): WaitOptions {
+function waitOptions({
+  session: { client, clock },
+  deadline,
+  signal: ending,
+  progress,
+}: Context): WaitOptions {
   return {
     poll: (seen, signal) => client.operations.poll(seen, { deadline, signal, progress }),
     deadline,

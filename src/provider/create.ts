@@ -1,11 +1,17 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
-import { type Context, argumentsOf } from "./call";
+import { argumentsOf, type Context } from "./call";
 import { adopt, idToAdopt } from "./creation/adopt";
 import { runCreation } from "./creation/carry-out";
 import { completeCreation, fitToProgram } from "./creation/completion";
-import { discard, findUnfinishedCreation, findRecoveredRetry, markFinished, type UnfinishedCreation } from "./creation/left-over";
+import {
+  discard,
+  findRecoveredRetry,
+  findUnfinishedCreation,
+  markFinished,
+  type UnfinishedCreation,
+} from "./creation/left-over";
 import { extendEntry } from "./creation/note";
 import { failedAgain, partialCreation } from "./creation/partial";
 import type { Pending } from "./creation/pending";
@@ -61,7 +67,11 @@ function requireOwnKey({ session, kind }: Context, inputs: Properties): void {
 }
 
 /** @returns `undefined` if the creation failed or its object does not fit: another one is created then */
-async function resumeCreation(context: Context, inputs: Properties, left: UnfinishedCreation): Promise<Created | undefined> {
+async function resumeCreation(
+  context: Context,
+  inputs: Properties,
+  left: UnfinishedCreation,
+): Promise<Created | undefined> {
   const end = await runCreation(context, inputs, left, true);
   requireOwnKey(context, inputs); // a check may have come since
   if (end.kind === "made") {
@@ -95,7 +105,14 @@ async function createNew(context: Context, inputs: Properties, firstKey: string)
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "made") {
       const hidden = end.isEcho ? { __echoed: true } : {};
-      const outs = await completeCreation(context, end.object, argumentsOf(context, inputs), inputs, pending, hidden);
+      const outs = await completeCreation(
+        context,
+        end.object,
+        argumentsOf(context, inputs),
+        inputs,
+        pending,
+        hidden,
+      );
       return reportCreated(context, inputs, pending, end.object.id, outs);
     }
     if (end.kind === "failed" && end.object)
@@ -112,7 +129,12 @@ async function createNew(context: Context, inputs: Properties, firstKey: string)
  * Joins a creation that another process has begun since this one read the journal: a process that outlived its killed CLI, for
  * example. If both send the same request, the key leads to the same object (§4.7).
  */
-async function joinOtherProcess(context: Context, inputs: Properties, other: Entry, body: string): Promise<Created> {
+async function joinOtherProcess(
+  context: Context,
+  inputs: Properties,
+  other: Entry,
+  body: string,
+): Promise<Created> {
   if (other.body !== body) {
     throw new CloudInfraError("conflict", "another process is creating the resource, with other arguments", {
       hint: "Run `pulumi up` again: it resumes that creation, and nothing is created twice",

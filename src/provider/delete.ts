@@ -4,11 +4,17 @@ import type { CreationPurpose } from "../journal/journal";
 import { isTerminal } from "../operations/operation";
 import { type Context, requireRecordedEndpoint, waitForOperationEnd } from "./call";
 import { createdObjectId, fetchOperation } from "./creation/being-made";
-import { isFinishedOrGivenUp, finishAndDiscard, markFinished, finishAndDiscardEntry, finishUnfinishedCreations } from "./creation/left-over";
+import {
+  finishAndDiscard,
+  finishAndDiscardEntry,
+  finishUnfinishedCreations,
+  isFinishedOrGivenUp,
+  markFinished,
+} from "./creation/left-over";
 import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./creation/unclear";
 import type { Properties } from "./host";
-import { identityOf, identityKey } from "./identity";
+import { identityKey, identityOf } from "./identity";
 import { requestedArguments } from "./inputs/secrets";
 import { instanceKind, isUrnOf, projectKind } from "./kind";
 import { isAdoptedAgain, isLive } from "./live";
@@ -72,7 +78,8 @@ async function deleteObject(context: Context, id: string, state: Properties): Pr
   const made = await idAfterRename(context, await createdObjectId(context, id, state), state);
   const option = { isRetained: context.session.tracker.isRetained(hiddenOf(state)) };
   await removeObject(context, made, state.project, option).catch(async (error: unknown) => {
-    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state))) throw error;
+    if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state)))
+      throw error;
     await removeObject(context, await idAfterRename(context, made, state), state.project, option);
   });
   for (const entry of late) await context.session.journal.remove(entry.key);
@@ -85,7 +92,9 @@ async function hasEnded(context: Context, state: Properties): Promise<boolean> {
   const seen = operation && (await fetchOperation(context, operation));
   if (seen === undefined) return false;
   if (!isTerminal(seen))
-    await context.progress.during("waiting for what an earlier run began", () => waitForOperationEnd(context, seen));
+    await context.progress.during("waiting for what an earlier run began", () =>
+      waitForOperationEnd(context, seen),
+    );
   return true;
 }
 
@@ -122,7 +131,11 @@ async function requireNotAdoptedAgain(context: Context, id: string, state: Prope
  *
  * @returns the entries that stay until the project is deleted: their objects may be in use, and a resource may still adopt them
  */
-async function finishInstancesOf(context: Context, project: string, key: string | undefined): Promise<Entry[]> {
+async function finishInstancesOf(
+  context: Context,
+  project: string,
+  key: string | undefined,
+): Promise<Entry[]> {
   const { journal, tracker } = context.session;
   const late: Entry[] = [];
   const instances = { ...context, kind: instanceKind };

@@ -3,7 +3,7 @@ import { nodeProblem } from "../node-version";
 import { systemClock } from "../operations/clock";
 import { Shutdown } from "./interruption";
 import { instanceKind, projectKind } from "./kind";
-import { providerOf, type ProviderEnvironment } from "./provider";
+import { type ProviderEnvironment, providerOf } from "./provider";
 import { Sessions } from "./session";
 import { EngineLog } from "./shown/engine-log";
 

@@ -2,7 +2,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
 import type { Context } from "./call";
 import type { Properties } from "./host";
-import { identityOf, type ObjectIdentity, identityKey } from "./identity";
+import { identityKey, identityOf, type ObjectIdentity } from "./identity";
 import { type Kind, projectKind } from "./kind";
 import { forgetDeletionRequest } from "./looks/absence";
 import type { ResourceTracker } from "./memory";
@@ -60,7 +60,11 @@ function withoutStack(urn: string | undefined): string | undefined {
 }
 
 /** Whether another resource has the object: in this process, or in another one of this run. */
-export async function isHeldByAnotherResource(context: Context, inputs: Properties, id: string): Promise<boolean> {
+export async function isHeldByAnotherResource(
+  context: Context,
+  inputs: Properties,
+  id: string,
+): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   const owner = tracker.liveOwner(object);
@@ -78,7 +82,11 @@ export async function isLiveElsewhere(
 }
 
 /** Returns the URN of the resource that an object belongs to in this run: of the given one, unless another one has it or was promised it. */
-export function claimForImport(tracker: ResourceTracker, object: ObjectIdentity, urn: string): string | undefined {
+export function claimForImport(
+  tracker: ResourceTracker,
+  object: ObjectIdentity,
+  urn: string,
+): string | undefined {
   const live = tracker.liveOwner(object);
   return live === undefined ? tracker.claim(identityKey(object), urn) : live.urn;
 }

@@ -3,10 +3,10 @@ import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import { isPlaceholder, type Pending } from "./creation/pending";
 import type { Properties } from "./host";
-import { type ObjectIdentity, identityKey } from "./identity";
+import { identityKey, type ObjectIdentity } from "./identity";
 import type { ChangeOptions, PropertyPaths } from "./inputs/ignored";
 import { toPlainJson } from "./values/plain";
-import { type Hidden, hiddenOf, type CurrentValues, currentValuesOf } from "./values/state";
+import { type CurrentValues, currentValuesOf, type Hidden, hiddenOf } from "./values/state";
 
 /** What check and diff of this process reported about one URN. */
 export interface TrackedResource {
@@ -257,7 +257,8 @@ export class ResourceTracker {
   withCurrentValues(properties: Properties): Properties {
     const { __key: key } = hiddenOf(properties);
     const now = key === undefined ? undefined : this.said.get(key);
-    const isSaid = now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(currentValuesOf(properties)));
+    const isSaid =
+      now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(currentValuesOf(properties)));
     return isSaid ? properties : { ...properties, __now: now };
   }
 

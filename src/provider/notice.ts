@@ -8,12 +8,12 @@ import { isRecordedInState, possiblePurposes } from "./creation/left-over";
 import { isPlaceholder, pendingOf, sentFields } from "./creation/pending";
 import { diff, newlySecret } from "./diff";
 import type { DiffResult, Properties } from "./host";
-import { type ObjectIdentity, identityKey } from "./identity";
+import { identityKey, type ObjectIdentity } from "./identity";
 import { withIgnoredValues, withReplaceOnChanges } from "./inputs/ignored";
 import { generatedNameInputs } from "./inputs/names";
 import { isUnknown, withUnknown } from "./inputs/unknowns";
 import type { Kind } from "./kind";
-import { alreadyManaged, claimForImport, isLiveElsewhere, findOtherHolder } from "./live";
+import { alreadyManaged, claimForImport, findOtherHolder, isLiveElsewhere } from "./live";
 import type { ResourceTracker } from "./memory";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -95,7 +95,8 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
   const former = settings.formerEndpoints.map(comparableEndpoint);
   await journal?.moveFormerEndpoints(
     stackOf(urn),
-    ({ endpoint, provider }) => former.includes(comparableEndpoint(endpoint)) && provider === settings.provider,
+    ({ endpoint, provider }) =>
+      former.includes(comparableEndpoint(endpoint)) && provider === settings.provider,
   );
 }
 
@@ -188,7 +189,8 @@ export async function diffResource(
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
   const object = objectOf(kind, sessions, id);
-  const other = checkedWithOlds && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
+  const other =
+    checkedWithOlds && urn !== undefined ? findOtherHolder(tracker, object, { urn, key }) : undefined;
   if (other !== undefined) throw alreadyManaged(kind, id, other);
   const isDecided = checkedWithOlds && !tracker.isPreview;
   if (isDecided && (await isLiveElsewhere(journal, object))) throw alreadyManaged(kind, id);
@@ -248,7 +250,9 @@ export async function diffResource(
     // Without an update, the engine would keep the outputs that are in the clear.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];
     if (secret.length > 0) {
-      await log.statusLogFor(urn).write(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
+      await log
+        .statusLogFor(urn)
+        .write(`becomes secret in the state: ${secret.join(", ")}; nothing else is changed`);
       return { ...plainly, changes: true };
     }
     return plainly;
@@ -273,6 +277,9 @@ function objectOf(kind: Kind, sessions: Sessions, id: string): ObjectIdentity {
 }
 
 /** What check and diff use: without settings, there is no journal. */
-function journalAndTracker(sessions: Sessions): { readonly journal: Journal | undefined; readonly tracker: ResourceTracker } {
+function journalAndTracker(sessions: Sessions): {
+  readonly journal: Journal | undefined;
+  readonly tracker: ResourceTracker;
+} {
   return { journal: sessions.openIfConfigured()?.journal, tracker: sessions.tracker };
 }

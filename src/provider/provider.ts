@@ -14,7 +14,7 @@ import { secretsOf, withKeptSecrets } from "./inputs/secrets";
 import { isUnknown } from "./inputs/unknowns";
 import type { Shutdown } from "./interruption";
 import { type Kind, withAddressField } from "./kind";
-import { recordAndInspectCheck, diffResource } from "./notice";
+import { diffResource, recordAndInspectCheck } from "./notice";
 import { read } from "./read";
 import type { Sessions } from "./session";
 import type { EngineLog } from "./shown/engine-log";
@@ -24,7 +24,7 @@ import { NotApplied } from "./update";
 import { updateResource } from "./updates/resume-update";
 import { toPlainJson } from "./values/plain";
 import { markSecret, markSecretOutputs } from "./values/sealed";
-import { type Hidden, hiddenOf, currentValuesOf, optionsOf, resourceName } from "./values/state";
+import { currentValuesOf, type Hidden, hiddenOf, optionsOf, resourceName } from "./values/state";
 
 const VERBS = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
@@ -179,10 +179,15 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     },
     delete: (id, props) => {
       recordDeletion(sessions, interruption, props);
-      return run("delete", sessions.tracker.withCurrentValues(props), (context) => deleteResource(context, id, props), {
-        id,
-        olds: props,
-      });
+      return run(
+        "delete",
+        sessions.tracker.withCurrentValues(props),
+        (context) => deleteResource(context, id, props),
+        {
+          id,
+          olds: props,
+        },
+      );
     },
   };
 }
@@ -218,7 +223,10 @@ function isPartialFailure(error: unknown): error is PartialFailure {
 }
 
 /** What a failure leaves in the state, and under which id. */
-function stateAfterFailure(error: unknown, id: string | undefined): { id: string; outs: Properties } | undefined {
+function stateAfterFailure(
+  error: unknown,
+  id: string | undefined,
+): { id: string; outs: Properties } | undefined {
   if (error instanceof PartialState) return error;
   return error instanceof NotApplied && id !== undefined ? { id, outs: error.outs } : undefined;
 }

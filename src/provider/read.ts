@@ -1,14 +1,14 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../operations/operation";
-import { type Context, requireRecordedEndpoint, objectRefOf, argumentsOf } from "./call";
+import { argumentsOf, type Context, objectRefOf, requireRecordedEndpoint } from "./call";
 import { fetchOperation } from "./creation/being-made";
 import { outputsOfCreation } from "./creation/completion";
 import { extendEntry } from "./creation/note";
 import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
 import type { Properties, ReadResult } from "./host";
 import { findOrConfirmAbsence } from "./looks/absence";
-import { findCreated, findNamedByOperation, findCreatedOrAbsent } from "./looks/see-again";
+import { findCreated, findCreatedOrAbsent, findNamedByOperation } from "./looks/see-again";
 import { compareRequested } from "./updates/asked";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./updates/renamed";
 import { type Field, sameValue } from "./values/fields";
@@ -17,7 +17,7 @@ import { outputsOf, unlessEmpty } from "./values/outputs";
 import { toPlainJson } from "./values/plain";
 import { withRemovedFields } from "./values/removed";
 import { hiddenInputs, hiddenOf } from "./values/state";
-import { toProgramValue, compareRemoteValues, type DriftResult } from "./values/words";
+import { compareRemoteValues, type DriftResult, toProgramValue } from "./values/words";
 
 /**
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that the next `up` shows drift and removes
@@ -69,16 +69,24 @@ function readAfterUpdate(
   const { made, left } = compareRequested(context, state, pending, object);
   const seen = refreshedState(context, object, { ...state, ...made });
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
-  const marks = pending.isUnsure === true ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
+  const marks =
+    pending.isUnsure === true ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
   const __applied = unlessEmpty({ ...marks, ...hiddenOf(seen.props).__applied });
-  return { ...seen, props: toPlainJson({ ...seen.props, __applied, __pending: { ...pending, asked: left } }) };
+  return {
+    ...seen,
+    props: toPlainJson({ ...seen.props, __applied, __pending: { ...pending, asked: left } }),
+  };
 }
 
 /**
  * What an update may have set, if the service shows another value there than before. That may be its word for what the update asked for: if it
  * accepts the same again without a change of the revision, it is.
  */
-function marksForRequested({ kind }: Context, asked: Properties, { before, now }: BeforeAndAfter): Properties {
+function marksForRequested(
+  { kind }: Context,
+  asked: Properties,
+  { before, now }: BeforeAndAfter,
+): Properties {
   const { __applied: marks = {}, __unmanaged: others = {} } = hiddenOf(before);
   const { __unmanaged: othersNow = {} } = hiddenOf(now);
   const hasMoved = (field: Field): boolean =>
@@ -129,7 +137,12 @@ function notFound({ kind }: Context, id: string, state: Properties): Record<stri
 }
 
 /** Reads an object that isn't found under its id. If an update may have given it another one, it is never removed from the state. */
-async function readRenamed(context: Context, id: string, state: Properties, pending: Pending): Promise<ReadResult> {
+async function readRenamed(
+  context: Context,
+  id: string,
+  state: Properties,
+  pending: Pending,
+): Promise<ReadResult> {
   const found = await findRenamed(context, id, state, pending);
   if (found === undefined) return notFound(context, id, state);
   const { id: other } = found;
@@ -168,12 +181,23 @@ function findCreatedObject(context: Context, id: string, state: Properties): Pro
 }
 
 /** What a failed creation has left behind. */
-async function findFailedObject(context: Context, id: string, state: Properties): Promise<ApiObject | undefined> {
-  return (await findNamedByOperation(context, objectRefOf(context.kind, id, state))) ?? lookUp(context, id, state);
+async function findFailedObject(
+  context: Context,
+  id: string,
+  state: Properties,
+): Promise<ApiObject | undefined> {
+  return (
+    (await findNamedByOperation(context, objectRefOf(context.kind, id, state))) ?? lookUp(context, id, state)
+  );
 }
 
 /** A creation that has succeeded. */
-function readFinishedCreation(context: Context, object: ApiObject, id: string, state: Properties): FoundResource {
+function readFinishedCreation(
+  context: Context,
+  object: ApiObject,
+  id: string,
+  state: Properties,
+): FoundResource {
   const props = outputsOfCreation(context, object, state);
   return { id, props, inputs: inputsOf(context, props) };
 }

@@ -2,12 +2,12 @@ import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { remainingMs } from "../operations/deadline";
 import type { Operation } from "../operations/operation";
-import { type Context, waitForOperationSuccess, objectRefOf } from "./call";
+import { type Context, objectRefOf, waitForOperationSuccess } from "./call";
 import { warnWithoutSecrets } from "./creation/same-named";
-import { identityOf, identityKey } from "./identity";
+import { identityKey, identityOf } from "./identity";
 import { projectKind } from "./kind";
 import { isLive } from "./live";
-import { findFresh, requireVisibleProject, confirmLookup, forgetDeletionRequest } from "./looks/absence";
+import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./looks/absence";
 import type { ObjectRef } from "./looks/look";
 import { readUntil } from "./looks/read-until";
 

@@ -3,7 +3,7 @@ import { formatDuration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { longerTimeoutHint } from "../diagnostics/hints";
 import type { Operation } from "../operations/operation";
-import { type Context, waitForOperationSuccess, requireRecordedEndpoint } from "./call";
+import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "./call";
 import { firstFix, PartialState } from "./creation/partial";
 import type { Pending } from "./creation/pending";
 import { changedFields } from "./diff";
@@ -14,22 +14,28 @@ import { isConfirmedAbsence, requireObject } from "./looks/present";
 import { requestedChanges } from "./updates/asked";
 import {
   errorAfterRename,
+  findUnderReportedId,
   foundUnderOtherId,
   isSameName,
   mayBeRenamed,
-  findUnderReportedId,
   type ReportedId,
 } from "./updates/renamed";
 import {
-  type PossibleReason,
-  possibleReasonFor,
   isPending,
-  type UpdateOutcome,
   outputsAfterUpdate,
   ownReply,
+  type PossibleReason,
+  possibleReasonFor,
+  type UpdateOutcome,
   waitUntilApplied,
 } from "./updates/update-outcome";
-import { type Change, requireUpdatedObject, prepareWrite, type WriteResult, writeUpdate } from "./updates/update-write";
+import {
+  type Change,
+  prepareWrite,
+  requireUpdatedObject,
+  type WriteResult,
+  writeUpdate,
+} from "./updates/update-write";
 import { type Field, sameValue } from "./values/fields";
 import { hiddenOf, hiddenOutputs } from "./values/state";
 
@@ -154,7 +160,11 @@ async function finishOrKeep(context: Context, change: Change, operation: Operati
 }
 
 /** Returns the error about a failed operation. An earlier attempt, whose reply was lost, may have renamed the object nevertheless. */
-async function operationFailure(context: Context, change: Change, failure: CloudInfraError): Promise<CloudInfraError> {
+async function operationFailure(
+  context: Context,
+  change: Change,
+  failure: CloudInfraError,
+): Promise<CloudInfraError> {
   if (!mayBeRenamed(change.olds, pendingUpdate(change))) return failure;
   const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
   return isCloudInfraError(seen) && isConfirmedAbsence(seen) ? objectMissing(context, change, seen) : failure;
@@ -184,7 +194,12 @@ async function readBackOrKeep(
 }
 
 /** Returns the id that an update's reply or operation names. Without the new name, a reply may show something else. */
-function reportedIdOf({ session }: Context, { news }: Change, written: WriteResult, ended?: Operation): ReportedId | undefined {
+function reportedIdOf(
+  { session }: Context,
+  { news }: Change,
+  written: WriteResult,
+  ended?: Operation,
+): ReportedId | undefined {
   if (ended !== undefined) return { id: session.client.resultId(ended), isProof: true };
   if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
   const { id, fields } = written.accepted.object;
@@ -192,7 +207,12 @@ function reportedIdOf({ session }: Context, { news }: Change, written: WriteResu
 }
 
 /** Returns the error about an object that isn't found after the update. */
-function objectMissing(context: Context, change: Change, error: CloudInfraError, told?: ReportedId): Promise<CloudInfraError> {
+function objectMissing(
+  context: Context,
+  change: Change,
+  error: CloudInfraError,
+  told?: ReportedId,
+): Promise<CloudInfraError> {
   return errorAfterRename(context, error, renameOf(change, told));
 }
 

@@ -5,7 +5,7 @@ import { systemDisk } from "../journal/disk";
 import type { Entry } from "../journal/entry";
 import { readEntries } from "../journal/entry-files";
 import { isOfBackend, journalFolder, stackOf } from "../journal/place";
-import { type UnsettledEntry, summarizeEntry } from "../journal/unsettled";
+import { summarizeEntry, type UnsettledEntry } from "../journal/unsettled";
 import { journalDir } from "./confirm";
 import { organizationOfStack, projectFolder } from "./sdk";
 

@@ -94,7 +94,10 @@ export async function mocks<Exports extends object>(
     return { id: mocked.id, state: { ...mocked.args, ...usual, ...outputs(mocked) } };
   };
   await pulumi.runtime.setMocks({ newResource, call }, project, stack, preview);
-  currentRun().found = { instances: (filter) => instances.filter((one) => matchesFilter(one, filter)), projects };
+  currentRun().found = {
+    instances: (filter) => instances.filter((one) => matchesFilter(one, filter)),
+    projects,
+  };
   const exported = await program();
   await pulumi.runtime.disconnect(); // waits until everything is declared
   if (wrong.length > 0) throw new Error(wrong.join("\n"));

@@ -38,9 +38,9 @@ describe("the outcome of an attempt", () => {
 
   it("is done after a success that can be read, or that names an operation", () => {
     expect(classifyAttempt(creation, reply(202, json({ id: "op-1" })))).toBe("done");
-    expect(classifyAttempt(creation, reply(202, { kind: "empty" }, { location: "/v1/operations/op-1" }))).toBe(
-      "done",
-    );
+    expect(
+      classifyAttempt(creation, reply(202, { kind: "empty" }, { location: "/v1/operations/op-1" })),
+    ).toBe("done");
     expect(classifyAttempt({}, reply(204, { kind: "empty" }))).toBe("done");
   });
 

@@ -28,7 +28,9 @@ describe("a message as it is shown", () => {
     "has %s in one piece",
     (pair) => {
       for (let length = 60; length < 100; length++)
-        expect(wrapLongLines(`it failed\n  PUT /v1/${"x".repeat(length)} · ${pair} · and more`)).toContain(pair);
+        expect(wrapLongLines(`it failed\n  PUT /v1/${"x".repeat(length)} · ${pair} · and more`)).toContain(
+          pair,
+        );
     },
   );
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { CloudInfraError, type ErrorDetails } from "../../src/diagnostics/error";
-import { hintFor, type FailedCall } from "../../src/diagnostics/hints";
+import { type FailedCall, hintFor } from "../../src/diagnostics/hints";
 import { parseProblem } from "../../src/diagnostics/problem";
 import { formatError } from "../../src/diagnostics/words";
 

@@ -10,7 +10,11 @@ import { FakeClock } from "../operations/fake-clock";
 import type { FakeService } from "./fake-service";
 
 /** One call of the host to a service made by hand, with a minute's time on a clock that runs by itself. */
-export function callTo(fake: FakeService, kind: Kind, settings: Readonly<Record<string, string>> = {}): Context {
+export function callTo(
+  fake: FakeService,
+  kind: Kind,
+  settings: Readonly<Record<string, string>> = {},
+): Context {
   const clock = new FakeClock({ auto: true });
   const client = fake.client();
   const texts: Readonly<Record<string, string>> = {

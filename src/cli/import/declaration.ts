@@ -64,7 +64,11 @@ function nameFor({ id }: ApiObject, { name }: Properties, taken: Set<string>): s
   return unique;
 }
 
-function declaration(context: Context, object: ApiObject, args: Properties): Omit<Declaration, "left" | "name"> {
+function declaration(
+  context: Context,
+  object: ApiObject,
+  args: Properties,
+): Omit<Declaration, "left" | "name"> {
   const hidden = { __key: uuidV4() };
   const { additionalProperties: _secret, ...outputs } = initialOutputs(context, object, hidden, args);
   const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${context.kind.name}`;

@@ -5,7 +5,7 @@ import { PROVIDER_NAME } from "../../provider/settings/settings";
 import { resourceName } from "../../provider/values/state";
 import { pulumiOutput, stackOption } from "../pulumi";
 import { unfinishedCreations } from "../recover/creations";
-import { type Deployment, withoutSecretMarks, parseExport } from "../recover/deployment";
+import { type Deployment, parseExport, withoutSecretMarks } from "../recover/deployment";
 
 /** An explicit provider of the stack. */
 export interface StackProvider {

@@ -8,7 +8,7 @@ import { instanceKind, type Kind, projectKind } from "../../provider/kind";
 import { PROVIDER_NAME } from "../../provider/settings/settings";
 import { creationBody } from "../../provider/values/body";
 import { type Hidden, hiddenOf, resourceName } from "../../provider/values/state";
-import { type Deployment, withoutSecretMarks, type Resource } from "./deployment";
+import { type Deployment, type Resource, withoutSecretMarks } from "./deployment";
 
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],
@@ -85,7 +85,8 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
 export function unfinishedCreations(deployment: Deployment): string[] {
   const placeholders = deployment.resources.flatMap(({ type, id = "", urn, outputs }) => {
     const kind = isPlaceholder(id) ? kinds.get(type) : undefined;
-    if (kind === undefined || pendingOf({ __pending: withoutSecretMarks(outputs.__pending) })?.failed) return [];
+    if (kind === undefined || pendingOf({ __pending: withoutSecretMarks(outputs.__pending) })?.failed)
+      return [];
     return [titleOf(kind, urn)];
   });
   return [...new Set([...placeholders, ...pendingCreations(deployment).cutOff.map(({ what }) => what)])];
@@ -167,7 +168,8 @@ function newEntryOf(
     __autonamed: isAutonamed,
   }: Hidden & { readonly __urn: string },
   inputs: Properties,
-  more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> & Partial<Pick<NewEntry, "key" | "at">>,
+  more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> &
+    Partial<Pick<NewEntry, "key" | "at">>,
 ): NewEntry | undefined {
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
@@ -187,5 +189,7 @@ function keysOf({ inputs, outputs }: Resource): string[] {
 }
 
 function propertiesInClear(properties: Properties): Properties {
-  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, withoutSecretMarks(value)]));
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, value]) => [name, withoutSecretMarks(value)]),
+  );
 }

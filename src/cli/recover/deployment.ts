@@ -94,7 +94,8 @@ export function withoutSecretMarks(value: unknown): unknown {
   if (!v.is(secret, value)) {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutSecretMarks(inner)]));
   }
-  if ("plaintext" in value && typeof value.plaintext === "string") return withoutSecretMarks(parseJson(value.plaintext));
+  if ("plaintext" in value && typeof value.plaintext === "string")
+    return withoutSecretMarks(parseJson(value.plaintext));
   throw new CloudInfraError("input_invalid", "the secrets in the export are encrypted", {
     hint: "Export the stack with `pulumi stack export --show-secrets`. A creation can be resumed only with the same values.",
   });

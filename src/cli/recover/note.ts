@@ -1,4 +1,4 @@
-import type { NewEntry, CreationPurpose, Journal } from "../../journal/journal";
+import type { CreationPurpose, Journal, NewEntry } from "../../journal/journal";
 import { stackOf } from "../../journal/place";
 import type { InterruptedCreation } from "./creations";
 

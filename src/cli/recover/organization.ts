@@ -17,7 +17,9 @@ export function organizationOf(
   const [named, ...rest] = stack?.split("/") ?? [];
   if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
   const known = [...resources, ...pending_operations.map(({ resource }) => resource)]
-    .map(({ inputs }) => hiddenOf({ __organization: withoutSecretMarks(inputs.__organization) }).__organization)
+    .map(
+      ({ inputs }) => hiddenOf({ __organization: withoutSecretMarks(inputs.__organization) }).__organization,
+    )
     .filter((organization) => organization !== undefined);
   const [only, ...others] = new Set(known);
   return others.length === 0 ? only : undefined;

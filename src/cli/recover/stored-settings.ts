@@ -1,6 +1,6 @@
 import { parseEndpoint } from "../../api/endpoint";
 import type { InterruptedCreation } from "./creations";
-import { type Deployment, withoutSecretMarks, type Resource } from "./deployment";
+import { type Deployment, type Resource, withoutSecretMarks } from "./deployment";
 
 /** How errors name the address from the command line. */
 export const ENDPOINT_OPTION = "the option --endpoint";

@@ -1,15 +1,15 @@
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
-import { type Context, argumentsOf } from "../call";
+import { argumentsOf, type Context } from "../call";
 import type { Properties } from "../host";
-import { identityOf, identityKey } from "../identity";
+import { identityKey, identityOf } from "../identity";
 import type { Kind } from "../kind";
-import { alreadyManaged, markLive, claimForImport, isLiveElsewhere } from "../live";
-import { NotApplied, applyUpdate } from "../update";
+import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live";
+import { applyUpdate, NotApplied } from "../update";
 import { initialOutputs } from "../values/outputs";
 import { hiddenOf } from "../values/state";
 import { compareForImport, importDiffers } from "./import-comparison";
 import { findUnfinishedCreation, finishAndDiscard, type UnfinishedCreation } from "./left-over";
-import { type PossibleCreator, findPossibleCreators, releaseObject } from "./makers";
+import { findPossibleCreators, type PossibleCreator, releaseObject } from "./makers";
 import { PartialState } from "./partial";
 
 /**
@@ -62,7 +62,9 @@ export async function adopt(
   await markLive(context, inputs, id, { isAdopted: true });
   const makers = await findPossibleCreators(context, before.object);
   const hasWaited = left !== undefined && (await finishOwnCreation(context, inputs, left, makers));
-  const { object, there, wanted, differences } = hasWaited ? await compareForImport(context, inputs, id) : before;
+  const { object, there, wanted, differences } = hasWaited
+    ? await compareForImport(context, inputs, id)
+    : before;
   const release = async (): Promise<void> => {
     await releaseObject(makers, context, before.object);
     if (left?.key !== undefined) await context.session.journal.remove(left.key);

@@ -2,7 +2,7 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import { isTerminal, type Operation } from "../../operations/operation";
 import { type Context, objectRefOf, waitForOperationEnd } from "../call";
 import type { Properties } from "../host";
-import { toOperation, type Pending, pendingOf } from "./pending";
+import { type Pending, pendingOf, toOperation } from "./pending";
 
 type KnownOperation = NonNullable<Pending["operation"]>;
 
@@ -11,7 +11,10 @@ type KnownOperation = NonNullable<Pending["operation"]>;
  *
  * @returns `undefined` where the service does not know it, which says nothing about what it made
  */
-export async function fetchOperation(context: Context, operation: KnownOperation): Promise<Operation | undefined> {
+export async function fetchOperation(
+  context: Context,
+  operation: KnownOperation,
+): Promise<Operation | undefined> {
   try {
     return await context.session.client.operations.poll(toOperation(operation), context);
   } catch (error) {
@@ -31,6 +34,8 @@ export async function createdObjectId(context: Context, id: string, state: Prope
   const { client, finder } = context.session;
   if (isTerminal(seen)) return client.resultId(seen) ?? id;
   if ("found" in (await finder.find(objectRefOf(context.kind, id, state), context))) return id;
-  const end = await context.progress.during("waiting until it is made", () => waitForOperationEnd(context, seen));
+  const end = await context.progress.during("waiting until it is made", () =>
+    waitForOperationEnd(context, seen),
+  );
   return client.resultId(end) ?? id;
 }

@@ -1,6 +1,6 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
-import { summarizeOperation, isSuccess, type Operation } from "../../operations/operation";
+import { isSuccess, type Operation, summarizeOperation } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
 import { type Context, requireSameProvider, waitForOperationEnd } from "../call";
 import type { Properties } from "../host";
@@ -12,7 +12,7 @@ import { findCreated, findNamedByOperation, waitUntilListed } from "../looks/see
 import { hiddenOf } from "../values/state";
 import { extendEntry } from "./note";
 import { partialCreation } from "./partial";
-import { toOperation, isKeyKept, type Pending, type Sent, sentFields } from "./pending";
+import { isKeyKept, type Pending, type Sent, sentFields, toOperation } from "./pending";
 import { creationRequestOf, sendCreation } from "./post";
 import { warnOfSameNamed } from "./same-named";
 import { outcomeUnknown } from "./unclear";
@@ -32,7 +32,12 @@ export type CreationEnd =
  * @throws PartialState if the outcome is unknown: the state then holds what any machine needs to resume
  * @throws CloudInfraError `provider_changed` if the creation began through another provider
  */
-export async function runCreation(context: Context, inputs: Properties, begun: Pending, again: boolean): Promise<CreationEnd> {
+export async function runCreation(
+  context: Context,
+  inputs: Properties,
+  begun: Pending,
+  again: boolean,
+): Promise<CreationEnd> {
   if (again) requireSameProvider(context, begun);
   let pending = begun;
   context.secretSources.push(requestedArguments(begun, hiddenOf(inputs).__secrets));
@@ -80,7 +85,9 @@ async function sendRequest(
   if (accepted.kind === "operation") return { operation: accepted.operation };
   if (accepted.kind === "object") {
     const { object } = accepted;
-    return again ? confirmReplayedObject(context, object, sentFields(pending)) : { kind: "made", object, isEcho: true };
+    return again
+      ? confirmReplayedObject(context, object, sentFields(pending))
+      : { kind: "made", object, isEcho: true };
   }
   throw new CloudInfraError(
     "bad_reply",
@@ -101,7 +108,12 @@ async function confirmReplayedObject(context: Context, object: ApiObject, sent: 
 }
 
 /** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
-async function waitForCreation(context: Context, begun: Operation, sent: Sent, again: boolean): Promise<CreationEnd> {
+async function waitForCreation(
+  context: Context,
+  begun: Operation,
+  sent: Sent,
+  again: boolean,
+): Promise<CreationEnd> {
   let operation: Operation;
   try {
     operation = await waitForOperationEnd(context, begun);
@@ -133,7 +145,12 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
 const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
 /** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
-async function readCreatedObject(context: Context, operation: Operation, sent: Sent, again: boolean): Promise<ApiObject> {
+async function readCreatedObject(
+  context: Context,
+  operation: Operation,
+  sent: Sent,
+  again: boolean,
+): Promise<ApiObject> {
   const { client } = context.session;
   const { name } = context.kind;
   const id = client.resultId(operation);
@@ -142,14 +159,18 @@ async function readCreatedObject(context: Context, operation: Operation, sent: S
     throw new CloudInfraError("no_result", message, { operation: summarizeOperation(operation) });
   }
   const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, is not there`;
-  const gone = new CloudInfraError("no_result", missing, { operation: summarizeOperation(operation), resultId: id });
+  const gone = new CloudInfraError("no_result", missing, {
+    operation: summarizeOperation(operation),
+    resultId: id,
+  });
   if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
     // That a link answers says nothing of the address that objects have by themselves.
     return await client.readResult(operation, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (!MISSING_AT_LINK.has(error.code)) throw withDetails(error, { resultId: id, operation: summarizeOperation(operation) });
+    if (!MISSING_AT_LINK.has(error.code))
+      throw withDetails(error, { resultId: id, operation: summarizeOperation(operation) });
   }
   const ref = createdObjectRef(context, id, sent);
   const seen = again ? findCreated(context, ref) : waitUntilListed(context, ref);

@@ -1,14 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
-import { type Context, argumentsOf } from "../call";
+import { argumentsOf, type Context } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
-import { withIgnoredValues, type ChangeOptions, type PropertyPaths, withReplaceOnChanges } from "../inputs/ignored";
+import {
+  type ChangeOptions,
+  type PropertyPaths,
+  withIgnoredValues,
+  withReplaceOnChanges,
+} from "../inputs/ignored";
 import { isUnknown } from "../inputs/unknowns";
 import type { Kind } from "../kind";
 import { isHeldByAnotherResource } from "../live";
-import { NotApplied, applyUpdate } from "../update";
+import { applyUpdate, NotApplied } from "../update";
 import { addressBeside, hasPublicAddress, meansNoAddress } from "../values/addresses";
 import { type Field, isUnreadable, labelsOf, referencedValue, sameValue } from "../values/fields";
 import { initialOutputs } from "../values/outputs";
@@ -19,7 +24,7 @@ import { discard, type UnfinishedCreation } from "./left-over";
 import { extendEntry } from "./note";
 import { PartialState } from "./partial";
 import { argumentsSent, type Pending } from "./pending";
-import { warnOfObjectAdoptedElsewhere, requestUnknown } from "./unclear";
+import { requestUnknown, warnOfObjectAdoptedElsewhere } from "./unclear";
 
 /**
  * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
@@ -44,7 +49,10 @@ export async function fitToProgram(
     await discard(context, inputs, object, unfinished);
     return undefined;
   }
-  if (unfinished.imported?.includes(object.id) || (await isHeldByAnotherResource(context, wanted, object.id))) {
+  if (
+    unfinished.imported?.includes(object.id) ||
+    (await isHeldByAnotherResource(context, wanted, object.id))
+  ) {
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
   }

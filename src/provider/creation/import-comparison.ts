@@ -2,7 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { type Context, objectRefOf } from "../call";
 import type { Properties } from "../host";
-import { withIgnoredValues, type PropertyPaths } from "../inputs/ignored";
+import { type PropertyPaths, withIgnoredValues } from "../inputs/ignored";
 import { secretsOf } from "../inputs/secrets";
 import { findFresh } from "../looks/absence";
 import { differsFromDesired, type PropertySides, sidesOf } from "../updates/conflict";
@@ -18,7 +18,7 @@ import { type Field, isChanged, sameValue } from "../values/fields";
 import { withCaseSensitiveKeys } from "../values/label-keys";
 import { outputsOf } from "../values/outputs";
 import { hiddenOf } from "../values/state";
-import { toProgramValue, type WireFields, remoteValueOf, remoteValuesAfter } from "../values/words";
+import { remoteValueOf, remoteValuesAfter, toProgramValue, type WireFields } from "../values/words";
 
 /** An object that `import` names, beside what the program asks for. */
 interface ImportComparison {
@@ -37,7 +37,11 @@ interface ImportComparison {
  * @throws CloudInfraError `not_found` if the service doesn't show it; `import_differs` if only a replacement could make it what the program asks
  * for
  */
-export async function compareForImport(context: Context, inputs: Properties, id: string): Promise<ImportComparison> {
+export async function compareForImport(
+  context: Context,
+  inputs: Properties,
+  id: string,
+): Promise<ImportComparison> {
   const object = await findImported(context, inputs, id);
   const { kind, session } = context;
   // Nothing shows yet that the service keeps keys in lower case: a label whose key differs only in case may be somebody else's.
@@ -58,7 +62,8 @@ export async function compareForImport(context: Context, inputs: Properties, id:
   return { object, there, wanted, differences };
 }
 
-const isDifferentValue = (field: Field, one: unknown, other: unknown): boolean => !sameValue(field, one, other);
+const isDifferentValue = (field: Field, one: unknown, other: unknown): boolean =>
+  !sameValue(field, one, other);
 
 /** Whether an update can't remove anything of an object but a certain field: everything else is shown, and so is the revision. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
@@ -82,7 +87,12 @@ async function findImported(context: Context, inputs: Properties, id: string): P
   );
 }
 
-function stateAsFound(context: Context, object: ApiObject, inputs: Properties, ignored: PropertyPaths): Properties {
+function stateAsFound(
+  context: Context,
+  object: ApiObject,
+  inputs: Properties,
+  ignored: PropertyPaths,
+): Properties {
   const values = Object.fromEntries(
     context.kind.fields
       .filter(({ name }) => inputs[name] !== undefined)

@@ -56,7 +56,10 @@ export function isRecordedInState({ key, id, operation }: Entry, seen: TrackedRe
  * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or nothing else may have the object, and it
  * was never reported to the engine, or the state still holds what the creation replaces, so the engine never saved it.
  */
-function mayDelete({ session }: Context, { isInState, id, replaces, isLate = false }: UnfinishedCreation): boolean {
+function mayDelete(
+  { session }: Context,
+  { isInState, id, replaces, isLate = false }: UnfinishedCreation,
+): boolean {
   return (
     isInState ||
     (!isLate && (id === undefined || (replaces !== undefined && session.tracker.isCurrent(replaces))))
@@ -67,7 +70,10 @@ function mayDelete({ session }: Context, { isInState, id, replaces, isLate = fal
  * Returns the unfinished creation of a resource that is about to be created, from the state or from the journal. If there are two,
  * the later one counts, and the other is settled (C1).
  */
-export async function findUnfinishedCreation(context: Context, inputs: Properties): Promise<UnfinishedCreation | undefined> {
+export async function findUnfinishedCreation(
+  context: Context,
+  inputs: Properties,
+): Promise<UnfinishedCreation | undefined> {
   const { session } = context;
   const { __urn: urn } = hiddenOf(inputs);
   if (urn === undefined) return undefined;
@@ -92,7 +98,11 @@ export async function findUnfinishedCreation(context: Context, inputs: Propertie
 }
 
 /** Moves an entry that is under a former URN of its resource, because a new resource may have that URN now. */
-async function moveToOwnUrn({ session }: Context, purpose: CreationPurpose, urn: string): Promise<CreationPurpose> {
+async function moveToOwnUrn(
+  { session }: Context,
+  purpose: CreationPurpose,
+  urn: string,
+): Promise<CreationPurpose> {
   if (purpose.urn === urn) return purpose;
   await session.journal.move(purpose, { urn });
   session.tracker.extend(urn, { resumes: { urn } });
@@ -134,7 +144,10 @@ export async function finishUnfinishedCreations(
   const { __key: key, __keyAt: keyAt } = hiddenOf(state);
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
-    if (entry === undefined || isRecordedInState(entry, { key, id, operation: pendingOf(state)?.operation?.id }))
+    if (
+      entry === undefined ||
+      isRecordedInState(entry, { key, id, operation: pendingOf(state)?.operation?.id })
+    )
       continue;
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     const unfinished = unfinishedFromEntry(entry, keyAt);
@@ -179,7 +192,11 @@ export async function finishAndDiscard(
   }
 }
 
-async function runAndDiscard(context: Context, inputs: Properties, unfinished: UnfinishedCreation): Promise<boolean> {
+async function runAndDiscard(
+  context: Context,
+  inputs: Properties,
+  unfinished: UnfinishedCreation,
+): Promise<boolean> {
   const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
     if (!(error instanceof PartialState)) throw error;
     const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again: it finishes an interrupted creation whose object is not needed${giveUpHint(error.why)}`;

@@ -31,7 +31,11 @@ async function createdBy(context: Context, { operation }: Entry): Promise<string
 }
 
 /** Once the state has an object, no unfinished creation may delete it or adopt it as its own (I3). */
-export async function releaseObject(makers: readonly PossibleCreator[], context: Context, { id }: ApiObject): Promise<void> {
+export async function releaseObject(
+  makers: readonly PossibleCreator[],
+  context: Context,
+  { id }: ApiObject,
+): Promise<void> {
   const { journal } = context.session;
   for (const { key, isCertain } of makers) {
     if (isCertain) {

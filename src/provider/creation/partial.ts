@@ -1,6 +1,6 @@
 import { CloudInfraError, detailsOf } from "../../diagnostics/error";
 import { hintFor, longerTimeoutHint } from "../../diagnostics/hints";
-import { type Context, argumentsOf } from "../call";
+import { argumentsOf, type Context } from "../call";
 import type { Properties } from "../host";
 import { toPlainJson } from "../values/plain";
 import { hiddenOf, hiddenOutputs } from "../values/state";

@@ -3,7 +3,7 @@ import { validate } from "uuid";
 import type { Accepted } from "../../api/client";
 import { type CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Context } from "../call";
-import { parseSentBody, type Pending } from "./pending";
+import { type Pending, parseSentBody } from "./pending";
 
 /** A creation as it is sent, and as it is sent again. */
 export interface CreationRequest {
@@ -26,7 +26,11 @@ export type SendOutcome =
  * @param again whether an earlier process may have sent it. What became of that attempt is not known, so no failure of a later one
  * settles the creation
  */
-export async function sendCreation(context: Context, { key, body }: CreationRequest, again: boolean): Promise<SendOutcome> {
+export async function sendCreation(
+  context: Context,
+  { key, body }: CreationRequest,
+  again: boolean,
+): Promise<SendOutcome> {
   const { client, finder } = context.session;
   try {
     return { kind: "accepted", accepted: await context.kind.create(client, body, key, context) };

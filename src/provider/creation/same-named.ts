@@ -18,7 +18,9 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
   const { tracker } = context.session;
   return objects
     .filter(({ fields }) => isSameName(fields.name, wanted))
-    .filter(({ id }) => tracker.liveOwner(identityOf(context, id)) === undefined && !pending.imported?.includes(id))
+    .filter(
+      ({ id }) => tracker.liveOwner(identityOf(context, id)) === undefined && !pending.imported?.includes(id),
+    )
     .map(({ id }) => id);
 }
 

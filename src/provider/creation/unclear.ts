@@ -49,7 +49,11 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
 }
 
 /** Another resource has the object: it has imported it, or the service has assigned its id again. */
-export async function warnOfObjectAdoptedElsewhere(context: Context, inputs: Properties, { id }: ApiObject): Promise<void> {
+export async function warnOfObjectAdoptedElsewhere(
+  context: Context,
+  inputs: Properties,
+  { id }: ApiObject,
+): Promise<void> {
   const { name } = context.kind;
   const resource = resourceName(hiddenOf(inputs));
   const words =

@@ -1,7 +1,7 @@
 import { argumentsSent, type Pending, pendingOf } from "../creation/pending";
 import type { Properties } from "../host";
 import { instanceFields, projectFields } from "../values/fields";
-import { hiddenOf, currentValuesOf } from "../values/state";
+import { currentValuesOf, hiddenOf } from "../values/state";
 import { mentionsProperty, type PropertyPaths } from "./ignored";
 
 /** What of a resource must not be seen by whoever reads its errors. */
@@ -44,7 +44,9 @@ export function withKeptSecrets(news: Properties, olds: Properties, ignored: Pro
   const { __secrets: declared = [] } = hiddenOf(news);
   const { __secrets: before = [] } = hiddenOf(olds);
   const kept = before.filter((name) => !declared.includes(name) && mentionsProperty(ignored, name));
-  return kept.length === 0 ? news : { ...news, __now: { ...currentValuesOf(news), __secrets: [...declared, ...kept] } };
+  return kept.length === 0
+    ? news
+    : { ...news, __now: { ...currentValuesOf(news), __secrets: [...declared, ...kept] } };
 }
 
 function withPending(state: Properties): Properties[] {
@@ -70,5 +72,8 @@ export function stringsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
   const keys = Array.isArray(value) ? [] : Object.keys(value);
-  return [...keys.filter(({ length }) => length >= MIN_KEY_LENGTH), ...Object.values(value).flatMap(stringsIn)];
+  return [
+    ...keys.filter(({ length }) => length >= MIN_KEY_LENGTH),
+    ...Object.values(value).flatMap(stringsIn),
+  ];
 }

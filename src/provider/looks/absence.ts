@@ -1,7 +1,7 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Context } from "../call";
-import { identityOf, identityKey } from "../identity";
+import { identityKey, identityOf } from "../identity";
 import { projectKind } from "../kind";
 import type { LookupResult, ObjectRef } from "./look";
 
@@ -14,7 +14,11 @@ import type { LookupResult, ObjectRef } from "./look";
  * @returns `undefined` if the object no longer exists
  * @throws CloudInfraError what the checks failed with; `forbidden` if the absence proves nothing
  */
-export async function findOrConfirmAbsence(context: Context, ref: ObjectRef, first: LookupResult): Promise<ApiObject | undefined> {
+export async function findOrConfirmAbsence(
+  context: Context,
+  ref: ObjectRef,
+  first: LookupResult,
+): Promise<ApiObject | undefined> {
   // Somebody may have moved it to another project.
   const result = await confirmLookup(context, ref, first, { ...ref, project: undefined });
   if ("found" in result) {
@@ -36,7 +40,12 @@ export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiOb
 }
 
 /** Reads an object again if the first check didn't find it, in a way that doesn't share the weakness of that check. */
-export async function confirmLookup(context: Context, ref: ObjectRef, first: LookupResult, last = ref): Promise<LookupResult> {
+export async function confirmLookup(
+  context: Context,
+  ref: ObjectRef,
+  first: LookupResult,
+  last = ref,
+): Promise<LookupResult> {
   if ("found" in first || first.isDeleted) return first;
   return context.session.finder.findAgain(ref, first, context, last);
 }

@@ -16,6 +16,7 @@ export function isDeleted({ fields: { status } }: ApiObject): boolean {
       .toLowerCase()
       .match(/[a-z]+/g) ?? [];
   return (
-    words.some((word) => DELETED_STATUSES.has(word)) && words.every((word) => DELETED_STATUSES.has(word) || NEUTRAL_WORDS.has(word))
+    words.some((word) => DELETED_STATUSES.has(word)) &&
+    words.every((word) => DELETED_STATUSES.has(word) || NEUTRAL_WORDS.has(word))
   );
 }

@@ -1,7 +1,7 @@
 import type { ApiObject, Client } from "../../api/client";
 import { isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../kind";
-import { type LookupResult, type LookupOptions, type ObjectRef, toLookupResult } from "./look";
+import { type LookupOptions, type LookupResult, type ObjectRef, toLookupResult } from "./look";
 
 /** So many GETs of a kind are made only to learn whether GET works. */
 const MAX_PROBES = 6;

@@ -22,7 +22,10 @@ export async function withinOwnDeadline<T>(
   } catch (error) {
     if (!limit.signal.aborted) throw error;
     if (outer?.aborted) throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
-    throw new CloudInfraError("timeout", `${what} did not come to its end within ${formatDuration(deadline.ms)}`);
+    throw new CloudInfraError(
+      "timeout",
+      `${what} did not come to its end within ${formatDuration(deadline.ms)}`,
+    );
   } finally {
     limit.release();
   }

@@ -3,7 +3,7 @@ import { CloudInfraError } from "../../diagnostics/error";
 import { remainingMs } from "../../operations/deadline";
 import type { Context } from "../call";
 import { projectKind } from "../kind";
-import { findOrConfirmAbsence, confirmLookup } from "./absence";
+import { confirmLookup, findOrConfirmAbsence } from "./absence";
 import type { LookupResult, ObjectRef } from "./look";
 import { readUntil } from "./read-until";
 

@@ -6,7 +6,7 @@ import type { PauseListener } from "../../operations/pause";
 import type { Kind } from "../kind";
 import { ObjectGetter } from "./gets";
 import type { Objects } from "./listing";
-import { type LookupResult, type LookupOptions, type ObjectRef, toLookupResult, resultInList } from "./look";
+import { type LookupOptions, type LookupResult, type ObjectRef, resultInList, toLookupResult } from "./look";
 import { withinOwnDeadline } from "./own-time";
 import { ListCache } from "./sweep";
 
@@ -85,7 +85,12 @@ export class ObjectFinder {
    *
    * @param last what to look for if another sweep is all that can confirm the first look
    */
-  async findAgain(ref: ObjectRef, first: LookupResult, options: LookupOptions, last = ref): Promise<LookupResult> {
+  async findAgain(
+    ref: ObjectRef,
+    first: LookupResult,
+    options: LookupOptions,
+    last = ref,
+  ): Promise<LookupResult> {
     const bySweep = "missing" in first && first.missing === "sweep";
     if (bySweep) {
       const result = await this.gets.get(ref, options);

@@ -19,7 +19,11 @@ export function variableName(name: string): string {
 }
 
 /** A value without the white space around it; an empty one is none. */
-export function foundSetting(value: string | undefined, source: string, fix: string): FoundSetting | undefined {
+export function foundSetting(
+  value: string | undefined,
+  source: string,
+  fix: string,
+): FoundSetting | undefined {
   return value === undefined || value.trim() === "" ? undefined : { value: value.trim(), source, fix };
 }
 

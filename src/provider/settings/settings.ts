@@ -1,15 +1,15 @@
 import { CloudInfraError } from "../../diagnostics/error";
 import {
   argumentFix,
-  parseDurationSetting,
   fixOf,
   foundSetting,
-  type SettingLookup,
+  parseBoolean,
+  parseDurationSetting,
   parseList,
   parsePositiveNumber,
+  type SettingLookup,
   stackFix,
   variableName,
-  parseBoolean,
 } from "./setting-values";
 import { type TokenSetting, tokenSetting } from "./token-setting";
 
@@ -61,7 +61,11 @@ export function readSettings(
   const provider = configured(PROVIDER_NAME);
   const inConfiguration: SettingLookup = (name) =>
     provider === undefined
-      ? foundSetting(configured(`cloudinfra:${name}`), `the stack's setting cloudinfra:${name}`, stackFix(name))
+      ? foundSetting(
+          configured(`cloudinfra:${name}`),
+          `the stack's setting cloudinfra:${name}`,
+          stackFix(name),
+        )
       : foundSetting(
           configured(`cloudinfra:${name}`),
           `the argument \`${name}\` of the provider "${provider}"`,

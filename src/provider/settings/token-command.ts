@@ -34,7 +34,8 @@ export async function tokenFromCommand(
   const limit = limitOf(LIMIT_MS, clock);
   try {
     const { output, complaint, failure } = await within(limit.signal, command.ended);
-    if (failure === undefined) return parseToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
+    if (failure === undefined)
+      return parseToken(tokenInJson(output, name) ?? output, `the output of ${name}`);
     throw new CloudInfraError("config_invalid", `${name} ${failure}`, {
       hint: hintOn(complaint, { command: value, output, former }),
     });

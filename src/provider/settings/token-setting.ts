@@ -44,7 +44,11 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
  * @param provider the name of the explicit provider. @default the default provider
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */
-export function tokenSetting(inPlace: SettingLookup, look: SettingLookup, provider?: string): TokenSetting | undefined {
+export function tokenSetting(
+  inPlace: SettingLookup,
+  look: SettingLookup,
+  provider?: string,
+): TokenSetting | undefined {
   const given = [...PLAIN, ...OIDC].flatMap((kind) => {
     const setting = inPlace(kind);
     return setting ? [{ kind, ...setting }] : [];
@@ -86,7 +90,11 @@ function oidcSetting(
 
 const FORMS = "github, file:<path> or env:<variable>";
 
-function subjectOf(setting: FoundSetting | undefined, wantedBy: string, provider: string | undefined): Subject {
+function subjectOf(
+  setting: FoundSetting | undefined,
+  wantedBy: string,
+  provider: string | undefined,
+): Subject {
   const name = "oidcSubject";
   const fix = setting?.fix ?? (provider === undefined ? fixOf(name) : argumentFix(name, provider));
   const hint = fix.includes("…") ? fix.replace("…", FORMS) : `${fix}. It must be ${FORMS}`;

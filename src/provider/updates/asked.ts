@@ -8,15 +8,30 @@ import { unlessEmpty } from "../values/outputs";
 import { isNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { digestUnmanagedFields } from "../values/unmanaged";
-import { type WireFields, remoteValuesAfter } from "../values/words";
-import { isUpdateApplied, isProven, hasDesiredValue, isToChange, type PropertySides, sidesOf } from "./conflict";
+import { remoteValuesAfter, type WireFields } from "../values/words";
+import {
+  hasDesiredValue,
+  isProven,
+  isToChange,
+  isUpdateApplied,
+  type PropertySides,
+  sidesOf,
+} from "./conflict";
 
 /**
  * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state
  * doesn't have it, is somebody else's, unless an earlier update of unknown outcome asked for it.
  */
-export function requestedChanges({ fields, olds, news, unsettled, former = {}, before }: UpdateInProgress): Properties {
-  const sides = (wanted: Properties): PropertySides[] => sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
+export function requestedChanges({
+  fields,
+  olds,
+  news,
+  unsettled,
+  former = {},
+  before,
+}: UpdateInProgress): Properties {
+  const sides = (wanted: Properties): PropertySides[] =>
+    sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
   const known = sides(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
   const theirs = sides(news).filter(
     (side) =>
@@ -123,7 +138,11 @@ export function withUnsettled(
 }
 
 /** Returns a test of whether a property is managed, or has another value than when the object was last read. */
-function isNewSince(fields: readonly Field[], state: Properties, now: WireFields): (side: PropertySides) => boolean {
+function isNewSince(
+  fields: readonly Field[],
+  state: Properties,
+  now: WireFields,
+): (side: PropertySides) => boolean {
   const { __unmanaged: before = {} } = hiddenOf(state);
   const after = digestUnmanagedFields(fields, state, now) ?? {};
   return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];

@@ -69,7 +69,10 @@ function cell(value: unknown, { strings }: Secrets): string {
   if (value === "") return '""';
   if (!Array.isArray(value)) return truncated(text(value), MAX_CELL_CHARACTERS);
   if (value.length === 0) return "(none)";
-  return truncated(value.map((item) => truncated(text(item), MAX_CELL_CHARACTERS / 2)).join(", "), MAX_CELL_CHARACTERS);
+  return truncated(
+    value.map((item) => truncated(text(item), MAX_CELL_CHARACTERS / 2)).join(", "),
+    MAX_CELL_CHARACTERS,
+  );
 }
 
 /** A line break in what the service sent would tear the row. */

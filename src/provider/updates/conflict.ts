@@ -12,7 +12,7 @@ import {
 import { type Field, isChanged, labelsOf, sameValue } from "../values/fields";
 import { isNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { type Applied, appliedIn, type WireFields, remoteValueOf } from "../values/words";
+import { type Applied, appliedIn, remoteValueOf, type WireFields } from "../values/words";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface PropertySides {
@@ -42,7 +42,11 @@ export interface ComparedInputs {
 }
 
 /** State, service and program beside each other, property by property. */
-export function sidesOf(fields: readonly Field[], wanted: ComparedInputs, object: WireFields): PropertySides[] {
+export function sidesOf(
+  fields: readonly Field[],
+  wanted: ComparedInputs,
+  object: WireFields,
+): PropertySides[] {
   const { __words: words = {}, __applied: applied = {} } = hiddenOf(wanted.olds);
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
@@ -93,7 +97,8 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
   }));
 }
 
-export const isToChange = ({ field, inState, desired }: PropertySides): boolean => isChanged(field, inState, desired);
+export const isToChange = ({ field, inState, desired }: PropertySides): boolean =>
+  isChanged(field, inState, desired);
 
 /** The service has what the program asks for, whoever put it there. */
 export const hasDesiredValue = (side: PropertySides): boolean =>
@@ -147,11 +152,20 @@ const isChangedByOthers = (side: PropertySides): boolean =>
   !isWithoutAddress(side, side.known) &&
   !isAssignedAddress(side);
 
-const isAssignedAddress = ({ field, inState: value, known: word, now, object, ...more }: PropertySides): boolean =>
-  isLateAddress(field, { value, word, ...more }, now, object);
+const isAssignedAddress = ({
+  field,
+  inState: value,
+  known: word,
+  now,
+  object,
+  ...more
+}: PropertySides): boolean => isLateAddress(field, { value, word, ...more }, now, object);
 
 /** Whether all that an update changes is there, as far as it is shown, at least as normalized by the service. */
-export function isUpdateApplied(sides: readonly PropertySides[], isNormalized: (side: PropertySides) => boolean): boolean {
+export function isUpdateApplied(
+  sides: readonly PropertySides[],
+  isNormalized: (side: PropertySides) => boolean,
+): boolean {
   const changed = sides.filter((side) => isToChange(side) && side.isShown);
   const isChanged = (side: PropertySides): boolean => isChangedByOthers(side) || side.applied !== undefined;
   return (
@@ -182,10 +196,13 @@ export function judgeConflict(
     isKnown: boolean;
   },
 ): Verdict {
-  const isOwn = unsure !== undefined && !unsure.some(isChangedByOthers) && isUpdateApplied(sides, isNormalizedForm);
+  const isOwn =
+    unsure !== undefined && !unsure.some(isChangedByOthers) && isUpdateApplied(sides, isNormalizedForm);
   const conflict = sides.filter(
     (side) =>
-      isChangedByOthers(side) && !(isOwn && isToChange(side)) && (side.inState !== undefined || countsNew(side.field)),
+      isChangedByOthers(side) &&
+      !(isOwn && isToChange(side)) &&
+      (side.inState !== undefined || countsNew(side.field)),
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isProven)) return "made";

@@ -9,7 +9,7 @@ import type { Properties } from "../host";
 import { identityOf } from "../identity";
 import { findFresh } from "../looks/absence";
 import { isDeleted } from "../looks/deleted";
-import { noLongerExists, isConfirmedAbsence, requireObject } from "../looks/present";
+import { isConfirmedAbsence, noLongerExists, requireObject } from "../looks/present";
 import { isSameMoment } from "../values/outputs";
 
 /** The id that an update's reply or operation names. It is proof only if it can't be the id of anything but the object. */
@@ -58,7 +58,9 @@ export async function findUnderReportedId(
 ): Promise<string | undefined> {
   const other = told?.isProof ? told.id : undefined;
   if (other === undefined || other === id || !mayBeRenamed(state, pending)) return undefined;
-  return (await findFresh(context, objectRefOf(context.kind, other, state))) === undefined ? undefined : other;
+  return (await findFresh(context, objectRefOf(context.kind, other, state))) === undefined
+    ? undefined
+    : other;
 }
 
 /** An update that may have given an object another id. */
@@ -85,7 +87,11 @@ export async function errorAfterRename(
 }
 
 /** Returns the error about an object that is found under another id. It keeps that id in the state. */
-export function foundUnderOtherId(context: Context, other: string, { id, state, pending }: Rename): PartialState {
+export function foundUnderOtherId(
+  context: Context,
+  other: string,
+  { id, state, pending }: Rename,
+): PartialState {
   return otherIdError(context, id, other, { ...state, __pending: { ...pending, otherId: other } });
 }
 

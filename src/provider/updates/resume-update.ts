@@ -1,11 +1,17 @@
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { isSuccess, isTerminal } from "../../operations/operation";
 import { operationFailed } from "../../operations/wait";
-import { type Context, requireRecordedEndpoint, requireSameProvider, objectRefOf, waitForOperationEnd } from "../call";
+import {
+  type Context,
+  objectRefOf,
+  requireRecordedEndpoint,
+  requireSameProvider,
+  waitForOperationEnd,
+} from "../call";
 import { outputsOfCreation } from "../creation/completion";
-import { possiblePurposes, finishUnfinishedCreations } from "../creation/left-over";
+import { finishUnfinishedCreations, possiblePurposes } from "../creation/left-over";
 import { PartialState } from "../creation/partial";
-import { toOperation, type Pending, pendingOf } from "../creation/pending";
+import { type Pending, pendingOf, toOperation } from "../creation/pending";
 import { findSameNamed } from "../creation/same-named";
 import type { Properties } from "../host";
 import { withIgnoredValues } from "../inputs/ignored";
@@ -17,7 +23,13 @@ import { withRecordedKeyCase } from "../values/label-keys";
 import { isNormalizedForm, mayBeNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
 import { compareRequested } from "./asked";
-import { errorAfterRename, foundUnderOtherId, otherIdError, presentUnlessRenamed, findUnderReportedId } from "./renamed";
+import {
+  errorAfterRename,
+  findUnderReportedId,
+  foundUnderOtherId,
+  otherIdError,
+  presentUnlessRenamed,
+} from "./renamed";
 
 /**
  * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
@@ -76,19 +88,29 @@ async function finishPending(
   const { error, result = id } = ended;
   context.session.finder.invalidate();
   if (pending.key === undefined) {
-    return { ...olds, ...(await finishPendingUpdate(context, id, olds, pending, ended)), __pending: undefined };
+    return {
+      ...olds,
+      ...(await finishPendingUpdate(context, id, olds, pending, ended)),
+      __pending: undefined,
+    };
   }
   if (result !== id) throw otherResult(context, id, olds, result);
   const ref = objectRefOf(context.kind, id, olds);
   // Right after the end of its operation, a list may not show the object yet.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
   const isUnclear = error?.code === "operation_unknown";
-  if (object !== undefined && (error === undefined || isUnclear)) return outputsOfCreation(context, object, olds);
+  if (object !== undefined && (error === undefined || isUnclear))
+    return outputsOfCreation(context, object, olds);
   if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
   const outs = { ...olds, __pending: { ...pending, failed: true } };
   const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
-  throw new PartialState(failure, id, outs, `Run \`pulumi up\` again: it ${verb} ${which} ${context.kind.name}`);
+  throw new PartialState(
+    failure,
+    id,
+    outs,
+    `Run \`pulumi up\` again: it ${verb} ${which} ${context.kind.name}`,
+  );
 }
 
 /** An object that can't be found proves nothing as long as nobody can tell how its creation ended: nothing is created again. */
@@ -126,7 +148,8 @@ async function finishPendingUpdate(
   });
   const hasJustEnded = wasRunning && error === undefined;
   const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
-  return compareRequested(context, olds, pending, object, isOwn ? mayBeNormalizedForm : isNormalizedForm).made;
+  return compareRequested(context, olds, pending, object, isOwn ? mayBeNormalizedForm : isNormalizedForm)
+    .made;
 }
 
 /** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */

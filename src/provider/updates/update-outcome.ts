@@ -1,5 +1,5 @@
 import type { ApiObject } from "../../api/client";
-import { type Context, argumentsOf } from "../call";
+import { argumentsOf, type Context } from "../call";
 import { changedFields } from "../diff";
 import type { Properties } from "../host";
 import { type Patience, readUntil } from "../looks/read-until";
@@ -10,7 +10,14 @@ import { outputsOf } from "../values/outputs";
 import { withRemovedFields } from "../values/removed";
 import { contradicts, isNormalizedForm, mayBeNormalizedForm } from "../values/spelling";
 import { hiddenOf } from "../values/state";
-import { type Applied, appliedIn, compareRemoteValues, type WireFields, remoteValueOf, remoteValuesAfter } from "../values/words";
+import {
+  type Applied,
+  appliedIn,
+  compareRemoteValues,
+  remoteValueOf,
+  remoteValuesAfter,
+  type WireFields,
+} from "../values/words";
 import { differsFromDesired, hasDesiredValue, isToChange, type PropertySides, sidesOf } from "./conflict";
 import { keepsAddress, mayShowMode } from "./kept-address";
 import { type Change, requireUpdatedObject, type WriteResult } from "./update-write";
@@ -36,7 +43,11 @@ type Sent = Extract<WriteResult, { kind: "accepted" }>;
  * Reads the object until it shows the change, because an accepted change need not be applied. If the service answered 202, it may
  * take as long as the update may; otherwise, only a list that lags behind is waited for.
  */
-export async function waitUntilApplied(context: Context, change: Change, written: WriteResult): Promise<UpdateOutcome> {
+export async function waitUntilApplied(
+  context: Context,
+  change: Change,
+  written: WriteResult,
+): Promise<UpdateOutcome> {
   if (written.kind === "there") {
     const { object, isOthers } = written;
     return { object, own: object, unapplied: [], isOthers };
@@ -133,7 +144,8 @@ function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
 function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
   const own = ownReply(change, sent);
-  const sidesIn = (object?: ApiObject): PropertySides[] => sidesAfter(change.fields, change, object?.fields ?? {});
+  const sidesIn = (object?: ApiObject): PropertySides[] =>
+    sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
   // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
   const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
@@ -157,7 +169,8 @@ function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: Wi
 }
 
 /** Whether a refresh accepted the service's word for what may be the desired value. */
-const mayBeAccepted = (side: PropertySides): boolean => side.applied !== undefined && mayBeNormalizedForm(side);
+const mayBeAccepted = (side: PropertySides): boolean =>
+  side.applied !== undefined && mayBeNormalizedForm(side);
 
 /** Whether an object has something that the state doesn't know, and that may be the desired value as the service shows it. */
 function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
@@ -178,7 +191,10 @@ export type PossibleReason =
   | "former";
 
 /** Returns what may be the reason why the service doesn't show a desired value that it has. */
-export function possibleReasonFor(change: Change, { object, unapplied, before }: UpdateOutcome): PossibleReason | undefined {
+export function possibleReasonFor(
+  change: Change,
+  { object, unapplied, before }: UpdateOutcome,
+): PossibleReason | undefined {
   const sides = sidesOf(unapplied, change, object.fields);
   if (sides.some(mayShowMode)) return "address";
   const isOneOfMore = unapplied.length < change.fields.length;
@@ -272,7 +288,9 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Pr
   const isOwn =
     isSameState ||
     (ownWord === undefined
-      ? sides.every((side) => hasDesiredValue(side) || mayBeNormalizedForm(side) || keepsAddress(side, change, seen))
+      ? sides.every(
+          (side) => hasDesiredValue(side) || mayBeNormalizedForm(side) || keepsAddress(side, change, seen),
+        )
       : sameValue(field, wordIn(object.fields), ownWord));
   const ownFields = ownWord === undefined ? {} : (own?.fields ?? {});
   return remoteValuesAfter([field], news, isOwn ? object.fields : ownFields);

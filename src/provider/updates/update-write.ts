@@ -8,7 +8,7 @@ import { readUntil } from "../looks/read-until";
 import { updateBody } from "../values/body";
 import type { Field } from "../values/fields";
 import { hiddenOf } from "../values/state";
-import { requireUnmanagedShown, digestUnmanagedFields } from "../values/unmanaged";
+import { digestUnmanagedFields, requireUnmanagedShown } from "../values/unmanaged";
 import { withUnsettled } from "./asked";
 import { isToChange, judgeConflict, type PropertySides, sidesOf, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
@@ -84,7 +84,8 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
       before = await newerThan(context, change, before);
       if (verdict(context, change, before, { unsure, refusal }) === "made")
         return { kind: "there", object: before, isOthers: unsure === undefined };
-      if (tries === MAX_ATTEMPTS || before.revision === revision) throw tooManyConflicts(context, before, refusal, tries);
+      if (tries === MAX_ATTEMPTS || before.revision === revision)
+        throw tooManyConflicts(context, before, refusal, tries);
     }
   } catch (error) {
     throw unsure !== undefined && isCloudInfraError(error) ? withDetails(error, { sent: true }) : error;
@@ -189,7 +190,10 @@ function verdict(
   const { replaceOnChanges } = context.session.tracker.optionsOf(hiddenOf(change.news).__key);
   const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
-    const [judged] = withReplaceOnChanges([field], replaceOnChanges, { olds: inputs(now), news: inputs(desired) });
+    const [judged] = withReplaceOnChanges([field], replaceOnChanges, {
+      olds: inputs(now),
+      news: inputs(desired),
+    });
     return judged?.change === "replace";
   });
   const [message, hint] = found.conflict.some(({ isShown }) => isShown)

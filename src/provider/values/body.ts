@@ -2,7 +2,7 @@ import { CloudInfraError } from "../../diagnostics/error";
 import type { Properties } from "../host";
 import { isIgnored, mentionsProperty, type PropertyPaths } from "../inputs/ignored";
 import { addressBeside } from "./addresses";
-import { type Field, isUnreadable, sshKeysIn, labelsOf, sameValue } from "./fields";
+import { type Field, isUnreadable, labelsOf, sameValue, sshKeysIn } from "./fields";
 import { remoteKeysOf } from "./label-keys";
 import { hiddenOf } from "./state";
 import { remoteTextOf, type WireFields } from "./words";

@@ -43,7 +43,10 @@ export function withCaseSensitiveKeys(kind: Kind): Kind {
 }
 
 /** Returns the kind with label keys as the service is known to show them: `call` of an object with this state. */
-export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(context: Call, state: Properties): Call {
+export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(
+  context: Call,
+  state: Properties,
+): Call {
   return hiddenOf(state).__keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
 }
 

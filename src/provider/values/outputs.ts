@@ -55,7 +55,11 @@ export function outputsOf(context: Context, object: ApiObject, known: OutputSour
 }
 
 /** What the state records of the case of label keys; nothing if no key has capital letters. */
-function keepsCase({ kind }: Context, { fields }: ApiObject, { values, before }: OutputSources): true | undefined {
+function keepsCase(
+  { kind }: Context,
+  { fields }: ApiObject,
+  { values, before }: OutputSources,
+): true | undefined {
   const hasCapitals = showsUpperCaseKey(kind.fields, values, wireOf(kind.fields, values));
   const isKept = hiddenOf(before).__keepsCase || showsUpperCaseKey(kind.fields, values, fields);
   return hasCapitals && isKept ? true : undefined;
@@ -129,7 +133,8 @@ function instanceOutputs(
     status: textOrPrevious(fields, "status", before.status),
     createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
     url:
-      textOrPrevious(fields, "url", before.url) ?? `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
+      textOrPrevious(fields, "url", before.url) ??
+      `${session.client.endpoint}/instances/${encodeURIComponent(id)}`,
     ipAddress: ipAddress(kind.fields, fields, known),
     additionalProperties: others(fields, [...addressFields, revisionField ?? "revision"], before),
   };

@@ -1,6 +1,6 @@
 import type { PropertySides } from "../updates/conflict";
 import { addressesIn, asksForAddress, isAddress } from "./addresses";
-import { type Field, sshKeysIn, sameValue } from "./fields";
+import { type Field, sameValue, sshKeysIn } from "./fields";
 
 /**
  * Whether the remote value is the desired one as normalized by the service: only the case differs, or an address stands for

@@ -92,7 +92,14 @@ export function currentValuesOf(properties: Properties): CurrentValues {
   return pickCurrentValues(hiddenOf(properties));
 }
 
-function pickCurrentValues({ __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder }: CurrentValues): CurrentValues {
+function pickCurrentValues({
+  __urn,
+  __timeouts,
+  __secrets,
+  __autonamed,
+  __organization,
+  __projectFolder,
+}: CurrentValues): CurrentValues {
   return { __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder };
 }
 

@@ -11,7 +11,8 @@ export type WireFields = Readonly<Record<string, unknown>>;
  * Of labels, only those in `managed`: what others set is no concern of the program.
  */
 export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
-  const word = field.type === "text" ? remoteTextOf(field, object[field.wire], ...managed) : object[field.wire];
+  const word =
+    field.type === "text" ? remoteTextOf(field, object[field.wire], ...managed) : object[field.wire];
   // What only a replacement changes always has a value: null tells nothing.
   if (word === undefined || (word === null && field.change === "replace")) return undefined;
   if (isUnreadable(field, word)) return undefined;
@@ -92,7 +93,11 @@ interface KnownValues {
 }
 
 /** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
-export function compareRemoteValues(fields: readonly Field[], known: KnownValues, object: WireFields): DriftResult {
+export function compareRemoteValues(
+  fields: readonly Field[],
+  known: KnownValues,
+  object: WireFields,
+): DriftResult {
   const values: Properties = {};
   const words: Properties = {};
   const applied: Properties = {};

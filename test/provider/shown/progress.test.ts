@@ -247,7 +247,9 @@ describe("an engine that can't be told", () => {
   test("holds nothing up: no address, no URN, nobody at the address", async () => {
     await new EngineLog(undefined).statusLogFor("urn:x").write("creating 1 %");
     await new EngineLog("127.0.0.1:1").statusLogFor(undefined).write("creating 1 %");
-    await expect(new EngineLog("127.0.0.1:1").statusLogFor("urn:x").write("creating 1 %")).resolves.toBeUndefined();
+    await expect(
+      new EngineLog("127.0.0.1:1").statusLogFor("urn:x").write("creating 1 %"),
+    ).resolves.toBeUndefined();
   });
 
   test.each([undefined, "127.0.0.1:1"])("warns on the console instead (address %s)", async (address) => {

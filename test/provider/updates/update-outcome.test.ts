@@ -27,7 +27,11 @@ async function outcomeOf(accepted: (before: ApiObject) => Accepted, shown: Prope
   const olds = { ...instanceNews(), revision: "r1" };
   const fields = instanceKind.fields.filter(({ name }) => name === "flavor");
   const change: Change = { id: "ins-1", olds, news: instanceNews({ flavor: "m1.large" }), fields };
-  const outcome = await waitUntilApplied(call, change, { kind: "accepted", accepted: accepted(before), before });
+  const outcome = await waitUntilApplied(call, change, {
+    kind: "accepted",
+    accepted: accepted(before),
+    before,
+  });
   return { outcome, outs: outputsAfterUpdate(call, change, outcome) };
 }
 

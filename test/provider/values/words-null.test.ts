@@ -6,7 +6,10 @@ test("a service that answers null for an accepted value, and goes on doing so, m
   const values = { publicIp: "auto" };
   const object = { public_ip: null, ip_address: "203.0.113.7" };
   const words = remoteValuesAfter(instanceFields, values, object);
-  expect(compareRemoteValues(instanceFields, { values, words }, object)).toMatchObject({ values, drifted: [] });
+  expect(compareRemoteValues(instanceFields, { values, words }, object)).toMatchObject({
+    values,
+    drifted: [],
+  });
 });
 
 test("null for what only a replacement changes tells nothing: nobody can have removed it", () => {

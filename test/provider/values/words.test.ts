@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/provider/host";
 import { instanceFields } from "../../../src/provider/values/fields";
-import { toProgramValue, compareRemoteValues, remoteValuesAfter } from "../../../src/provider/values/words";
+import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../../src/provider/values/words";
 
 const values: Properties = {
   project: "prj-1",
@@ -139,7 +139,9 @@ describe("drift is measured against the service's own words", () => {
       values: { labels: { team: "Web", size: "3", tier: "A" } },
       words: { labels: { team: "web", size: "3", tier: "a" } },
     };
-    const seen = compareRemoteValues(instanceFields, known, { labels: { team: "web", size: "4", tier: "b" } });
+    const seen = compareRemoteValues(instanceFields, known, {
+      labels: { team: "web", size: "4", tier: "b" },
+    });
     expect(seen.values.labels).toEqual({ team: "Web", size: "4", tier: "b" });
     expect(seen.words.labels).toEqual({ team: "web", size: "4", tier: "b" });
     expect(seen.applied.labels).toMatchObject({ tier: { value: "A", word: "a" } });
