@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { nodeProblem } from "./node-version";
-import { watchForUnsettled } from "./resources/unsettled";
+import { watchForUnsettled } from "./resources/unfinished-creations";
 
 export {
   CloudInfraError,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { systemClock } from "../../src/operations/clock";
+import { systemClock } from "../../src/polling/clock";
 import type { HostProvider } from "../../src/provider/host";
 import { overTheWire } from "../../test/campaigns/host/wire";
 import { openProviders } from "../../test/provider/providers";

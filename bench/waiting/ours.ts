@@ -1,7 +1,6 @@
-import { systemClock } from "../../src/operations/clock";
-import { deadlineIn } from "../../src/operations/deadline";
-import type { Operation } from "../../src/operations/operation";
-import { waitForOperation } from "../../src/operations/wait";
+import { deadlineIn, systemClock } from "../../src/polling/clock";
+import type { Operation } from "../../src/polling/operation";
+import { waitForOperation } from "../../src/polling/wait";
 import type { Look, Waiter } from "./waiter";
 
 const DEADLINE_MS = 7_200_000;

@@ -1,5 +1,5 @@
-import type { Operation } from "../operations/operation";
-import { type ApiObject, badReply, parseObject } from "./object";
+import type { Operation } from "../polling/operation";
+import { type ApiObject, badReply, parseObject } from "./objects";
 import type { OperationReader } from "./operations";
 import type { ApiReply } from "./request";
 

@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
-import { within } from "../operations/deadline";
+import { within } from "../polling/clock";
 
 /** Gives the bearer token (§5). */
 export interface TokenSource {

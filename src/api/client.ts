@@ -1,27 +1,28 @@
 import { CloudInfraError } from "../diagnostics/error";
-import { type Clock, systemClock } from "../operations/clock";
-import { type Operation, summarizeOperation } from "../operations/operation";
+import { type Clock, systemClock } from "../polling/clock";
+import { type Operation, summarizeOperation } from "../polling/operation";
 import { createAuth, type TokenSource } from "./auth";
-import { createRetryBudget } from "./budget";
-import { createCollection } from "./collection";
+import {
+  createCollection,
+  createInstances,
+  createProjects,
+  type Instances,
+  type Projects,
+} from "./collections";
 import { type Connections, openConnections } from "./connections";
-import { parseEndpoint, pathOf } from "./endpoint";
-import { createInstances, type Instances } from "./instances";
-import { createRateLimiter, DEFAULT_CONCURRENCY } from "./limits";
-import { readLink } from "./location";
-import { type ApiObject, parseObjectWithId } from "./object";
+import { parseEndpoint, pathOf, readLink } from "./endpoint";
+import { type ApiObject, parseObjectWithId } from "./objects";
 import { createOperations, type Operations, resultIdOf } from "./operations";
-import { createProjects, type Projects } from "./projects";
+import { createTraceIds } from "./outcome";
+import { createRateLimiter, DEFAULT_CONCURRENCY } from "./rate-limiter";
 import { type CallOptions, createSend } from "./request";
-import { DEFAULT_RETRY, type RetryOptions } from "./retry";
-import { createTraceIds } from "./traces";
+import { createRetryBudget, DEFAULT_RETRY, type RetryOptions } from "./retry";
 
 export type { Accepted } from "./accepted";
 export type { TokenSource } from "./auth";
-export type { ApiObject } from "./object";
+export type { ApiObject } from "./objects";
 export type { Page } from "./pages";
 export type { CallOptions } from "./request";
-
 export interface ClientOptions {
   /** Base URL of the service, with or without `/v1` and a trailing slash. */
   endpoint: string;

@@ -3,7 +3,7 @@ import tls from "node:tls";
 import type { Dispatcher } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
 import { isLoopback } from "./endpoint";
-import { DEFAULT_CONCURRENCY } from "./limits";
+import { DEFAULT_CONCURRENCY } from "./rate-limiter";
 import { CONNECT_TIMEOUT_MS } from "./transport";
 
 /** What sends requests. */

@@ -1,11 +1,10 @@
 import * as v from "valibot";
 import { type Problem, parseProblem } from "../diagnostics/problem";
-import { isTerminal, type Operation } from "../operations/operation";
+import { isTerminal, type Operation } from "../polling/operation";
+import { redactJson } from "./body";
 import type { Endpoint } from "./endpoint";
-import { pathOf } from "./endpoint";
-import { readLink } from "./location";
-import { badReply } from "./object";
-import { redactJson } from "./parse";
+import { pathOf, readLink } from "./endpoint";
+import { badReply } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
 import { type OperationBody, operationSchema } from "./schema";
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
-import { type ApiObject, badReply, toObject } from "./object";
+import { type ApiObject, badReply, toObject } from "./objects";
 import type { ApiReply } from "./request";
 import { pageSchema } from "./schema";
 

@@ -1,20 +1,21 @@
-import { pauseMs } from "../operations/backoff";
-import type { Clock } from "../operations/clock";
-import { type Deadline, limitOf, remainingMs, within } from "../operations/deadline";
-import type { PauseListener } from "../operations/pause";
+import { CloudInfraError } from "../diagnostics/error";
+import { type PauseListener, pauseMs } from "../polling/backoff";
+import { type Clock, type Deadline, limitOf, remainingMs, within } from "../polling/clock";
 import type { Auth } from "./auth";
-import type { RetryBudget } from "./budget";
 import type { Connections } from "./connections";
-import { deadlineReached, interruptedRequest, withUnknownOutcome } from "./ending";
 import type { Endpoint } from "./endpoint";
-import { attemptError, type RequestHistory } from "./failure";
-import type { RateLimiter } from "./limits";
-import { classifyAttempt } from "./outcome";
-import { mayRetry, type RetryOptions } from "./retry";
-import { retryAfterMs } from "./retry-after";
-import type { TraceIds } from "./traces";
-import { type Attempt, exchange, type WireReply } from "./transport";
-import { type ApiRequest, headersOf, urlOf } from "./wire";
+import {
+  attemptError,
+  deadlineReached,
+  interruptedRequest,
+  type RequestHistory,
+  withUnknownOutcome,
+} from "./errors";
+import { ifMatchOf } from "./objects";
+import { classifyAttempt, type TraceIds } from "./outcome";
+import type { RateLimiter } from "./rate-limiter";
+import { mayRetry, type RetryBudget, type RetryOptions, retryAfterMs } from "./retry";
+import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
 
 /** How long a call may take, and who may end it earlier. */
 export interface CallOptions {
@@ -201,5 +202,53 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
     retryAfterMs: retryAfterMs(reply.header("retry-after"), reply.header("date")),
     url,
     request: { method, path, attempts },
+  };
+}
+
+/** A request of this API. */
+export interface ApiRequest {
+  readonly method: WireRequest["method"];
+  /** Below the endpoint's base, percent-encoded; or a whole URL of the endpoint's origin. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
+  /** JSON text, sent as it is on every try. */
+  readonly body?: string | undefined;
+  /** Makes a POST repeatable (§4.7). */
+  readonly idempotencyKey?: string | undefined;
+  /** Revision tag without quotes; makes a PUT repeatable (§4.5). */
+  readonly ifMatch?: string | undefined;
+  /** A success without a body is no answer to this request. @default false */
+  readonly needsBody?: boolean | undefined;
+  /** Its address always exists in this API: a 404 without a problem document means another service. @default false */
+  readonly collection?: boolean | undefined;
+}
+
+/** The request's whole URL. */
+export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL {
+  const url = new URL(path.startsWith("/") ? endpoint.base + path : path);
+  // The last gate: whatever link led here, the token leaves for no other origin.
+  if (url.origin !== endpoint.origin) {
+    throw new CloudInfraError("bad_reply", `a link leads away from the service, to ${url.origin}`);
+  }
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+/** The request's headers, the token among them. */
+export function headersOf(
+  { body, idempotencyKey, ifMatch }: ApiRequest,
+  token: string,
+  userAgent: string,
+): Record<string, string> {
+  return {
+    accept: "application/json, application/problem+json",
+    "accept-encoding": "identity",
+    authorization: `Bearer ${token}`,
+    "user-agent": userAgent,
+    ...(body === undefined ? {} : { "content-type": "application/json" }),
+    ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+    ...(ifMatch === undefined ? {} : { "if-match": ifMatchOf(ifMatch) }),
   };
 }

@@ -1,6 +1,6 @@
 import { type Problem, parseProblem } from "../diagnostics/problem";
+import { type Body, type Content, parseBody, readContent, redactJson } from "./body";
 import type { Connections } from "./connections";
-import { type Body, type Content, parseBody, readContent, redactJson } from "./parse";
 
 /** One HTTP exchange, as it goes on the wire. */
 export interface WireRequest {

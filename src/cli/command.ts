@@ -1,5 +1,5 @@
 import { isCloudInfraError } from "../diagnostics/error";
-import { type ErrorContext, formatError } from "../diagnostics/words";
+import { type ErrorContext, formatError } from "../diagnostics/format";
 
 /** One command of `npx pulumi-cloudinfra`. */
 export interface Command {

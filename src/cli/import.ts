@@ -1,19 +1,22 @@
 import type { ApiObject } from "../api/client";
-import { CloudInfraError } from "../diagnostics/error";
-import { type Context, listingContext } from "../provider/call";
-import { instanceKind, projectKind } from "../provider/kind";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { referencedId } from "../model/equality";
+import { instanceKind, projectKind } from "../model/kinds";
+import { type Context, listingContext } from "../provider/context";
+import { isDeleted } from "../provider/lookup/lookup-result";
 import { type Session, Sessions } from "../provider/session";
-import { referencedId } from "../provider/values/fields";
 import { type Command, reportFailure, reportUsageError, shellWord } from "./command";
 import { help, type ImportArgs, parseImportArgs } from "./import/args";
-import { type Declaration, declarations } from "./import/declaration";
-import { importDocument } from "./import/document";
 import { filesToWrite, writeFiles } from "./import/files";
-import { findImportable } from "./import/importable";
-import { programText } from "./import/program-text";
+import {
+  type Declaration,
+  declarations,
+  importDocument,
+  omittedInstance,
+  programText,
+} from "./import/program";
 import { type StackResources, stackResources } from "./import/stack-resources";
-import { programFolder } from "./program-folder";
-import { stackSettings } from "./stack-settings";
+import { programFolder, stackSettings } from "./pulumi";
 
 /** `npx pulumi-cloudinfra import`: writes the files that import the instances of a project into a stack. */
 export const importCommand: Command = {
@@ -138,4 +141,46 @@ function isIn(id: string, { fields }: ApiObject): boolean {
   const isId = typeof project === "number" || (typeof project === "string" && project !== "");
   // The service may show a path such as `projects/prj-1`. An id may contain "/", too.
   return !isId || `/${project}`.endsWith(`/${id}`);
+}
+
+/** If the first requests show that the service doesn't offer GET, the others aren't sent. */
+const GETS_AT_ONCE = 16;
+
+/**
+ * Selects the items of a list that may be imported, and completes them. `excluded` says why others aren't: they were deleted, or the stack
+ * already manages them.
+ */
+export async function findImportable(
+  context: Context,
+  items: readonly ApiObject[],
+  existing: StackResources,
+): Promise<{ objects: ApiObject[]; excluded: string[] }> {
+  const selected: ApiObject[] = [];
+  const excluded: string[] = [];
+  for (const item of items) {
+    const reason = isDeleted(item)
+      ? `it was deleted: its status is ${item.fields.status}`
+      : existing.manages(context, item.id)
+        ? "the stack already manages it"
+        : undefined;
+    if (reason === undefined) selected.push(item);
+    else excluded.push(omittedInstance(context, item, reason));
+  }
+  const objects: ApiObject[] = [];
+  for (let at = 0; at < selected.length; at += GETS_AT_ONCE) {
+    const some = selected.slice(at, at + GETS_AT_ONCE);
+    objects.push(...(await Promise.all(some.map((item) => completed(context, item)))));
+  }
+  return { objects, excluded };
+}
+
+/** A list may omit arguments (§4.4), or spell them in another way than a refresh finds them. The token may only be allowed to list. */
+async function completed(context: Context, item: ApiObject): Promise<ApiObject> {
+  const { kind, session } = context;
+  try {
+    return await session.finder.completeListItem(item, { kind, id: item.id, project: undefined }, context);
+  } catch (error) {
+    if (isCloudInfraError(error) && error.code === "forbidden") return item;
+    throw error;
+  }
 }

@@ -1,7 +1,11 @@
 import { spawn } from "node:child_process";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import path from "node:path";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
+import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
+import { projectFileFor, readProjectFile } from "../journal/location";
 
 /** A backend may be slow, but not that slow. */
 const LIMIT_MS = 5 * 60_000;
@@ -88,4 +92,59 @@ function timedOut(name: string): CloudInfraError {
   return new CloudInfraError("timeout", `${name} timed out after ${LIMIT_MS / 60_000} min`, {
     hint: "Check that its backend can be reached.",
   });
+}
+
+const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }));
+
+/**
+ * Reads the stack's configuration, with decrypted secrets, as the provider receives it.
+ *
+ * @throws CloudInfraError, never with a value
+ */
+export async function stackSettings(
+  cwd: string,
+  stack: string | undefined,
+): Promise<(key: string) => string | undefined> {
+  const output = await pulumiOutput(cwd, ["config"], ["--json", "--show-secrets", ...stackOption(stack)]);
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), output);
+  if (!parsed.success) {
+    throw new CloudInfraError(
+      "config_invalid",
+      "`pulumi config --json` printed something other than the stack's configuration",
+      { hint: "Check the `pulumi` on your PATH." },
+    );
+  }
+  return (key) => parsed.output[key]?.value;
+}
+
+/**
+ * Finds the working directory of the program and the provider, which journal entries name. This is the folder of the project file, or
+ * the folder of its `main`. Pulumi looks for the project file in `cwd` and above.
+ *
+ * @throws CloudInfraError `config_missing`, `config_invalid`
+ */
+export function programFolder(cwd: string): string {
+  const start = path.resolve(cwd);
+  if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new CloudInfraError("config_missing", `the folder ${start} doesn't exist`, {
+      hint: "Give the folder of your Pulumi program with --cwd, or run the command there.",
+    });
+  }
+  const file = projectFileFor(start);
+  if (file === undefined) {
+    throw new CloudInfraError("config_missing", `no Pulumi.yaml found in ${start} or above`, {
+      hint: "Run the command in the folder of your Pulumi program, or give the folder with --cwd.",
+    });
+  }
+  const main = path.resolve(path.dirname(file), readProjectFile(file).main ?? ".");
+  if (!existsSync(main)) {
+    throw new CloudInfraError(
+      "config_invalid",
+      `\`main\` in ${file} names a path that doesn't exist: ${main}`,
+      {
+        hint: "Correct `main`, or run the command in a complete copy of the program.",
+      },
+    );
+  }
+  return realpathSync(statSync(main).isDirectory() ? main : path.dirname(main));
 }

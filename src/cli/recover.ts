@@ -2,20 +2,19 @@ import path from "node:path";
 import { parseEndpoint } from "../api/endpoint";
 import { CloudInfraError } from "../diagnostics/error";
 import { type Journal, openJournal } from "../journal/journal";
-import { projectFileFor } from "../journal/project-file";
+import { projectFileFor } from "../journal/location";
 import { type Command, reportFailure, reportUsageError } from "./command";
-import { programFolder } from "./program-folder";
+import { programFolder, stackSettings } from "./pulumi";
 import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
-import { clearPendingHint } from "./recover/clear";
 import { pendingCreations } from "./recover/creations";
-import { parseExport } from "./recover/deployment";
-import { forgetEntry } from "./recover/forget";
-import { writeEntries } from "./recover/note";
-import { organizationOf } from "./recover/organization";
-import { stackExport } from "./recover/stack-export";
-import { ENDPOINT_OPTION, type JournalPlace, storedSettings } from "./recover/stored-settings";
-import { findStrayEntries } from "./recover/stray-notes";
-import { stackSettings } from "./stack-settings";
+import { clearPendingHint, findStrayEntries, forgetEntry, writeEntries } from "./recover/entries";
+import { parseExport, stackExport } from "./recover/export";
+import {
+  ENDPOINT_OPTION,
+  type JournalPlace,
+  organizationOf,
+  storedSettings,
+} from "./recover/stored-settings";
 
 /** `npx pulumi-cloudinfra recover`: writes the journal entries of pending creations, so that the next `up` resumes them. */
 export const recover: Command = {

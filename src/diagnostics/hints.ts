@@ -1,5 +1,4 @@
-import type { ErrorCode } from "./codes";
-import type { CloudInfraError } from "./error";
+import type { CloudInfraError, ErrorCode } from "./error";
 
 const endpointOf = (provider: string | undefined): string =>
   provider === undefined

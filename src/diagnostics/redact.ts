@@ -1,5 +1,5 @@
+import { type Decoding, decodings } from "./decodings";
 import { CloudInfraError, detailsOf, isCloudInfraError } from "./error";
-import { type Decoding, decodings } from "./readings";
 
 const REPLACEMENT = "[secret]";
 

@@ -2,7 +2,7 @@ import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { type Disk, fileNamesIn, readText, removeFile, systemDisk } from "./disk";
 import { parseEntry } from "./entry";
-import { type JournalLocation, journalFolder } from "./place";
+import { type JournalLocation, journalFolder } from "./location";
 
 /** Ids by resource key, and the end of their removal. */
 interface Batch {

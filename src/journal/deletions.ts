@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import path from "node:path";
-import { appendOrCreate, type Disk, readText } from "./disk";
-import { withDiskTimeout } from "./in-time";
+import { appendOrCreate, type Disk, readText, withDiskTimeout } from "./disk";
 
 /** How the names of these files end. */
 export const DELETION_SUFFIX = ".deletion";

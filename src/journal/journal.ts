@@ -1,5 +1,4 @@
 import path from "node:path";
-import { backendOf } from "./backend";
 import { DeletionRequests } from "./deletions";
 import {
   appendOrCreate,
@@ -9,12 +8,21 @@ import {
   readText,
   removeFile,
   systemDisk,
+  withDiskTimeout,
   writeWholeFile,
 } from "./disk";
-import { type Entry, type EntryUpdate, firstLine, laterLine, parseEntry } from "./entry";
-import { EntryIndex, givenUpFileName, readEntries } from "./entry-files";
-import { withDiskTimeout } from "./in-time";
 import {
+  type Entry,
+  EntryIndex,
+  type EntryUpdate,
+  firstLine,
+  givenUpFileName,
+  laterLine,
+  parseEntry,
+  readEntries,
+} from "./entry";
+import {
+  backendOf,
   type EntryIdentity,
   fileName,
   isOfBackend,
@@ -22,7 +30,7 @@ import {
   journalFolder,
   stackOf,
   suffixOf,
-} from "./place";
+} from "./location";
 import { RunFacts } from "./run-facts";
 
 /**

@@ -3,8 +3,7 @@ import { hash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { appendOrCreate, codeOf, type Disk, fileNamesIn, readText, removeOld } from "./disk";
-import { withDiskTimeout } from "./in-time";
+import { appendOrCreate, codeOf, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
 
 /** How the names of these files end. */
 const FACTS_SUFFIX = ".facts";

@@ -1,14 +1,14 @@
 import * as v from "valibot";
-import { changedFields } from "./diff";
+import { parseDuration } from "../diagnostics/durations";
+import { changedFields } from "../model/changes";
+import { withRecordedForm } from "../model/equality";
+import type { Kind } from "../model/kinds";
+import { generatedNameInputs, nameFailures } from "../model/names";
+import { secretsOf } from "../model/secrets";
+import { type Hidden, hiddenInputs, hiddenOf } from "../model/state";
+import { isUnknown } from "../model/unknown";
+import type { CheckFindings } from "./diff";
 import type { CheckFailure, Properties } from "./host";
-import { parseDuration } from "./inputs/durations";
-import { generatedNameInputs, nameFailures } from "./inputs/names";
-import { secretsOf } from "./inputs/secrets";
-import { isUnknown } from "./inputs/unknowns";
-import type { Kind } from "./kind";
-import type { CheckFindings } from "./notice";
-import { withRecordedForm } from "./values/fields";
-import { type Hidden, hiddenInputs, hiddenOf } from "./values/state";
 
 /**
  * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The

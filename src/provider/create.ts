@@ -1,27 +1,24 @@
 import { v4 as uuidV4, validate } from "uuid";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
-import { argumentsOf, type Context } from "./call";
-import { adopt, idToAdopt } from "./creation/adopt";
-import { runCreation } from "./creation/carry-out";
-import { completeCreation, fitToProgram } from "./creation/completion";
+import { projectKind } from "../model/kinds";
+import type { Pending } from "../model/pending";
+import { creationBody } from "../model/request-body";
+import { hiddenOf } from "../model/state";
+import { argumentsOf, type Context, identityOf } from "./context";
+import { adopt, idToAdopt } from "./create/adopt";
+import { completeCreation, fitToProgram } from "./create/completion";
+import { extendEntry, keyAfter, nextKey, runCreation } from "./create/run";
 import {
   discard,
   findRecoveredRetry,
   findUnfinishedCreation,
   markFinished,
   type UnfinishedCreation,
-} from "./creation/left-over";
-import { extendEntry } from "./creation/note";
-import { failedAgain, partialCreation } from "./creation/partial";
-import type { Pending } from "./creation/pending";
-import { keyAfter, nextKey } from "./creation/post";
+} from "./create/unfinished";
 import type { Properties } from "./host";
-import { identityOf } from "./identity";
-import { projectKind } from "./kind";
-import { markLive } from "./live";
-import { creationBody } from "./values/body";
-import { hiddenOf } from "./values/state";
+import { markLive } from "./live-objects";
+import { failedAgain, partialCreation } from "./partial-state";
 
 /** What create answers. */
 interface Created {

@@ -1,26 +1,31 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
-import { isTerminal } from "../operations/operation";
-import { type Context, requireRecordedEndpoint, waitForOperationEnd } from "./call";
-import { createdObjectId, fetchOperation } from "./creation/being-made";
+import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
+import { isPlaceholder, type Pending, pendingOf, sentFields } from "../model/pending";
+import { requestedArguments } from "../model/secrets";
+import { hiddenOf } from "../model/state";
+import { isTerminal } from "../polling/operation";
+import {
+  type Context,
+  identityKey,
+  identityOf,
+  requireRecordedEndpoint,
+  waitForOperationEnd,
+} from "./context";
 import {
   finishAndDiscard,
   finishAndDiscardEntry,
   finishUnfinishedCreations,
   isFinishedOrGivenUp,
   markFinished,
-} from "./creation/left-over";
-import { isPlaceholder, type Pending, pendingOf, sentFields } from "./creation/pending";
-import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./creation/unclear";
+} from "./create/unfinished";
 import type { Properties } from "./host";
-import { identityKey, identityOf } from "./identity";
-import { requestedArguments } from "./inputs/secrets";
-import { instanceKind, isUrnOf, projectKind } from "./kind";
-import { isAdoptedAgain, isLive } from "./live";
-import { removeObject } from "./removal";
-import { idAfterRename } from "./updates/renamed";
-import { hiddenOf } from "./values/state";
+import { isAdoptedAgain, isLive } from "./live-objects";
+import { createdObjectId, fetchOperation } from "./operations";
+import { removeObject } from "./remove-object";
+import { idAfterRename } from "./update/renamed";
+import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./warnings";
 
 /**
  * Deletes a resource. An unfinished creation of it is brought to its end first; so are an interrupted replacement of it, and the

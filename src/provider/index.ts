@@ -1,11 +1,11 @@
-import { wrapLongLines } from "../diagnostics/layout";
+import { wrapLongLines } from "../diagnostics/format";
+import { instanceKind, projectKind } from "../model/kinds";
 import { nodeProblem } from "../node-version";
-import { systemClock } from "../operations/clock";
-import { Shutdown } from "./interruption";
-import { instanceKind, projectKind } from "./kind";
+import { systemClock } from "../polling/clock";
+import { EngineLog } from "./progress/engine-log";
 import { type ProviderEnvironment, providerOf } from "./provider";
 import { Sessions } from "./session";
-import { EngineLog } from "./shown/engine-log";
+import { Shutdown } from "./shutdown";
 
 const problem = nodeProblem();
 if (problem !== undefined) throw new Error(problem);

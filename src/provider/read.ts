@@ -1,23 +1,22 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { isFailure, isSuccess, isTerminal, type Operation } from "../operations/operation";
-import { argumentsOf, type Context, objectRefOf, requireRecordedEndpoint } from "./call";
-import { fetchOperation } from "./creation/being-made";
-import { outputsOfCreation } from "./creation/completion";
-import { extendEntry } from "./creation/note";
-import { isPlaceholder, type Pending, pendingOf } from "./creation/pending";
+import { sameValue } from "../model/equality";
+import type { Field } from "../model/fields";
+import { withRecordedKeyCase } from "../model/labels";
+import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
+import { isPlaceholder, type Pending, pendingOf } from "../model/pending";
+import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
+import { hiddenInputs, hiddenOf, toPlainJson } from "../model/state";
+import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/operation";
+import { argumentsOf, type Context, objectRefOf, requireRecordedEndpoint } from "./context";
+import { outputsOfCreation } from "./create/completion";
+import { extendEntry } from "./create/run";
 import type { Properties, ReadResult } from "./host";
-import { findOrConfirmAbsence } from "./looks/absence";
-import { findCreated, findCreatedOrAbsent, findNamedByOperation } from "./looks/see-again";
-import { compareRequested } from "./updates/asked";
-import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./updates/renamed";
-import { type Field, sameValue } from "./values/fields";
-import { withRecordedKeyCase } from "./values/label-keys";
-import { outputsOf, unlessEmpty } from "./values/outputs";
-import { toPlainJson } from "./values/plain";
-import { withRemovedFields } from "./values/removed";
-import { hiddenInputs, hiddenOf } from "./values/state";
-import { compareRemoteValues, type DriftResult, toProgramValue } from "./values/words";
+import { findOrConfirmAbsence } from "./lookup/absence";
+import { findCreated, findCreatedOrAbsent, findNamedByOperation } from "./lookup/lagging-reads";
+import { fetchOperation } from "./operations";
+import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/renamed";
+import { compareRequested } from "./update/requested";
 
 /**
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that the next `up` shows drift and removes

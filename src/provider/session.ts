@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Client, type ClientOptions, createClient } from "../api/client";
 import { openConnections } from "../api/connections";
+import { PROVIDER_NAME, readCertificates, readSettings, type Settings } from "../config/settings";
+import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
-import { type Clock, systemClock } from "../operations/clock";
-import { ObjectFinder } from "./looks/sightings";
-import { ResourceTracker } from "./memory";
-import { readCertificates } from "./settings/authorities";
-import { PROVIDER_NAME, readSettings, type Settings } from "./settings/settings";
-import { tokenSource } from "./settings/tokens";
+import { type Clock, systemClock } from "../polling/clock";
+import { ObjectFinder } from "./lookup/object-finder";
+import { ResourceTracker } from "./tracker";
 
 /** What all calls of a process share: the settings, one client, and what the client has seen. */
 export interface Session {

@@ -1,265 +1,195 @@
-import type { ApiObject } from "../api/client";
-import { formatDuration } from "../diagnostics/duration";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { longerTimeoutHint } from "../diagnostics/hints";
-import type { Operation } from "../operations/operation";
-import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "./call";
-import { firstFix, PartialState } from "./creation/partial";
-import type { Pending } from "./creation/pending";
-import { changedFields } from "./diff";
+import { withIgnoredValues } from "../model/changes";
+import { sameValue } from "../model/equality";
+import { withRecordedKeyCase } from "../model/labels";
+import { type Pending, pendingOf, toOperation } from "../model/pending";
+import { hiddenOf } from "../model/state";
+import { isNormalizedForm, mayBeNormalizedForm } from "../model/three-way";
+import { isSuccess, isTerminal } from "../polling/operation";
+import { operationFailed } from "../polling/wait";
+import {
+  type Context,
+  objectRefOf,
+  requireRecordedEndpoint,
+  requireSameProvider,
+  waitForOperationEnd,
+} from "./context";
+import { outputsOfCreation } from "./create/completion";
+import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
 import type { Properties } from "./host";
-import { mentionsProperty } from "./inputs/ignored";
-import { secretsOf } from "./inputs/secrets";
-import { isConfirmedAbsence, requireObject } from "./looks/present";
-import { requestedChanges } from "./updates/asked";
+import { findFresh } from "./lookup/absence";
+import { findCreated } from "./lookup/lagging-reads";
+import { PartialState } from "./partial-state";
+import { applyUpdate } from "./update/apply";
 import {
   errorAfterRename,
   findUnderReportedId,
   foundUnderOtherId,
-  isSameName,
-  mayBeRenamed,
-  type ReportedId,
-} from "./updates/renamed";
-import {
-  isPending,
-  outputsAfterUpdate,
-  ownReply,
-  type PossibleReason,
-  possibleReasonFor,
-  type UpdateOutcome,
-  waitUntilApplied,
-} from "./updates/update-outcome";
-import {
-  type Change,
-  prepareWrite,
-  requireUpdatedObject,
-  type WriteResult,
-  writeUpdate,
-} from "./updates/update-write";
-import { type Field, sameValue } from "./values/fields";
-import { hiddenOf, hiddenOutputs } from "./values/state";
+  otherIdError,
+  presentUnlessRenamed,
+} from "./update/renamed";
+import { compareRequested } from "./update/requested";
+import { findSameNamed } from "./warnings";
 
 /**
- * Updates an instance (§4.5): a full body, on condition that the revision is still the one in the state, then a look at
- * what became of it.
- *
- * @param earlier what an earlier update of unknown outcome asked for. If the service may still set what is `unsettled`, it is sent back even if
- * nothing has changed
- * @throws CloudInfraError `revision_conflict` where somebody else changed what the program manages: nothing is overwritten
- * @throws NotApplied where the service accepted a change and did not make it
+ * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
+ * still at work is waited for.
  */
-export async function applyUpdate(
-  context: Context,
+export async function updateResource(
+  initial: Context,
   id: string,
-  state: Properties,
-  news: Properties,
-  earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
-): Promise<{ outs: Properties }> {
-  requireRecordedEndpoint(context, id, state);
-  const olds = withoutReleased(context, state, news);
-  const fields = fieldsToSet(context, olds, news, earlier.unsettled);
-  const asked: Change = { id, olds, news, fields, ...earlier };
-  const isOthers = earlier.former === undefined;
-  const current = await requireObject(context, id, olds);
-  if (asked.fields.length === 0 && asked.unsettled === undefined) {
-    return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };
-  }
-  const { before, isMade } = await prepareWrite(context, asked, current);
-  const change: Change = { ...asked, before };
-  const written: WriteResult = isMade
-    ? { kind: "there", object: before, isOthers }
-    : await writeOrKeep(context, change, before);
-  const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
-  const ended = isOperation ? await finishOrKeep(context, change, written.accepted.operation) : undefined;
-  const outcome = await readBackOrKeep(context, change, written, ended);
-  if (outcome.isOutdated) throw notShownYet(context, change, outcome.own?.revision);
-  const outs = outputsAfterUpdate(context, change, outcome);
-  if (outcome.unapplied.length === 0) return { outs };
-  throw isPending(written)
-    ? notYetApplied(context, change, outcome.unapplied, outs)
-    : new NotApplied(
-        outcome.unapplied,
-        { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
-        possibleReasonFor(change, outcome),
-      );
-}
-
-/** The state without an empty list of SSH keys that the program no longer gives: the keys that others have added since may stay. */
-function withoutReleased({ kind }: Context, state: Properties, news: Properties): Properties {
-  const released = kind.fields.filter(
-    (field) =>
-      field.type === "keys" && news[field.name] === undefined && sameValue(field, state[field.name], []),
-  );
-  return { ...state, ...Object.fromEntries(released.map(({ name }) => [name, undefined])) };
-}
-
-/** The fields that differ from the state, and those that an earlier update may still set or may have set: their remote values may be new. */
-function fieldsToSet(
-  { kind, session }: Context,
   olds: Properties,
   news: Properties,
-  unsettled: Properties = {},
-): Field[] {
-  const changed = changedFields(kind.fields, olds, news);
-  const ignored = session.tracker.ignoredBy(hiddenOf(news).__key);
-  const isOpen = ({ name }: Field): boolean =>
-    Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
-  return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
+): Promise<{ outs: Properties }> {
+  requireRecordedEndpoint(initial, id, olds);
+  const context = withRecordedKeyCase(initial, olds);
+  const { __urn: urn, __key: key } = hiddenOf(news);
+  if (urn !== undefined) await finishUnfinishedCreations(context, id, olds, possiblePurposes(urn, key));
+  const pending = pendingOf(olds);
+  if (pending?.otherId !== undefined) throw otherIdError(context, id, pending.otherId, olds);
+  const state = pending === undefined ? olds : await finishPending(context, id, { olds, pending });
+  const ignored = context.session.tracker.ignoredBy(key);
+  const wanted = withIgnoredValues(context.kind.fields, ignored, { olds: state, news });
+  if (pending === undefined) return applyUpdate(context, id, state, wanted);
+  const unsettled = unsettledIn(context, { state, news: wanted, pending });
+  return applyUpdate(context, id, state, wanted, { unsettled, former: pending.asked });
 }
 
-/** After a 202, the service may still apply the change: the next update finds it there, or sends it again. */
-function notYetApplied(
-  { deadline }: Context,
-  change: Change,
-  fields: readonly Field[],
-  outs: Properties,
-): PartialState {
-  const names = fields.map(({ name }) => name).join(", ");
-  const message = `the service accepted the update, but did not change ${names} within ${formatDuration(deadline.ms)}`;
+/**
+ * Returns what an earlier update asked for, as far as the service doesn't show it and the program no longer asks for it. Even if its operation is
+ * done, the service may have set what it doesn't show.
+ */
+function unsettledIn(
+  { kind }: Context,
+  { state, news, pending }: { state: Properties; news: Properties; pending: Pending },
+): Properties | undefined {
+  const { asked = {} } = pending;
+  const open = kind.fields.filter((field) => {
+    if (!Object.hasOwn(asked, field.name)) return false;
+    const value = asked[field.name] ?? undefined;
+    return ![state, news].some((known) => sameValue(field, known[field.name], value));
+  });
+  return open.length === 0 ? undefined : Object.fromEntries(open.map(({ name }) => [name, asked[name]]));
+}
+
+/**
+ * The state once the operation has ended.
+ *
+ * @throws PartialState if the creation failed, whether or not it left the object behind, or if the object no longer exists: the
+ * state is marked, so that the next `up` replaces the resource
+ */
+async function finishPending(
+  context: Context,
+  id: string,
+  { olds, pending }: { olds: Properties; pending: Pending },
+): Promise<Properties> {
+  if (pending.key !== undefined) requireSameProvider(context, pending);
+  const ended = await waitForPending(context, id, olds, pending);
+  const { error, result = id } = ended;
+  context.session.finder.invalidate();
+  if (pending.key === undefined) {
+    return {
+      ...olds,
+      ...(await finishPendingUpdate(context, id, olds, pending, ended)),
+      __pending: undefined,
+    };
+  }
+  if (result !== id) throw otherResult(context, id, olds, result);
+  const ref = objectRefOf(context.kind, id, olds);
+  // Right after the end of its operation, a list may not show the object yet.
+  const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
+  const isUnclear = error?.code === "operation_unknown";
+  if (object !== undefined && (error === undefined || isUnclear))
+    return outputsOfCreation(context, object, olds);
+  if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
+  const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
+  const outs = { ...olds, __pending: { ...pending, failed: true } };
+  const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
+  throw new PartialState(
+    failure,
+    id,
+    outs,
+    `Run \`pulumi up\` again: it ${verb} ${which} ${context.kind.name}`,
+  );
+}
+
+/** An object that can't be found proves nothing as long as nobody can tell how its creation ended: nothing is created again. */
+async function creationUnclear(
+  context: Context,
+  id: string,
+  { olds, pending, error }: { olds: Properties; pending: Pending; error: CloudInfraError },
+): Promise<PartialState> {
+  const { name } = context.kind;
+  const others = (await findSameNamed(context, pending)).join(", ");
   const hint =
-    "Run `pulumi up` again: the service may still apply the change. " +
-    longerTimeoutHint(hiddenOf(change.news).__timeouts?.update !== undefined);
-  const state = { ...outs, __pending: pendingUpdate({ ...change, fields }) };
-  return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
+    `Check at the service what has become of ${name} ${id}; ` +
+    `${others === "" ? "its list shows nothing with that name" : `with that name, its list shows ${others}`}. ` +
+    `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, and \`pulumi up\` creates another`;
+  return new PartialState(error, id, olds, hint);
 }
 
-/** What is older than the update says nothing about it, and isn't saved. */
-function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
-  const message = `the service accepted the update, but still shows an older revision of ${kind.name} ${change.id}`;
-  const hint = "Run `pulumi up` again, on any machine: it checks what has become of the update";
-  return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
+/**
+ * What an update has made of the object, as far as it can be seen. Any other value may be the desired one as normalized by the service, but
+ * only if nobody else can have set it: right after the end of the operation, or at the revision that the reply to the update had.
+ */
+async function finishPendingUpdate(
+  context: Context,
+  id: string,
+  olds: Properties,
+  pending: Pending,
+  { error, result, wasRunning = false }: PendingEnd,
+): Promise<Properties> {
+  const rename = { id, state: olds, pending, told: { id: result, isProof: true } };
+  const other = await findUnderReportedId(context, rename);
+  if (other !== undefined) throw foundUnderOtherId(context, other, rename);
+  const object = await presentUnlessRenamed(context, id, olds, pending).catch(async (absence: unknown) => {
+    if (!isCloudInfraError(absence)) throw absence;
+    throw await errorAfterRename(context, absence, rename);
+  });
+  const hasJustEnded = wasRunning && error === undefined;
+  const isOwn = hasJustEnded || (pending.revision !== undefined && pending.revision === object.revision);
+  return compareRequested(context, olds, pending, object, isOwn ? mayBeNormalizedForm : isNormalizedForm)
+    .made;
 }
 
-/** Without a record of an update that may have been made, an `up` whose program was reverted would find nothing to do. */
-async function writeOrKeep(context: Context, change: Change, before: ApiObject): Promise<WriteResult> {
+/** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */
+function otherResult({ kind }: Context, id: string, olds: Properties, result: string): PartialState {
+  const message = `the creation of ${kind.name} ${id} has made ${kind.name} ${result}`;
+  const hint =
+    "Nothing else was created. Run `pulumi refresh`, which corrects the id in the state, then `pulumi up`";
+  return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
+}
+
+/** How an operation has ended: with a failure, or with the id of an object, if it names one. */
+interface PendingEnd {
+  readonly error?: CloudInfraError;
+  readonly result?: string | undefined;
+  /** Whether this process has seen it running. */
+  readonly wasRunning?: boolean;
+}
+
+/** @throws PartialState with the state as it was, where the operation is still not over */
+async function waitForPending(
+  context: Context,
+  id: string,
+  olds: Properties,
+  { operation, failed }: Pending,
+): Promise<PendingEnd> {
+  if (failed) return { error: new CloudInfraError("operation_failed", "its creation failed") };
+  if (operation === undefined) return {};
+  let wasRunning = false;
   try {
-    return await writeUpdate(context, change, before);
-  } catch (error) {
-    if (!isCloudInfraError(error) || !error.sent) throw error;
-    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error);
-    const hint =
-      error.hint ??
-      `${firstFix(error, context.session.settings.provider)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
-        "to see what has become of it";
-    throw partialUpdate(change, error, hint, { isUnsure: true });
-  }
-}
-
-/** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
-async function finishOrKeep(context: Context, change: Change, operation: Operation): Promise<Operation> {
-  try {
-    return await waitForOperationSuccess(context, operation);
+    const ended = await context.progress.during("waiting for what an earlier run began", () =>
+      waitForOperationEnd(context, toOperation(operation), (seen) => {
+        wasRunning ||= !isTerminal(seen);
+      }),
+    );
+    return isSuccess(ended)
+      ? { result: context.session.client.resultId(ended), wasRunning }
+      : { error: operationFailed(ended) };
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
-    if (error.code === "operation_failed") throw await operationFailure(context, change, error);
-    const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
-    throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
-  } finally {
-    context.session.finder.invalidate();
-  }
-}
-
-/** Returns the error about a failed operation. An earlier attempt, whose reply was lost, may have renamed the object nevertheless. */
-async function operationFailure(
-  context: Context,
-  change: Change,
-  failure: CloudInfraError,
-): Promise<CloudInfraError> {
-  if (!mayBeRenamed(change.olds, pendingUpdate(change))) return failure;
-  const seen = await requireUpdatedObject(context, change).catch((error: unknown) => error);
-  return isCloudInfraError(seen) && isConfirmedAbsence(seen) ? objectMissing(context, change, seen) : failure;
-}
-
-/** Without the record that the service has accepted the update, the next `up` would take it for somebody else's change. */
-async function readBackOrKeep(
-  context: Context,
-  change: Change,
-  written: WriteResult,
-  ended: Operation | undefined,
-): Promise<UpdateOutcome> {
-  const told = reportedIdOf(context, change, written, ended);
-  const rename = renameOf(change, told);
-  let other: string | undefined;
-  try {
-    other = await findUnderReportedId(context, rename);
-    if (other === undefined) return await waitUntilApplied(context, change, written);
-  } catch (error) {
-    if (!isCloudInfraError(error)) throw error;
-    if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error, told);
-    const hint =
-      "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
-    throw partialUpdate(change, error, hint, { revision: ownReply(change, written)?.revision });
-  }
-  throw foundUnderOtherId(context, other, rename);
-}
-
-/** Returns the id that an update's reply or operation names. Without the new name, a reply may show something else. */
-function reportedIdOf(
-  { session }: Context,
-  { news }: Change,
-  written: WriteResult,
-  ended?: Operation,
-): ReportedId | undefined {
-  if (ended !== undefined) return { id: session.client.resultId(ended), isProof: true };
-  if (written.kind !== "accepted" || written.accepted.kind !== "object") return undefined;
-  const { id, fields } = written.accepted.object;
-  return { id, isProof: isSameName(fields.name, news.name) };
-}
-
-/** Returns the error about an object that isn't found after the update. */
-function objectMissing(
-  context: Context,
-  change: Change,
-  error: CloudInfraError,
-  told?: ReportedId,
-): Promise<CloudInfraError> {
-  return errorAfterRename(context, error, renameOf(change, told));
-}
-
-function renameOf(change: Change, told?: ReportedId) {
-  const state = { ...change.olds, ...hiddenOutputs(change.news) };
-  return { id: change.id, state, pending: pendingUpdate(change), told };
-}
-
-/** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */
-function partialUpdate(
-  change: Change,
-  error: CloudInfraError,
-  hint: string,
-  more: Pick<Pending, "operation" | "isUnsure" | "revision"> = {},
-): PartialState {
-  const pending: Pending = { ...more, ...pendingUpdate(change) };
-  const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };
-  return new PartialState(error, change.id, outs, hint);
-}
-
-function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
-  return { asked: requestedChanges(change), secrets: [...secretsOf(change.olds, change.news).names] };
-}
-
-/** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */
-export class NotApplied extends CloudInfraError {
-  constructor(
-    readonly fields: readonly Field[],
-    readonly outs: Properties,
-    doubt: PossibleReason | undefined,
-  ) {
-    const names = fields.map(({ name }) => name).join(", ");
-    const options =
-      `add replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}] to the resource's options, ` +
-      "or ignoreChanges to leave it as it is";
-    const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
-    const place =
-      ". If the instance has the address, set cloudinfra:ipAddressField to the field that shows it";
-    const hints = {
-      address:
-        'The service may show the address in place of the mode: look there which one it has. If it has the mode, add `ignoreChanges: ["publicIp"]`',
-      word: `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`,
-      former: `The service may have had the value before, and show it in its own way: look there first. If it doesn't have it, ${options}`,
-      none: `if it can't be changed in place, ${options}${isAddress ? place : ""}`,
-    } as const;
-    super("not_applied", `the service accepted the update, but did not change ${names}`, {
-      hint: hints[doubt ?? "none"],
-    });
+    if (error.code === "operation_unknown") return { error };
+    throw new PartialState(error, id, olds, "run `pulumi up` again, on any machine: it goes on waiting");
   }
 }

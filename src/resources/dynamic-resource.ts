@@ -1,11 +1,10 @@
+import { createRequire } from "node:module";
+import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { warnOfTokenInClear } from "./clear-token";
-import { confirmOnceSaved } from "./confirm";
 import { hiddenInputs, isManaged } from "./hidden-inputs";
-import { requireProviderFromProgram } from "./resolvable";
+import { currentRun } from "./run";
 import { type Given, lastTransformation } from "./sdk";
-import { type ShortTraces, shortTraces } from "./short-traces";
-import { recordRegistration, watchForUnsettled } from "./unsettled";
+import { confirmOnceSaved, recordRegistration, watchForUnsettled } from "./unfinished-creations";
 
 /** What a resource class declares. */
 export interface DynamicResource {
@@ -110,4 +109,78 @@ function withNamedArguments(
 ): pulumi.CustomResourceOptions {
   const named = ignoreChanges?.flatMap((path) => (path === "*" || path === "[*]" ? outputs : path));
   return named === undefined ? opts : { ...opts, ignoreChanges: named };
+}
+
+/**
+ * Checks that the provider process can load this package. It resolves the package from the program's folder, from the next `up` to the last
+ * `destroy`, and its own error would not say what to do.
+ *
+ * @throws Error that says what to add, if the program's folder doesn't resolve `pulumi-cloudinfra`
+ */
+export function requireProviderFromProgram(resourceName: string): void {
+  try {
+    createRequire(path.join(process.cwd(), "index.js")).resolve("pulumi-cloudinfra/provider");
+  } catch (cause) {
+    throw new Error(
+      `cloudinfra: "${resourceName}" can't be managed, because the program's folder (${process.cwd()}) does not resolve ` +
+        "the package pulumi-cloudinfra. Add it to the dependencies of the package.json there, also where only a library " +
+        "of yours uses it (npm install pulumi-cloudinfra), and keep it until the last resource is deleted.",
+      { cause },
+    );
+  }
+}
+
+const SECRETS = ["token", "oidcClientSecret"];
+
+/** Warns once in each run of a program if a token or a client secret is in plaintext in the stack's settings file. */
+export function warnOfTokenInClear(): void {
+  const run = currentRun();
+  if (run.hasWarnedOfToken) return;
+  run.hasWarnedOfToken = true;
+  const settings = new pulumi.Config("cloudinfra");
+  const inClear = (name: string): string | undefined =>
+    isSecretSetting(`cloudinfra:${name}`) ? undefined : settings.get(name);
+  for (const name of SECRETS) if (inClear(name) !== undefined) warn(`cloudinfra:${name}`);
+}
+
+function warn(setting: string): void {
+  void pulumi.log.warn(
+    `cloudinfra: ${setting} is stored in plaintext in the stack's settings file. ` +
+      `Set it as a secret with \`pulumi config set --secret ${setting}\`. If the file was shared, renew the token.`,
+  );
+}
+
+/** Reports whether a setting is secret. If a version of the SDK doesn't tell, nobody is warned without reason. */
+function isSecretSetting(key: string): boolean {
+  const isConfigSecret: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
+  return typeof isConfigSecret === "function" ? isConfigSecret(key) === true : true;
+}
+
+/**
+ * Makes stack traces empty until it is ended. The SDK takes four stack traces for each property of a resource, to report promises that never
+ * resolve. In a program with many resources, nothing else takes as long. The SDK determines a resource's position in the program with a
+ * limit of its own.
+ *
+ * @param isLookedUp whether the resource is only read: the SDK then creates the error for a missing object in advance, and it needs its trace
+ */
+export function shortTraces(isLookedUp: boolean): ShortTraces {
+  const before = Error.stackTraceLimit;
+  // An assignment would throw if a program has frozen the intrinsics.
+  const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
+  if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
+  return {
+    end,
+    failed: (error, resource) => {
+      end();
+      if (error instanceof Error) Error.captureStackTrace(error, resource);
+      return error;
+    },
+  };
+}
+
+export interface ShortTraces {
+  /** Restores the former limit. */
+  end(): void;
+  /** Restores the former limit, and gives the error the stack trace of the constructor's caller. */
+  failed(error: unknown, resource: new (...args: never[]) => unknown): unknown;
 }

@@ -126,10 +126,10 @@ async function instances(
 ): Promise<GetInstancesResult> {
   const { found: given } = currentRun();
   if (given !== undefined) {
-    const { instanceFilter } = await import("../provider/looks/filters.js");
+    const { instanceFilter } = await import("../provider/filters.js");
     return [...given.instances(instanceFilter(args, secrets))];
   }
-  const { findInstances, sessionsOf } = await import("../provider/looks/lookups.js");
+  const { findInstances, sessionsOf } = await import("../provider/functions.js");
   return findInstances(setting, args, sessionsOf(ownerOf()), secrets);
 }
 
@@ -166,7 +166,7 @@ export function getProjects(options: FunctionOptions = {}): Promise<GetProjectsR
 async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsResult> {
   const { found: given } = currentRun();
   if (given !== undefined) return [...given.projects];
-  const { findProjects, sessionsOf } = await import("../provider/looks/lookups.js");
+  const { findProjects, sessionsOf } = await import("../provider/functions.js");
   return findProjects(setting, sessionsOf(ownerOf()));
 }
 

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { InstanceFilter } from "../provider/looks/filters";
+import type { InstanceFilter } from "../provider/filters";
 import type { GetInstancesInstance, GetProjectsProject } from "./functions";
 
 /** The objects that functions find without a service. */

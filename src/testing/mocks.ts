@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
+import { instanceKind, type Kind, projectKind } from "../model/kinds";
+import { isUnknown } from "../model/unknown";
 import { check } from "../provider/check";
-import { isUnknown } from "../provider/inputs/unknowns";
-import { instanceKind, type Kind, projectKind } from "../provider/kind";
-import { matchesFilter } from "../provider/looks/filters";
+import { matchesFilter } from "../provider/filters";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
 import { Instance } from "../resources/instance";
 import { Project } from "../resources/project";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Dispatcher } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectionsOf, openConnections } from "../../src/api/connections";
-import { formatError } from "../../src/diagnostics/words";
+import { formatError } from "../../src/diagnostics/format";
 import { startProxy } from "../credentials/network";
 import { trusted } from "./raw";
 import { clientOf, failureOf, inTurn, startService } from "./service";

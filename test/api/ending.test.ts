@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deadlineIn } from "../../src/operations/deadline";
+import { deadlineIn } from "../../src/polling/clock";
 import { FakeClock } from "../operations/fake-clock";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRateLimiter } from "../../src/api/limits";
+import { createRateLimiter } from "../../src/api/rate-limiter";
 import { FakeClock } from "../operations/fake-clock";
 
 const never = new AbortController().signal;

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseEndpoint } from "../../src/api/endpoint";
-import { readLink } from "../../src/api/location";
-import { urlOf } from "../../src/api/wire";
+import { parseEndpoint, readLink } from "../../src/api/endpoint";
+import { urlOf } from "../../src/api/request";
 
 const endpoint = parseEndpoint("https://api.example.com/cloud/v1");
 const from = "https://api.example.com/cloud/v1/instances";

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { formatError } from "../../src/diagnostics/words";
-import { deadlineIn } from "../../src/operations/deadline";
-import { waitForOperation } from "../../src/operations/wait";
+import { formatError } from "../../src/diagnostics/format";
+import { deadlineIn } from "../../src/polling/clock";
+import { waitForOperation } from "../../src/polling/wait";
 import { FakeClock } from "../operations/fake-clock";
 import { startRaw, trusted, wire } from "./raw";
 import { clientOf, failureOf } from "./service";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createRateLimiter } from "../../src/api/limits";
-import type { Clock } from "../../src/operations/clock";
+import { createRateLimiter } from "../../src/api/rate-limiter";
+import type { Clock } from "../../src/polling/clock";
 import { FakeClock } from "../operations/fake-clock";
 
 const never = new AbortController().signal;

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { MAX_BODY_BYTES } from "../../src/api/parse";
-import { formatError } from "../../src/diagnostics/words";
+import { MAX_BODY_BYTES } from "../../src/api/body";
+import { formatError } from "../../src/diagnostics/format";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const html = {

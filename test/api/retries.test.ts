@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { deadlineIn } from "../../src/operations/deadline";
+import { deadlineIn } from "../../src/polling/clock";
 import { clientOf, failureOf, inTurn, startService, TOKEN } from "./service";
 
 const operation = { id: "op-1", status: "pending", progress: 0 };

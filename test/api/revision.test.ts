@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hasRevisionOnlyInHeader, ifMatchOf, revisionOf } from "../../src/api/revision";
+import { hasRevisionOnlyInHeader, ifMatchOf, revisionOf } from "../../src/api/objects";
 import { clientOf, inTurn, startService } from "./service";
 
 describe("a revision", () => {

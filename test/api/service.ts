@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
 import { type Client, type ClientOptions, createClient } from "../../src/api/client";
-import { deadlineIn } from "../../src/operations/deadline";
+import { deadlineIn } from "../../src/polling/clock";
 import { FakeClock } from "../operations/fake-clock";
 
 export interface Seen {

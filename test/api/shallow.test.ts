@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { limitNesting } from "../../src/api/shallow";
+import { limitNesting } from "../../src/api/body";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const DEEP = 20_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseExport } from "../../src/cli/recover/deployment";
+import { parseExport } from "../../src/cli/recover/export";
 import { exported, TOKEN } from "./exports";
 
 const text = JSON.stringify(exported());

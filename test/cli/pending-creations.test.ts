@@ -4,10 +4,10 @@ import {
   pendingCreations,
   unfinishedCreations,
 } from "../../src/cli/recover/creations";
-import { parseExport } from "../../src/cli/recover/deployment";
-import { nextKey } from "../../src/provider/creation/post";
-import { creationBody } from "../../src/provider/values/body";
-import { instanceFields, projectFields } from "../../src/provider/values/fields";
+import { parseExport } from "../../src/cli/recover/export";
+import { instanceFields, projectFields } from "../../src/model/fields";
+import { creationBody } from "../../src/model/request-body";
+import { nextKey } from "../../src/provider/create/run";
 import {
   creating,
   exported,

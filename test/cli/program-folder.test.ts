@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { programFolder } from "../../src/cli/program-folder";
+import { programFolder } from "../../src/cli/pulumi";
 
 /** A project in a folder of its own, with a program in `src/index.ts`. */
 function project(settings: string, file = "Pulumi.yaml"): string {

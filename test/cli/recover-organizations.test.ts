@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parseExport } from "../../src/cli/recover/deployment";
-import { writeEntries } from "../../src/cli/recover/note";
-import { organizationOf } from "../../src/cli/recover/organization";
+import { writeEntries } from "../../src/cli/recover/entries";
+import { parseExport } from "../../src/cli/recover/export";
+import { organizationOf } from "../../src/cli/recover/stored-settings";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import {
   creating,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseImportArgs } from "../../src/cli/import/args";
-import { readSettings } from "../../src/provider/settings/settings";
+import { readSettings } from "../../src/config/settings";
 import { complaints } from "../harness/compiler";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../readme/markdown";
 import { newcomersFolder } from "../readme/program-folder";

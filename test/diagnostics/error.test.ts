@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration } from "../../src/diagnostics/duration";
+import { formatDuration } from "../../src/diagnostics/durations";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../src/diagnostics/error";
 import { parseProblem } from "../../src/diagnostics/problem";
 

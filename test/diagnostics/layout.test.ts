@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { wrapLongLines } from "../../src/diagnostics/layout";
+import { wrapLongLines } from "../../src/diagnostics/format";
 
 const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join(" ");
 

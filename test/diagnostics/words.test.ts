@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import { CloudInfraError, type ErrorDetails } from "../../src/diagnostics/error";
+import { formatError } from "../../src/diagnostics/format";
 import { type FailedCall, hintFor } from "../../src/diagnostics/hints";
 import { parseProblem } from "../../src/diagnostics/problem";
-import { formatError } from "../../src/diagnostics/words";
 
 const doing = 'creating instance "web"';
 const camelCase = (field: string) =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { defaultBehaviour, startEmulator } from "pulumi-cloudinfra/emulator";
 import { describe, expect, it } from "vitest";
-import { help, parseEmulatorArgs } from "../../src/cli/emulator-args";
+import { help, parseEmulatorArgs } from "../../src/cli/emulator";
 import { behaviourSettings } from "../../src/emulator/behaviour-option";
 import { Controls } from "../../src/emulator/controls";
 import { faultKinds } from "../../src/emulator/faults";

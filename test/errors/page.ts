@@ -1,5 +1,5 @@
-import { type ErrorCode, MEANINGS } from "../../src/diagnostics/codes";
-import { wrapLongLines } from "../../src/diagnostics/layout";
+import { type ErrorCode, MEANINGS } from "../../src/diagnostics/error";
+import { wrapLongLines } from "../../src/diagnostics/format";
 import type { Provocation } from "./provocation";
 
 /** A failure that was brought about, and what was said. */

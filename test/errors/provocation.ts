@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../src/diagnostics/codes";
+import type { ErrorCode } from "../../src/diagnostics/error";
 
 /** A failure that a person can meet, brought about for real. */
 export interface Provocation {

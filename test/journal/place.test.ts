@@ -2,9 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { backendOf } from "../../src/journal/backend";
 import { openJournal } from "../../src/journal/journal";
-import { fileName, journalFolder } from "../../src/journal/place";
+import { backendOf, fileName, journalFolder } from "../../src/journal/location";
 import { begun, ENDPOINT, emptyFolder, opened, URN } from "./folder";
 
 const home = { HOME: "/home/ada" };

@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { pauseMs } from "../../src/operations/backoff";
-import { systemClock } from "../../src/operations/clock";
-import { limitOf, within } from "../../src/operations/deadline";
+import { pauseMs } from "../../src/polling/backoff";
+import { limitOf, systemClock, within } from "../../src/polling/clock";
 import { FakeClock } from "./fake-clock";
 
 describe("the real clock", () => {

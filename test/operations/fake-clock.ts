@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../../src/operations/clock";
+import type { Clock } from "../../src/polling/clock";
 
 interface Event {
   readonly at: number;

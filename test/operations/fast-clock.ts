@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/operations/clock";
+import { type Clock, systemClock } from "../../src/polling/clock";
 
 /**
  * The real time, so many times faster: pauses, deadlines and limits shrink together, and what a request takes grows with

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/operations/clock";
+import type { Clock } from "../../src/polling/clock";
 
 /** The clock of processes that are killed as soon as they wait for something; or, with `pauses`, that many times later. */
 export class LastMoment implements Clock {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PollSchedule, remainingEstimateMs, type Sample } from "../../src/operations/schedule";
+import { PollSchedule, remainingEstimateMs, type Sample } from "../../src/polling/schedule";
 
 const ROUND_TRIP_MS = 100;
 /** Longest an agreed jump may be where less than that has elapsed: a tenth of the whole, between these. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type WaitProgress, waitForOperation, waitForSuccess } from "../../src/operations/wait";
+import { type WaitProgress, waitForOperation, waitForSuccess } from "../../src/polling/wait";
 import { done, failing, first, running, wait } from "./waiting";
 
 describe("waiting", () => {

@@ -1,10 +1,10 @@
-import { deadlineIn } from "../../src/operations/deadline";
-import type { Context } from "../../src/provider/call";
-import { type Kind, withAddressField } from "../../src/provider/kind";
-import { ObjectFinder } from "../../src/provider/looks/sightings";
-import { ResourceTracker } from "../../src/provider/memory";
-import { readSettings } from "../../src/provider/settings/settings";
-import { Progress } from "../../src/provider/shown/progress";
+import { readSettings } from "../../src/config/settings";
+import { type Kind, withAddressField } from "../../src/model/kinds";
+import { deadlineIn } from "../../src/polling/clock";
+import type { Context } from "../../src/provider/context";
+import { ObjectFinder } from "../../src/provider/lookup/object-finder";
+import { Progress } from "../../src/provider/progress/progress";
+import { ResourceTracker } from "../../src/provider/tracker";
 import { noJournal } from "../journal/no-journal";
 import { FakeClock } from "../operations/fake-clock";
 import type { FakeService } from "./fake-service";

@@ -5,7 +5,7 @@ import type { LoggedRequest } from "../../src/emulator";
 import { confirm } from "../../src/journal/confirm";
 import type { Entry } from "../../src/journal/entry";
 import { type Journal, openJournal } from "../../src/journal/journal";
-import type { Clock } from "../../src/operations/clock";
+import type { Clock } from "../../src/polling/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
 import { LastMoment } from "../operations/last-moment";
 import type { Providers } from "./providers";

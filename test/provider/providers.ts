@@ -1,11 +1,11 @@
 import { EventEmitter } from "node:events";
-import type { Clock } from "../../src/operations/clock";
+import { instanceKind, type Kind, projectKind } from "../../src/model/kinds";
+import type { Clock } from "../../src/polling/clock";
 import type { HostProvider, Properties } from "../../src/provider/host";
-import { Shutdown, type SignalTarget } from "../../src/provider/interruption";
-import { instanceKind, type Kind, projectKind } from "../../src/provider/kind";
+import { EngineLog } from "../../src/provider/progress/engine-log";
 import { providerOf } from "../../src/provider/provider";
 import { type SessionOverrides, Sessions } from "../../src/provider/session";
-import { EngineLog } from "../../src/provider/shown/engine-log";
+import { Shutdown, type SignalTarget } from "../../src/provider/shutdown";
 
 /** What one process of the provider offers to the host. */
 export interface Providers {

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseDuration } from "../../src/diagnostics/durations";
 import { CloudInfraError } from "../../src/diagnostics/error";
-import type { Pause } from "../../src/operations/pause";
-import { parseDuration } from "../../src/provider/inputs/durations";
-import { formatProgress } from "../../src/provider/shown/progress-words";
+import type { Pause } from "../../src/polling/backoff";
+import { formatProgress } from "../../src/provider/progress/progress";
 import { complaints } from "../harness/compiler";
 import { REPOSITORY } from "../harness/modules";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "./markdown";

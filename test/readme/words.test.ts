@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseOptions } from "../../demo/options";
 import * as cloudinfra from "../../src";
-import { Progress } from "../../src/provider/shown/progress";
+import { Progress } from "../../src/provider/progress/progress";
 import { REPOSITORY } from "../harness/modules";
 import { FakeClock } from "../operations/fake-clock";
 import { fenced, quoted, readMarkdown, relativeLinks } from "./markdown";

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { expect, test, vi } from "vitest";
-import { warnOfTokenInClear } from "../../src/resources/clear-token";
+import { warnOfTokenInClear } from "../../src/resources/dynamic-resource";
 
 test("a secret token earns no warning in an inline program, whose settings are not in the environment", () => {
   const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();

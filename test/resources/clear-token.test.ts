@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 const path = "../../src/resources/clear-token";
 const freshProgram = () => {
   vi.resetModules();
-  return vi.importActual<typeof import("../../src/resources/clear-token")>(path);
+  return vi.importActual<typeof import("../../src/resources/dynamic-resource")>(path);
 };
 
 /** Warnings of a program with these settings, some of them secret, that declares three resources. */

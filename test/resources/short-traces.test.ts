@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { Instance, Project } from "../../src";
-import { shortTraces } from "../../src/resources/short-traces";
+import { shortTraces } from "../../src/resources/dynamic-resource";
 import { one } from "./registered";
 
 const args = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { Instance, type InstanceArgs, Project } from "../../src";
 import type { UnsettledEntry } from "../../src/journal/unsettled";
 import { afterRun } from "../../src/resources/sdk";
-import { recordRegistration, warnOfUnsettled } from "../../src/resources/unsettled";
+import { recordRegistration, warnOfUnsettled } from "../../src/resources/unfinished-creations";
 import { type Run, registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };

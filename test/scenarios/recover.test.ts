@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { pendingCreations } from "../../src/cli/recover/creations";
-import { parseExport } from "../../src/cli/recover/deployment";
+import { parseExport } from "../../src/cli/recover/export";
 import type { Emulator } from "../../src/emulator";
 import { openJournal } from "../../src/journal/journal";
 import { type RealStack, realStack } from "../cli/real-cli";

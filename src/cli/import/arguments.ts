@@ -1,9 +1,11 @@
 import * as v from "valibot";
+import { isAddress, isPrivate, publicAddressIn } from "../../model/addresses";
+import { referencedValue } from "../../model/equality";
+import type { Field } from "../../model/fields";
+import type { Kind } from "../../model/kinds";
+import type { WireFields } from "../../model/remote-values";
+import { hasFingerprint } from "../../model/ssh-keys";
 import type { Properties } from "../../provider/host";
-import type { Kind } from "../../provider/kind";
-import { isAddress, isPrivate, publicAddressIn } from "../../provider/values/addresses";
-import { type Field, hasFingerprint, referencedValue } from "../../provider/values/fields";
-import type { WireFields } from "../../provider/values/words";
 
 /** An object as arguments. */
 export interface ExpressedArguments {

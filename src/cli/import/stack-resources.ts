@@ -1,11 +1,11 @@
+import { PROVIDER_NAME } from "../../config/settings";
 import { CloudInfraError } from "../../diagnostics/error";
-import { type Context, otherRecordedEndpoint } from "../../provider/call";
-import { isUrnOf, type Kind } from "../../provider/kind";
-import { PROVIDER_NAME } from "../../provider/settings/settings";
-import { resourceName } from "../../provider/values/state";
+import { isUrnOf, type Kind } from "../../model/kinds";
+import { resourceName } from "../../model/state";
+import { type Context, otherRecordedEndpoint } from "../../provider/context";
 import { pulumiOutput, stackOption } from "../pulumi";
 import { unfinishedCreations } from "../recover/creations";
-import { type Deployment, parseExport, withoutSecretMarks } from "../recover/deployment";
+import { type Deployment, parseExport, withoutSecretMarks } from "../recover/export";
 
 /** An explicit provider of the stack. */
 export interface StackProvider {

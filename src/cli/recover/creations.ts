@@ -1,14 +1,14 @@
 import { validate } from "uuid";
 import * as v from "valibot";
+import { PROVIDER_NAME } from "../../config/settings";
 import type { NewEntry } from "../../journal/journal";
-import { isPlaceholder, type Pending, pendingOf } from "../../provider/creation/pending";
-import { nextKey } from "../../provider/creation/post";
+import { instanceKind, type Kind, projectKind } from "../../model/kinds";
+import { isPlaceholder, type Pending, pendingOf } from "../../model/pending";
+import { creationBody } from "../../model/request-body";
+import { type Hidden, hiddenOf, resourceName } from "../../model/state";
+import { nextKey } from "../../provider/create/run";
 import type { Properties } from "../../provider/host";
-import { instanceKind, type Kind, projectKind } from "../../provider/kind";
-import { PROVIDER_NAME } from "../../provider/settings/settings";
-import { creationBody } from "../../provider/values/body";
-import { type Hidden, hiddenOf, resourceName } from "../../provider/values/state";
-import { type Deployment, type Resource, withoutSecretMarks } from "./deployment";
+import { type Deployment, type Resource, withoutSecretMarks } from "./export";
 
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],

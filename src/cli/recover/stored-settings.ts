@@ -1,6 +1,8 @@
 import { parseEndpoint } from "../../api/endpoint";
+import { hiddenOf } from "../../model/state";
+import type { RecoverArgs } from "./args";
 import type { InterruptedCreation } from "./creations";
-import { type Deployment, type Resource, withoutSecretMarks } from "./deployment";
+import { type Deployment, type Resource, withoutSecretMarks } from "./export";
 
 /** How errors name the address from the command line. */
 export const ENDPOINT_OPTION = "the option --endpoint";
@@ -93,4 +95,27 @@ function settingsOf(
 function textOf(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   return text === "" ? undefined : text;
+}
+
+/** The name that backends without organizations use for all stacks. */
+const NO_ORGANIZATION = "organization";
+
+/**
+ * Returns the organization of the stack: the one that `--stack` names, or else the one that the state names.
+ *
+ * @returns undefined if the backend has no organizations, or if the state names none or several: a stack can be moved
+ */
+export function organizationOf(
+  { resources, pending_operations }: Deployment,
+  { stack }: Pick<RecoverArgs, "stack">,
+): string | undefined {
+  const [named, ...rest] = stack?.split("/") ?? [];
+  if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
+  const known = [...resources, ...pending_operations.map(({ resource }) => resource)]
+    .map(
+      ({ inputs }) => hiddenOf({ __organization: withoutSecretMarks(inputs.__organization) }).__organization,
+    )
+    .filter((organization) => organization !== undefined);
+  const [only, ...others] = new Set(known);
+  return others.length === 0 ? only : undefined;
 }

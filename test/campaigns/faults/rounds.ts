@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../../src/diagnostics/error";
 import type { Behaviour } from "../../../src/emulator";
-import { pendingOf } from "../../../src/provider/creation/pending";
+import { pendingOf } from "../../../src/model/pending";
 import { randomBehaviour, unusualBehaviour } from "../behaviours";
 import type { RequestCounter, Tally } from "../host/request-counter";
 import { Random } from "../random";

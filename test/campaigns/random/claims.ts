@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isPlaceholder, pendingOf } from "../../../src/provider/creation/pending";
+import { isPlaceholder, pendingOf } from "../../../src/model/pending";
 import { InitializationError, type Properties, type ReadResult } from "../../../src/provider/host";
 import type { Case } from "./case";
 import type { Scene } from "./scene";

@@ -2,7 +2,7 @@ import { connectionsOf } from "../../../src/api/connections";
 import { assignAddress } from "../../../src/emulator/instances";
 import type { StoredInstance } from "../../../src/emulator/state";
 import { HostError, type HostProvider, type Properties } from "../../../src/provider/host";
-import { EngineLog, type StatusLog } from "../../../src/provider/shown/engine-log";
+import { EngineLog, type StatusLog } from "../../../src/provider/progress/engine-log";
 import { openProviders, Signals } from "../../provider/providers";
 import { EngineRow } from "../../provider/shown/engine-row";
 import { overTheWire } from "../host/wire";

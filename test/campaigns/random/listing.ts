@@ -1,7 +1,7 @@
 import { connectionsOf } from "../../../src/api/connections";
+import { parseDuration } from "../../../src/diagnostics/durations";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { parseDuration } from "../../../src/provider/inputs/durations";
-import { findInstances, findProjects } from "../../../src/provider/looks/lookups";
+import { findInstances, findProjects } from "../../../src/provider/functions";
 import { Sessions } from "../../../src/provider/session";
 import type { Scene } from "./scene";
 import { countOne } from "./tally";

@@ -1,4 +1,4 @@
-import { pendingOf } from "../../../src/provider/creation/pending";
+import { pendingOf } from "../../../src/model/pending";
 import { Canary } from "../../harness/canary";
 import type { Saved } from "../../provider/service";
 import type { Case } from "./case";

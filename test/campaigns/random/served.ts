@@ -1,6 +1,6 @@
 import { Dispatcher, errors } from "undici";
 import type { EmulatorRequest } from "../../../src/emulator/request";
-import type { Clock } from "../../../src/operations/clock";
+import type { Clock } from "../../../src/polling/clock";
 import type { PlainService } from "./plain-service";
 import { type Heard, type Outgoing, spoiled } from "./spoiled";
 import { isLie, type Planned, type Spoiling } from "./spoiling";

@@ -1,6 +1,6 @@
+import { parseDuration } from "../../../src/diagnostics/durations";
+import { hiddenOf } from "../../../src/model/state";
 import { type HostProvider, InitializationError, type Properties } from "../../../src/provider/host";
-import { parseDuration } from "../../../src/provider/inputs/durations";
-import { hiddenOf } from "../../../src/provider/values/state";
 import { unmarked } from "../../provider/shown/marked";
 import { claimsOf } from "./claims";
 import { isPlain, judgeFailure } from "./failures";

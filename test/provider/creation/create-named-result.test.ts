@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { deadlineIn } from "../../../src/operations/deadline";
-import type { Context } from "../../../src/provider/call";
+import { instanceKind } from "../../../src/model/kinds";
+import { hiddenOf } from "../../../src/model/state";
+import { deadlineIn } from "../../../src/polling/clock";
+import type { Context } from "../../../src/provider/context";
 import { create } from "../../../src/provider/create";
-import { nextKey } from "../../../src/provider/creation/post";
-import { instanceKind } from "../../../src/provider/kind";
-import { hiddenOf } from "../../../src/provider/values/state";
+import { nextKey } from "../../../src/provider/create/run";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews, KEY } from "../samples";

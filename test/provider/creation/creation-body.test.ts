@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { creationBody } from "../../../src/provider/values/body";
-import { instanceFields, projectFields } from "../../../src/provider/values/fields";
+import { instanceFields, projectFields } from "../../../src/model/fields";
+import { creationBody } from "../../../src/model/request-body";
 import { instanceNews, projectNews, SSH_KEY } from "../samples";
 
 /**

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Journal, openJournal } from "../../../src/journal/journal";
-import type { Pending } from "../../../src/provider/creation/pending";
-import { nextKey } from "../../../src/provider/creation/post";
+import type { Pending } from "../../../src/model/pending";
+import { nextKey } from "../../../src/provider/create/run";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
 import type { Service } from "../service";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openJournal } from "../../../src/journal/journal";
-import { nextKey } from "../../../src/provider/creation/post";
+import { nextKey } from "../../../src/provider/create/run";
 import type { HostProvider, Properties } from "../../../src/provider/host";
 import { type OneInstance, oneInstance, URN } from "../one-instance";
 import { failureOf, type Service } from "../service";

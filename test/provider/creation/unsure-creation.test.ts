@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { FaultRule } from "../../../src/emulator/faults";
-import { nextKey } from "../../../src/provider/creation/post";
+import { nextKey } from "../../../src/provider/create/run";
 import { oneInstance } from "../one-instance";
 import type { ServiceOptions } from "../service";
 

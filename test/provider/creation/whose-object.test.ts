@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { HostProvider, Properties } from "../../../src/provider/host";
-import { ResourceTracker } from "../../../src/provider/memory";
+import { ResourceTracker } from "../../../src/provider/tracker";
 import { OneInstance, oneInstance, URN } from "../one-instance";
 import { failureOf, madeProject, type Service, startService } from "../service";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { instanceKind, projectKind } from "../../../src/model/kinds";
 import { check } from "../../../src/provider/check";
 import type { Properties } from "../../../src/provider/host";
-import { instanceKind, projectKind } from "../../../src/provider/kind";
 import { instanceNews, projectNews, SSH_KEY, UNKNOWN_LIST, UNKNOWN_MAP, UNKNOWN_TEXT } from "../samples";
 
 const reasons = (news: Properties): string[] =>

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { projectKind } from "../../../src/model/kinds";
 import { check } from "../../../src/provider/check";
-import { projectKind } from "../../../src/provider/kind";
 
 const fresh = { region: "eu-1", __key: "fresh", __keyAt: 2 };
 const keyOf = (olds: Record<string, unknown>, left?: { named: { __key: string }; at: number }) => {

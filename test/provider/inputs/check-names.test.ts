@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { describe, expect, test } from "vitest";
+import { diff } from "../../../src/model/changes";
+import { projectFields } from "../../../src/model/fields";
+import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { toPlainJson } from "../../../src/model/state";
 import { check } from "../../../src/provider/check";
-import { diff } from "../../../src/provider/diff";
 import type { Properties } from "../../../src/provider/host";
-import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { projectFields } from "../../../src/provider/values/fields";
-import { toPlainJson } from "../../../src/provider/values/plain";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "../samples";
 import { startService } from "../service";
 

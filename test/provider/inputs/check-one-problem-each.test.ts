@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { instanceKind } from "../../../src/model/kinds";
 import { check } from "../../../src/provider/check";
-import { instanceKind } from "../../../src/provider/kind";
 import { instanceNews, SSH_KEY } from "../samples";
 
 const withArgument = (name: string, value: unknown): string[] =>

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { instanceKind, projectKind } from "../../../src/model/kinds";
 import { check } from "../../../src/provider/check";
-import { instanceKind, projectKind } from "../../../src/provider/kind";
 import { KEY } from "../samples";
 
 /** Recognisable wherever it turns up. */

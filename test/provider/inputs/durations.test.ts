@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseDuration } from "../../../src/provider/inputs/durations";
+import { parseDuration } from "../../../src/diagnostics/durations";
 
 test.each([
   ["500ms", 500],

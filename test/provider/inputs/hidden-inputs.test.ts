@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toPlainJson } from "../../../src/provider/values/plain";
-import { hiddenOf } from "../../../src/provider/values/state";
+import { hiddenOf, toPlainJson } from "../../../src/model/state";
 import { instanceNews, OTHER_KEY, SSH_KEY } from "../samples";
 import { saidBy, startService } from "../service";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isIgnored, withReplaceOnChanges } from "../../../src/provider/inputs/ignored";
-import { instanceFields } from "../../../src/provider/values/fields";
+import { isIgnored, withReplaceOnChanges } from "../../../src/model/changes";
+import { instanceFields } from "../../../src/model/fields";
 
 const env = ["labels", "env"];
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { deadlineIn } from "../../../src/operations/deadline";
-import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { findOrConfirmAbsence } from "../../../src/provider/looks/absence";
-import { ObjectFinder } from "../../../src/provider/looks/sightings";
+import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { deadlineIn } from "../../../src/polling/clock";
+import { findOrConfirmAbsence } from "../../../src/provider/lookup/absence";
+import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import { FakeClock } from "../../operations/fake-clock";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";

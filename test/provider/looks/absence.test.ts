@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { findOrConfirmAbsence } from "../../../src/provider/looks/absence";
-import type { ObjectRef } from "../../../src/provider/looks/look";
+import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { findOrConfirmAbsence } from "../../../src/provider/lookup/absence";
+import type { ObjectRef } from "../../../src/provider/lookup/lookup-result";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 

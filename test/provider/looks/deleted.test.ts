@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { instanceKind } from "../../../src/provider/kind";
-import { isDeleted } from "../../../src/provider/looks/deleted";
+import { instanceKind } from "../../../src/model/kinds";
+import { isDeleted } from "../../../src/provider/lookup/lookup-result";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews } from "../samples";

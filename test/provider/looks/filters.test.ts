@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceFilter } from "../../../src/provider/looks/filters";
+import { instanceFilter } from "../../../src/provider/filters";
 
 describe("the arguments of getInstances", () => {
   test.each([

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { expect, test } from "vitest";
-import { foundInstance } from "../../../src/provider/looks/found";
+import { foundInstance } from "../../../src/provider/functions";
 
 test("an instance that a function returns has all its labels, as strings, whatever their keys", () => {
   const labels = { constructor: "a", env: "prod", replicas: 3, empty: null };

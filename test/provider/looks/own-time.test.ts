@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Page } from "../../../src/api/client";
-import { deadlineIn } from "../../../src/operations/deadline";
-import { instanceKind } from "../../../src/provider/kind";
-import { ObjectFinder } from "../../../src/provider/looks/sightings";
+import { instanceKind } from "../../../src/model/kinds";
+import { deadlineIn } from "../../../src/polling/clock";
+import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";
 

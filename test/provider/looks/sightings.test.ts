@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import { deadlineIn } from "../../../src/operations/deadline";
-import { instanceKind, projectKind } from "../../../src/provider/kind";
-import type { LookupResult, ObjectRef } from "../../../src/provider/looks/look";
-import { ObjectFinder } from "../../../src/provider/looks/sightings";
+import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { deadlineIn } from "../../../src/polling/clock";
+import type { LookupResult, ObjectRef } from "../../../src/provider/lookup/lookup-result";
+import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
 import { Random } from "../../campaigns/random";
 import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ApiObject, Page } from "../../../src/api/client";
-import { ListCache } from "../../../src/provider/looks/sweep";
+import { ListCache } from "../../../src/provider/lookup/list-cache";
 import { FakeClock } from "../../operations/fake-clock";
 
 /** A list of one page, whose every reading is ended by the test: `end(0, "a", "b")` ends the first with two objects. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { findProjects } from "../../../src/provider/looks/lookups";
-import { ResourceTracker } from "../../../src/provider/memory";
+import { findProjects } from "../../../src/provider/functions";
 import { Sessions } from "../../../src/provider/session";
+import { ResourceTracker } from "../../../src/provider/tracker";
 import { oneInstance } from "../one-instance";
 import { instanceNews, UNKNOWN_TEXT } from "../samples";
 import { failureOf, startService } from "../service";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { readSettings, type Settings } from "../../../src/config/settings";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { formatError } from "../../../src/diagnostics/words";
-import { readSettings, type Settings } from "../../../src/provider/settings/settings";
+import { formatError } from "../../../src/diagnostics/format";
 
 type Texts = Record<string, string>;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { tokenSource } from "../../../src/provider/settings/tokens";
+import { tokenSource } from "../../../src/config/token-source";
 import { expectSilentOn, NOTHING, wordsOf } from "../../credentials/sources";
 
 test("a token that several requests find refused at the same time is fetched once", async () => {

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { TokenSource } from "../../../src/api/client";
+import { tokenSource } from "../../../src/config/token-source";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
-import { formatError } from "../../../src/diagnostics/words";
-import { tokenSource } from "../../../src/provider/settings/tokens";
+import { formatError } from "../../../src/diagnostics/format";
 import { NOTHING } from "../../credentials/sources";
 import { FakeClock } from "../../operations/fake-clock";
 

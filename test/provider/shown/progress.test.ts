@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
-import type { Pause } from "../../../src/operations/pause";
-import { EngineLog } from "../../../src/provider/shown/engine-log";
-import { Progress } from "../../../src/provider/shown/progress";
+import type { Pause } from "../../../src/polling/backoff";
+import { EngineLog } from "../../../src/provider/progress/engine-log";
+import { Progress } from "../../../src/provider/progress/progress";
 import { FakeClock } from "../../operations/fake-clock";
 
 function row(inCi: boolean, verb = "creating") {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Page } from "../../../src/api/client";
-import { deadlineIn } from "../../../src/operations/deadline";
-import { instanceKind } from "../../../src/provider/kind";
-import { ObjectFinder } from "../../../src/provider/looks/sightings";
-import { EngineLog, type StatusLog } from "../../../src/provider/shown/engine-log";
-import { Progress } from "../../../src/provider/shown/progress";
+import { instanceKind } from "../../../src/model/kinds";
+import { deadlineIn } from "../../../src/polling/clock";
+import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
+import { EngineLog, type StatusLog } from "../../../src/provider/progress/engine-log";
+import { Progress } from "../../../src/provider/progress/progress";
 import { FakeClock } from "../../operations/fake-clock";
 import { FakeService } from "../fake-service";
 import { OneInstance } from "../one-instance";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { secretsOf } from "../../../src/model/secrets";
 import type { Properties } from "../../../src/provider/host";
-import { secretsOf } from "../../../src/provider/inputs/secrets";
 import { oneInstance } from "../one-instance";
 import { changed, failureOf, madeInstance, type Saved } from "../service";
 import { type RacedService, startRaced } from "./raced-service";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { instanceFields } from "../../../src/model/fields";
+import { updateBody } from "../../../src/model/request-body";
 import type { Properties } from "../../../src/provider/host";
-import { updateBody } from "../../../src/provider/values/body";
-import { instanceFields } from "../../../src/provider/values/fields";
 import { instanceNews } from "../samples";
 
 /** The object as it stands, with more than the program manages. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Accepted, ApiObject } from "../../../src/api/client";
 import type { Behaviour } from "../../../src/emulator";
+import { instanceKind } from "../../../src/model/kinds";
 import type { Properties } from "../../../src/provider/host";
-import { instanceKind } from "../../../src/provider/kind";
-import { outputsAfterUpdate, waitUntilApplied } from "../../../src/provider/updates/update-outcome";
-import type { Change } from "../../../src/provider/updates/update-write";
+import { outputsAfterUpdate, waitUntilApplied } from "../../../src/provider/update/outcome";
+import type { Change } from "../../../src/provider/update/write";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews, SSH_KEY } from "../samples";

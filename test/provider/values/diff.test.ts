@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { diff } from "../../../src/model/changes";
+import { sameValue } from "../../../src/model/equality";
+import { instanceFields, projectFields } from "../../../src/model/fields";
+import { instanceKind } from "../../../src/model/kinds";
 import { check } from "../../../src/provider/check";
-import { diff } from "../../../src/provider/diff";
 import type { Properties } from "../../../src/provider/host";
-import { instanceKind } from "../../../src/provider/kind";
-import { instanceFields, projectFields, sameValue } from "../../../src/provider/values/fields";
 import {
   instanceNews,
   KEY,

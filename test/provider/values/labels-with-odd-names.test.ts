@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { creationBody, updateBody } from "../../../src/provider/values/body";
-import { instanceFields } from "../../../src/provider/values/fields";
+import { instanceFields } from "../../../src/model/fields";
+import { creationBody, updateBody } from "../../../src/model/request-body";
 import { instanceNews } from "../samples";
 
 test.each(["constructor", "prototype", "toString"])("a label %s is sent like any other", (key) => {

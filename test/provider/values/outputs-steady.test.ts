@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { instanceKind } from "../../../src/provider/kind";
-import { outputsOf } from "../../../src/provider/values/outputs";
+import { instanceKind } from "../../../src/model/kinds";
+import { outputsOf } from "../../../src/model/outputs";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews } from "../samples";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { instanceKind, projectKind } from "../../../src/model/kinds";
+import { type OutputSources, outputsOf } from "../../../src/model/outputs";
 import type { Properties } from "../../../src/provider/host";
-import { instanceKind, projectKind } from "../../../src/provider/kind";
-import { type OutputSources, outputsOf } from "../../../src/provider/values/outputs";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews, KEY, projectNews } from "../samples";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toPlainJson } from "../../../src/provider/values/plain";
+import { toPlainJson } from "../../../src/model/state";
 
 test("however deep a reply is nested, it fails no creation", () => {
   let deep: unknown = "bottom";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toPlainJson } from "../../../src/provider/values/plain";
+import { toPlainJson } from "../../../src/model/state";
 
 class Machine {
   readonly cores = 4;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { diff } from "../../../src/provider/diff";
-import { instanceFields } from "../../../src/provider/values/fields";
+import { diff } from "../../../src/model/changes";
+import { instanceFields } from "../../../src/model/fields";
 import { instanceNews } from "../samples";
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { instanceFields } from "../../../src/provider/values/fields";
-import { compareRemoteValues, remoteValuesAfter } from "../../../src/provider/values/words";
+import { instanceFields } from "../../../src/model/fields";
+import { compareRemoteValues, remoteValuesAfter } from "../../../src/model/remote-values";
 
 test("a service that answers null for an accepted value, and goes on doing so, makes no drift", () => {
   const values = { publicIp: "auto" };

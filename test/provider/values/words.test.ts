@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { instanceFields } from "../../../src/model/fields";
+import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../../src/model/remote-values";
 import type { Properties } from "../../../src/provider/host";
-import { instanceFields } from "../../../src/provider/values/fields";
-import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../../src/provider/values/words";
 
 const values: Properties = {
   project: "prj-1",

@@ -1,0 +1,225 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import * as v from "valibot";
+import { parseDuration } from "../diagnostics/durations";
+import { CloudInfraError } from "../diagnostics/error";
+import { type TokenSetting, tokenSetting } from "./token-settings";
+
+/** The parsed settings: those of the stack (`cloudinfra:…`), or of an explicit provider, and those of the environment (`CLOUDINFRA_…`). */
+export interface Settings {
+  /** Name of the explicit provider. Undefined for the default provider. */
+  readonly provider: string | undefined;
+  /** Base address of the service; given with or without `/v1` and a slash. */
+  readonly endpoint: string;
+  readonly token: TokenSetting;
+  /** How long a create, update or delete may take where `customTimeouts` does not say. Milliseconds. */
+  readonly operationTimeoutMs: number;
+  /** Plain http also to other machines than this one. */
+  readonly allowHttp: boolean;
+  /** Most requests in flight at once. */
+  readonly concurrency: number | undefined;
+  readonly maxRequestsPerSecond: number | undefined;
+  /** Name of the field that holds an instance's revision, where it is none of the usual ones. */
+  readonly revisionField: string | undefined;
+  /** Name of the field that holds an instance's public address, where it is none of the usual ones. */
+  readonly ipAddressField: string | undefined;
+  /** Addresses that the service had before; objects recorded there are taken to be at `endpoint` now. */
+  readonly formerEndpoints: readonly string[];
+  /** Folder of the journal of creations; relative to the program's folder. */
+  readonly journalDir: string | undefined;
+  /** A file with certificates of further authorities (PEM); relative to the program's folder. */
+  readonly caFile: string | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 30 * 60_000;
+
+/** The configuration key with which an explicit provider tells its process its name. */
+export const PROVIDER_NAME = "cloudinfra:providerName";
+
+/** What belongs to an endpoint: a token must never be sent to another one. */
+const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
+
+/**
+ * Reads the settings. Those of the configuration take precedence over the environment. An explicit provider with an endpoint of its own
+ * doesn't use a token from the environment.
+ *
+ * @param configured the stack's configuration, or the arguments of an explicit provider
+ * @throws CloudInfraError `config_missing`, `config_invalid`: names the setting, the command that sets it, the variable
+ */
+export function readSettings(
+  configured: (key: string) => string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Settings {
+  const provider = configured(PROVIDER_NAME);
+  const inConfiguration: SettingLookup = (name) =>
+    provider === undefined
+      ? foundSetting(
+          configured(`cloudinfra:${name}`),
+          `the stack's setting cloudinfra:${name}`,
+          stackFix(name),
+        )
+      : foundSetting(
+          configured(`cloudinfra:${name}`),
+          `the argument \`${name}\` of the provider "${provider}"`,
+          argumentFix(name, provider),
+        );
+  const inEnvironment: SettingLookup = (name) =>
+    foundSetting(
+      environment[variableName(name)],
+      `the variable ${variableName(name)}`,
+      provider === undefined ? fixOf(name) : `Correct the variable ${variableName(name)}`,
+    );
+  const isElsewhere = provider !== undefined && inConfiguration("endpoint") !== undefined;
+  const look: SettingLookup = (name) =>
+    inConfiguration(name) ?? (isElsewhere && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
+  // The client secret of another token source would be sent to a token service that it isn't for.
+  const ofOwnSource = provider === undefined ? look : inConfiguration;
+  const fromEnvironment = () => (isElsewhere ? undefined : tokenSetting(inEnvironment, look, provider));
+  return {
+    provider,
+    endpoint: (look("endpoint") ?? missing("endpoint", provider)).value,
+    token:
+      tokenSetting(inConfiguration, ofOwnSource, provider) ?? fromEnvironment() ?? missing("token", provider),
+    operationTimeoutMs: parseDurationSetting(look("operationTimeout")) ?? DEFAULT_TIMEOUT_MS,
+    allowHttp: parseBoolean(look("allowHttp")),
+    concurrency: parsePositiveNumber(look("concurrency")),
+    maxRequestsPerSecond: parsePositiveNumber(look("maxRequestsPerSecond")),
+    revisionField: look("revisionField")?.value,
+    ipAddressField: look("ipAddressField")?.value,
+    formerEndpoints: parseList(look("formerEndpoints")),
+    journalDir: look("journalDir")?.value,
+    caFile: look("caFile")?.value,
+  };
+}
+
+const MISSING = {
+  endpoint: { what: "the address of the service", example: " https://api.example.com" },
+  token: { what: "a token", example: "" },
+};
+const OTHER_SOURCES = ["tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"];
+
+function missing(name: keyof typeof MISSING, provider: string | undefined): never {
+  const { what, example } = MISSING[name];
+  const lacks =
+    provider === undefined ? `cloudinfra:${name} is not set` : `the provider "${provider}" has no ${name}`;
+  const fix = provider === undefined ? fixOf(name, example) : argumentFix(name, provider);
+  const others = OTHER_SOURCES.map((other) => (provider === undefined ? `cloudinfra:${other}` : other));
+  const or = name === "token" ? `; or ${others.slice(0, -1).join(", ")} or ${others.at(-1)}` : "";
+  throw new CloudInfraError("config_missing", `${lacks}: ${what} is needed`, { hint: fix + or });
+}
+
+/** A setting's value and, in words, where it stands. */
+export interface FoundSetting {
+  readonly value: string;
+  readonly source: string;
+  /** What sets it to something else. */
+  readonly fix: string;
+}
+
+/** Looks a setting up by its name, without the namespace. */
+export type SettingLookup = (name: string) => FoundSetting | undefined;
+
+/** The environment's name of a setting: operationTimeout → CLOUDINFRA_OPERATION_TIMEOUT. */
+export function variableName(name: string): string {
+  return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** A value without the white space around it; an empty one is none. */
+export function foundSetting(
+  value: string | undefined,
+  source: string,
+  fix: string,
+): FoundSetting | undefined {
+  return value === undefined || value.trim() === "" ? undefined : { value: value.trim(), source, fix };
+}
+
+/** What sets a setting of the stack. The variable doesn't correct one, because the stack takes precedence. */
+export function stackFix(name: string, example = " …"): string {
+  return `pulumi config set${flagFor(name)} cloudinfra:${name}${example}`;
+}
+
+/** What sets a setting that the stack lacks. */
+export function fixOf(name: string, example?: string): string {
+  return `${stackFix(name, example)}, or the variable ${variableName(name)}`;
+}
+
+/** What sets an argument of an explicit provider. */
+export function argumentFix(name: string, provider: string): string {
+  return `Pass \`${name}\` to the provider "${provider}" in the program, and run \`pulumi up\``;
+}
+
+/** The option of `pulumi config set` for a setting: without one, the CLI may take any value for a secret if the name has "token" in it. */
+function flagFor(name: string): string {
+  if (name === "token" || name === "oidcClientSecret") return " --secret";
+  return /token/i.test(name) ? " --plaintext" : "";
+}
+
+function invalid({ source, fix }: FoundSetting, wanted: string): never {
+  throw new CloudInfraError("config_invalid", `${source} is ${wanted}`, { hint: fix });
+}
+
+export function parseDurationSetting(setting: FoundSetting | undefined): number | undefined {
+  if (setting === undefined) return undefined;
+  return parseDuration(setting.value) ?? invalid(setting, 'not a duration such as "90s", "30m" or "1h30m"');
+}
+
+export function parsePositiveNumber(setting: FoundSetting | undefined): number | undefined {
+  if (setting === undefined) return undefined;
+  const number = Number(setting.value);
+  return Number.isFinite(number) && number > 0 ? number : invalid(setting, "not a number above zero");
+}
+
+export function parseBoolean(setting: FoundSetting | undefined): boolean {
+  if (setting === undefined) return false;
+  if (setting.value !== "true" && setting.value !== "false")
+    return invalid(setting, "neither true nor false");
+  return setting.value === "true";
+}
+
+/** A list is written as JSON by `pulumi config set --path`, and with commas elsewhere. */
+export function parseList(setting: FoundSetting | undefined): string[] {
+  if (setting === undefined) return [];
+  if (!setting.value.startsWith("["))
+    return setting.value
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(setting.value);
+  } catch {
+    return invalid(setting, "not a list"); // the value itself may not be shown, nor the parser's excerpt of it
+  }
+  const texts = v.safeParse(v.array(v.string()), parsed);
+  return texts.success ? texts.output : invalid(setting, "not a list of texts");
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/**
+ * The certificates in the file of the setting `caFile`.
+ *
+ * @throws CloudInfraError `config_invalid`
+ */
+export function readCertificates(file: string): readonly string[] {
+  const hint = "it must hold the authority's certificates as PEM; the path counts from the program's folder";
+  const failed = (why: string): CloudInfraError =>
+    new CloudInfraError("config_invalid", `the file ${file} of cloudinfra:caFile ${why}`, { hint });
+  let text: string;
+  try {
+    text = readFileSync(path.resolve(file), "utf8");
+  } catch (cause) {
+    throw failed(`can't be read: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  const certificates = text.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw failed("holds no certificate");
+  for (const [index, certificate] of certificates.entries()) {
+    try {
+      new X509Certificate(certificate);
+    } catch {
+      throw failed(`holds a damaged certificate, number ${index + 1}`);
+    }
+  }
+  return certificates;
+}

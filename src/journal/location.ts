@@ -1,0 +1,185 @@
+import { hash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+// Every program loads this parser anyway: Pulumi's SDK does.
+import { loadAll, YAMLException } from "js-yaml";
+import { CloudInfraError } from "../diagnostics/error";
+import type { Entry } from "./entry";
+
+export interface JournalLocation {
+  /** The setting `journalDir`; relative to `cwd`. @default a folder for states in the user's home */
+  readonly dir?: string | undefined;
+  /** The program's folder. @default the working directory */
+  readonly cwd?: string | undefined;
+  /** @default the environment of this process */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+/**
+ * Returns the journal's folder: `journalDir`, else `pulumi-cloudinfra/journal` under `$XDG_STATE_HOME` (if it is absolute),
+ * `~/.local/state`, or on Windows `%LOCALAPPDATA%`.
+ *
+ * @throws Error if the user has no home
+ */
+export function journalFolder({ dir, cwd = process.cwd(), env = process.env }: JournalLocation): string {
+  return dir === undefined
+    ? path.join(stateFolder(env), "pulumi-cloudinfra", "journal")
+    : path.resolve(cwd, dir);
+}
+
+function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: NodeJS.ProcessEnv): string {
+  if (xdg && path.isAbsolute(xdg)) return xdg;
+  if (process.platform === "win32" && local) return local;
+  return path.join(home || os.homedir(), ".local", "state");
+}
+
+/**
+ * What a creation is for: either it replaces the resource with a key, or it creates a resource that does not exist yet, which
+ * only the URN within one stack identifies. There is one entry for each purpose at most.
+ */
+export interface EntryIdentity extends Pick<Entry, "urn" | "backend" | "endpoint"> {
+  readonly organization?: string | undefined;
+  readonly replaces?: string | undefined;
+}
+
+/** Returns the name of the file that holds the entry for a purpose. */
+export function fileName({ urn, organization = "", backend, endpoint, replaces }: EntryIdentity): string {
+  const text = replaces === undefined ? `new\n${organization}\n${backend}\n${urn}` : `replaces\n${replaces}`;
+  return hash("sha256", text).slice(0, 24) + suffixOf(endpoint);
+}
+
+/** Returns what the names of an endpoint's entries end with. */
+export function suffixOf(endpoint: string): string {
+  return `-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
+}
+
+/** What entries tell of a stack beside its name. */
+interface StackHome {
+  readonly organization: string | undefined;
+  readonly backend: string;
+  /** The program's folder. */
+  readonly cwd: string;
+}
+
+/**
+ * Reports whether an entry is of an organization and backend. `recover` can't always know the organization, nor the backend that an
+ * exported state comes from.
+ */
+export function isOfBackend({ organization, backend, recovered = false }: Entry, home: StackHome): boolean {
+  const isOfOrganization = organization === home.organization || (recovered && organization === undefined);
+  return isOfOrganization && (backend === home.backend || (recovered && backend === home.cwd));
+}
+
+/** Returns the stack's part of a URN: `urn:pulumi:STACK::PROJECT`. */
+export function stackOf(urn: string): string {
+  return urn.split("::").slice(0, 2).join("::");
+}
+
+/**
+ * Returns the URL of the backend that keeps the stack's state, found as the CLI finds it: `PULUMI_BACKEND_URL`, then `backend.url`
+ * in the project file, then the current login.
+ *
+ * @param folder the folder of the project file, or one below it
+ * @returns the folder of the project file if the URL can't be known: two stacks of the same name can only be told apart by it
+ */
+export function backendOf(folder: string, env: NodeJS.ProcessEnv): string {
+  const file = projectFileFor(folder);
+  const url = env.PULUMI_BACKEND_URL || projectBackend(file) || currentLogin(env);
+  if (url !== undefined) return normalized(url, folder, env);
+  return file === undefined ? folder : path.dirname(file);
+}
+
+function projectBackend(file: string | undefined): string | undefined {
+  try {
+    return file && readProjectFile(file).backendUrl;
+  } catch {
+    return undefined; // the CLI reports a file that can't be read
+  }
+}
+
+function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
+  const folder = env.PULUMI_CREDENTIALS_PATH || env.PULUMI_HOME || path.join(homeOf(env), ".pulumi");
+  const text = contentOf(path.join(folder, "credentials.json"));
+  return text === undefined ? undefined : currentIn(text);
+}
+
+/** The user's home, or a folder that does not exist if the user has none. */
+function homeOf({ HOME }: NodeJS.ProcessEnv): string {
+  try {
+    return HOME || os.homedir();
+  } catch {
+    return "~";
+  }
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined; // the CLI reports files that can't be read
+  }
+}
+
+function currentIn(credentials: string): string | undefined {
+  try {
+    const { current }: { current?: unknown } = Object(JSON.parse(credentials));
+    return typeof current === "string" && current !== "" ? current : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without a password or a slash at the end; a query, which may hold secrets, is hashed; folders are absolute. */
+function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
+  const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
+  if (folder !== undefined) return `file://${path.resolve(cwd, folder.replace(/^~(?=$|\/)/, homeOf(env)))}`;
+  const url = URL.parse(text);
+  if (url === null) return text;
+  url.searchParams.sort();
+  const query = url.search === "" ? "" : `?${hash("sha256", url.search).slice(0, 12)}`;
+  return `${`${url.protocol}//${url.host}${url.pathname}`.replace(/\/+$/, "")}${query}`;
+}
+
+/** The names of Pulumi's project files, in the order in which the CLI looks for them. */
+const NAMES = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
+
+/** Finds Pulumi's project file as the CLI does: in a folder, or in the nearest one above that has one. */
+export function projectFileFor(folder: string): string | undefined {
+  const found = NAMES.map((name) => path.join(folder, name)).find((file) => existsSync(file));
+  const above = path.dirname(folder);
+  return found ?? (above === folder ? undefined : projectFileFor(above));
+}
+
+/** What a project file says of the program's place, and of the backend. */
+export interface ProjectFile {
+  readonly main?: string | undefined;
+  readonly backendUrl?: string | undefined;
+}
+
+/**
+ * Reads a project file. JSON is YAML, too.
+ *
+ * @throws CloudInfraError `config_invalid`, without a part of the file, which may hold secrets
+ */
+export function readProjectFile(file: string): ProjectFile {
+  try {
+    const [content] = loadAll(readFileSync(file, "utf8")); // the CLI ignores further documents, too
+    const { main, backend } = fieldsOf(content);
+    return { main: textOf(main), backendUrl: textOf(fieldsOf(backend).url) };
+  } catch (error) {
+    const why =
+      error instanceof YAMLException
+        ? `${error.reason} in line ${error.mark.line + 1}`
+        : Object(error).code || "unknown error";
+    throw new CloudInfraError("config_invalid", `${file} can't be read: ${why}`, {
+      hint: "Correct the file.",
+    });
+  }
+}
+
+const fieldsOf = (value: unknown): Partial<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? { ...value } : {};
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;

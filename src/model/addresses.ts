@@ -1,0 +1,105 @@
+import { BlockList, isIP } from "node:net";
+import { referencedValue } from "./equality";
+import type { Field } from "./fields";
+import type { WireFields } from "./remote-values";
+
+/**
+ * Whether a remote value is the address that the service has assigned since it showed the mode, such as "auto", or nothing. Any other
+ * address in the state or in the reply makes it somebody's choice.
+ */
+export function isLateAddress(
+  field: Field,
+  known: { value: unknown; word?: unknown; applied?: unknown; ipAddress?: unknown },
+  now: unknown,
+  object: WireFields,
+): boolean {
+  const { value, word = value, applied, ipAddress } = known;
+  if (field.wire !== "public_ip" || applied !== undefined || !isAddress(now)) return false;
+  const wasMode = asksForAddress(value) && (word === null || word === value);
+  const others = [ipAddress, ...addressesIn(field, object)].filter(isAddress);
+  return wasMode && others.every((other) => other === now);
+}
+
+const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
+
+/** Whether a `publicIp` lets the service choose an address (§2.2): a string that is neither an address nor one of the usual words for no address. */
+export function asksForAddress(value: unknown): value is string {
+  return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
+}
+
+/** Whether a `publicIp` is one of the usual words for no address. */
+export function meansNoAddress(value: unknown): boolean {
+  return NO_ADDRESS.test(String(value).trim());
+}
+
+/** Returns the public addresses that an object shows in the fields for them. Its other fields may have private ones. */
+export function addressesIn(field: Field, object: WireFields): string[] {
+  const { addressFields = [] } = field;
+  return addressFields.map((name) => referencedValue(field, object[name])).filter(isAddress);
+}
+
+/** Returns the address under which anybody can reach an object, from the fields for it. */
+export function publicAddressIn(field: Field, object: WireFields): string | undefined {
+  return addressesIn(field, object).find((one) => !isPrivate(one));
+}
+
+/** The fields beside the mode that show the public address. */
+export function addressFieldsBeside({ wire, addressFields = [] }: Field): string[] {
+  return addressFields.filter((name) => name !== wire);
+}
+
+/** What has become of the address that an object had, if the reply shows none: undefined if the reply doesn't carry the fields for it. */
+export function hasLostAddress(field: Field, known: unknown, object: WireFields): boolean | undefined {
+  if (!isAddress(known) || addressesIn(field, object).length > 0) return false;
+  return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
+}
+
+/** Whether an object shows an address, and perhaps a reference to it, in place of the mode that asks for one. */
+export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
+  const shown = object.public_ip ?? "";
+  const isUntold = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
+  return isUntold && asksForAddress(value) && addressesIn(field, object).length > 0;
+}
+
+/** Whether an object shows a public address, in the fields for it or elsewhere. */
+export function hasPublicAddress(field: Field, object: WireFields): boolean {
+  const others = Object.values(object)
+    .filter(isAddress)
+    .filter((address) => !isPrivate(address));
+  return [...addressesIn(field, object), ...others].length > 0;
+}
+
+/** Whether nothing outside a private network can reach an address. */
+export function isPrivate(address: string): boolean {
+  return PRIVATE.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+/** Networks that nothing outside can reach (RFC 1918, 6598, 3927 and 4193). */
+const PRIVATE = new BlockList();
+for (const network of ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"])
+  PRIVATE.addSubnet(...subnet(network), "ipv4");
+for (const network of ["fc00::/7", "fe80::/10"]) PRIVATE.addSubnet(...subnet(network), "ipv6");
+
+function subnet(text: string): [string, number] {
+  const [address = "", prefix] = text.split("/");
+  return [address, Number(prefix)];
+}
+
+/**
+ * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
+ * "auto", or nothing. A private address is not in place of a public one. If `value` stands for no address and the field is empty, returns the
+ * object's public address.
+ */
+export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
+  const shown = referencedValue(field, object[field.wire], value);
+  if (typeof value === "string" && meansNoAddress(value) && (shown ?? "") === "")
+    return publicAddressIn(field, object);
+  if (!isAddress(value) || isAddress(shown)) return undefined;
+  if (Object.values(object).includes(value)) return value;
+  return addressesIn(field, object).find((one) => isPrivate(one) === isPrivate(value));
+}
+
+/** Whether a value is an IP address. */
+export function isAddress(value: unknown): value is string {
+  return typeof value === "string" && isIP(value) > 0;
+}

@@ -1,0 +1,120 @@
+import { CloudInfraError } from "../diagnostics/error";
+import type { Properties } from "../provider/host";
+import { addressBeside } from "./addresses";
+import { isIgnored, mentionsProperty, type PropertyPaths } from "./changes";
+import { sameValue } from "./equality";
+import type { Field } from "./fields";
+import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
+import { remoteTextOf, type WireFields } from "./remote-values";
+import { sshKeysIn } from "./ssh-keys";
+import { hiddenOf } from "./state";
+
+/**
+ * The body of a creation request (§2.2, §4.2) as text: a fixed function of the checked inputs, order of fields included,
+ * because a repeated request must carry the same body.
+ */
+export function creationBody(fields: readonly Field[], inputs: Properties): string {
+  const body = fields
+    .filter((field) => inputs[field.name] !== undefined)
+    .map((field) => [field.wire, field.type === "labels" ? sorted(inputs[field.name]) : inputs[field.name]]);
+  return JSON.stringify(Object.fromEntries(body));
+}
+
+function sorted(labels: unknown): Properties {
+  return Object.fromEntries(Object.entries(labelsOf(labels)).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** What the body of an update is made of: the state, the inputs, and the object as it was read. */
+interface Sources {
+  readonly olds: Properties;
+  readonly news: Properties;
+  readonly current: WireFields;
+  readonly ignored: PropertyPaths;
+}
+
+/**
+ * The body of an update (§4.5): every field of a creation request and nothing that is read-only. What the program does
+ * not manage is taken from the object as it stands, so that a full replacement erases nobody's work.
+ *
+ * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
+ */
+export function updateBody(
+  fields: readonly Field[],
+  olds: Properties,
+  news: Properties,
+  current: WireFields,
+  ignored: PropertyPaths = [],
+): string {
+  const body: Properties = {};
+  for (const field of fields) {
+    const value = sentValue(field, { olds, news, current, ignored });
+    if (value !== undefined && value !== null) body[field.wire] = value;
+  }
+  return JSON.stringify(body);
+}
+
+function sentValue(field: Field, sources: Sources): unknown {
+  const { olds, news, ignored } = sources;
+  const [before, desired] = [olds[field.name], news[field.name]];
+  // What isn't shown may be there (or an update would not be sent): leaving it out would remove it.
+  if (isIgnored(ignored, [field.name]))
+    return isShown(field, sources) ? currentValue(field, sources) : sendable(field, desired);
+  if (before === undefined && desired === undefined) return currentValue(field, sources);
+  if (field.type === "labels") return mergedLabels(field, sources);
+  if (desired === undefined) return field.type === "keys" ? [] : undefined;
+  // Keys that stay because of their index may be as the service shows them.
+  return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
+}
+
+const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sources) !== undefined;
+
+const shownIn = (field: Field, { olds, current }: Sources): unknown =>
+  addressBeside(field, olds[field.name], current) ?? current[field.wire];
+
+/** The value at the service, in the form in which a request can carry it: as it was applied if it is shown as the state knows it. */
+function currentValue(field: Field, sources: Sources): unknown {
+  const { olds } = sources;
+  const own = olds[field.name];
+  const shown = shownIn(field, sources);
+  if (field.type === "labels" || shown === undefined) return shown;
+  const known = knownRemoteValue(field, olds);
+  const word = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
+  const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
+  const isAsKnown = isUntold || sameValue(field, word, known);
+  if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
+  return sendable(field, typeof word === "number" ? String(word) : word);
+}
+
+function sendable(field: Field, value: unknown): unknown {
+  if (isSendable(field, value)) return value;
+  const { name } = field;
+  const message = `the service shows ${name} in a form that a request can't carry, so the update would change what is there`;
+  const hint = `nothing was overwritten. Set ${name} in the program, and don't list it in ignoreChanges`;
+  throw new CloudInfraError("revision_conflict", message, { hint });
+}
+
+/** A state may have the JSON text of an object or list that stands for a string. */
+const JSON_TEXT = /^(?:\{|\[["{[])/;
+
+function isSendable({ type }: Field, value: unknown): boolean {
+  if (value === undefined || value === null || type === "labels") return true;
+  if (type === "keys") return sshKeysIn(value) !== undefined;
+  return typeof value !== "object" && !JSON_TEXT.test(String(value));
+}
+
+function knownRemoteValue({ name }: Field, olds: Properties): unknown {
+  const { __words: words = {} } = hiddenOf(olds);
+  return Object.hasOwn(words, name) ? words[name] : olds[name];
+}
+
+function mergedLabels(field: Field, sources: Sources): Properties {
+  const { olds, news, current, ignored } = sources;
+  const now = labelsOf(current[field.wire]);
+  const isReadable = isShown(field, sources) && !isUnreadable(field, current[field.wire]);
+  const managedBefore = remoteKeysOf(field, now, Object.keys(labelsOf(olds[field.name])));
+  const isLeft = (key: string): boolean => isReadable && isIgnored(ignored, [field.name, key]);
+  const replaced = new Set([...managedBefore].flatMap(([key, shown]) => (isLeft(key) ? [] : [shown])));
+  const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
+  const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));
+  return sorted(Object.fromEntries([...kept, ...own]));
+}

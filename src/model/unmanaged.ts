@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import type { ApiObject } from "../api/client";
+import { CloudInfraError } from "../diagnostics/error";
+import type { Properties } from "../provider/host";
+import type { Field } from "./fields";
+import type { Kind } from "./kinds";
+import { labelsOf, remoteKeysOf } from "./labels";
+import type { WireFields } from "./remote-values";
+import { hiddenOf } from "./state";
+
+const DIGEST_CHARACTERS = 12;
+
+/**
+ * What an object has in fields that the program does not set, field by field, each as a digest: enough to tell whether somebody
+ * has changed it since. What a reply does not carry is as before.
+ */
+export function digestUnmanagedFields(
+  fields: readonly Field[],
+  values: Properties,
+  object: WireFields,
+  before: Properties = {},
+): Properties | undefined {
+  const found = fields.flatMap((field): [string, unknown][] => {
+    const digest =
+      object[field.wire] === undefined ? before[field.name] : digestOf(unmanagedValue(field, values, object));
+    const isManaged = field.type !== "labels" && values[field.name] !== undefined;
+    return isManaged || digest === undefined ? [] : [[field.name, digest]];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** The service's value of a field; of labels, those that the program does not set. */
+function unmanagedValue(field: Field, values: Properties, object: WireFields): unknown {
+  const { name, wire, type } = field;
+  if (type !== "labels") return object[wire];
+  const shown = labelsOf(object[wire]);
+  const own = new Set(remoteKeysOf(field, shown, Object.keys(labelsOf(values[name]))).values());
+  const others = Object.entries(shown).filter(([key]) => !own.has(key));
+  return others.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function digestOf(value: unknown): string | undefined {
+  if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
+  const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
+  return createHash("sha256").update(text).digest("hex").slice(0, DIGEST_CHARACTERS);
+}
+
+/**
+ * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
+ *
+ * @throws CloudInfraError `revision_conflict` if the update would remove them
+ */
+export function requireUnmanagedShown(
+  kind: Kind,
+  { id, olds }: { readonly id: string; readonly olds: Properties },
+  { fields, isFromOwnUrl }: ApiObject,
+): void {
+  const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
+  const hidden = kind.fields.filter(
+    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
+  );
+  if (isFromOwnUrl || hidden.length === 0) return;
+  const names = hidden.map(({ name }) => name).join(", ");
+  throw new CloudInfraError(
+    "revision_conflict",
+    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
+    {
+      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
+    },
+  );
+}

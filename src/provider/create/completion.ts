@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ApiObject } from "../../api/client";
+import { isCloudInfraError } from "../../diagnostics/error";
+import { addressBeside, hasPublicAddress, meansNoAddress } from "../../model/addresses";
+import {
+  type ChangeOptions,
+  changedFields,
+  type PropertyPaths,
+  withIgnoredValues,
+  withReplaceOnChanges,
+} from "../../model/changes";
+import { referencedValue, sameValue } from "../../model/equality";
+import type { Field } from "../../model/fields";
+import type { Kind } from "../../model/kinds";
+import { isUnreadable, labelsOf } from "../../model/labels";
+import { initialOutputs } from "../../model/outputs";
+import { argumentsSent, type Pending } from "../../model/pending";
+import type { WireFields } from "../../model/remote-values";
+import { hiddenOf } from "../../model/state";
+import { contradicts } from "../../model/three-way";
+import { isUnknown } from "../../model/unknown";
+import { argumentsOf, type Context } from "../context";
+import type { Properties } from "../host";
+import { isHeldByAnotherResource } from "../live-objects";
+import { PartialState } from "../partial-state";
+import { applyUpdate, NotApplied } from "../update/apply";
+import { requestUnknown, warnOfObjectAdoptedElsewhere } from "../warnings";
+import { extendEntry } from "./run";
+import { discard, type UnfinishedCreation } from "./unfinished";
+
+/**
+ * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
+ *
+ * @returns the outputs; `undefined` if another resource has the object, which stays as it is, or if only a replacement would do: the object
+ * has been dealt with according to I3
+ * @throws CloudInfraError `key_expired` if the original request is not known: nothing is changed, adopted or deleted then
+ */
+export async function fitToProgram(
+  context: Context,
+  object: ApiObject,
+  unfinished: UnfinishedCreation,
+  inputs: Properties,
+): Promise<Properties | undefined> {
+  const { fields } = context.kind;
+  const asked = argumentsSent(fields, unfinished);
+  if (asked === undefined) throw requestUnknown(context, object);
+  const options = context.session.tracker.optionsOf(hiddenOf(inputs).__key);
+  const { ignoreChanges = [], replaceOnChanges } = options;
+  const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
+  if (hasReplacingChange(fields, asked, wanted, replaceOnChanges)) {
+    await discard(context, inputs, object, unfinished);
+    return undefined;
+  }
+  if (
+    unfinished.imported?.includes(object.id) ||
+    (await isHeldByAnotherResource(context, wanted, object.id))
+  ) {
+    await warnOfObjectAdoptedElsewhere(context, inputs, object);
+    return undefined;
+  }
+  return completeCreation(context, object, asked, wanted, unfinished, { __resumed: true });
+}
+
+/** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
+export function needsReplacement(
+  { fields }: Kind,
+  pending: Pending,
+  inputs: Properties,
+  { ignoreChanges = [], replaceOnChanges }: ChangeOptions,
+): boolean {
+  const asked = argumentsSent(fields, pending);
+  if (asked === undefined) return false;
+  const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
+  const known = fields.filter(({ name }) => !isUnknown(wanted[name]));
+  return hasReplacingChange(known, asked, wanted, replaceOnChanges);
+}
+
+function hasReplacingChange(
+  fields: readonly Field[],
+  asked: Properties,
+  inputs: Properties,
+  replaceOnChanges: PropertyPaths | undefined,
+): boolean {
+  const judged = withReplaceOnChanges(fields, replaceOnChanges, { olds: asked, news: inputs });
+  return changedFields(judged, asked, inputs).some(({ change }) => change === "replace");
+}
+
+/**
+ * Completes a creation: what the service has ignored of the request, or what the program asks for now, is changed in place.
+ *
+ * @param asked the arguments of the creation request
+ * @param pending the creation
+ * @param hidden outputs to keep beside the usual ones
+ * @throws PartialState if the update fails: the object is in the state
+ */
+export async function completeCreation(
+  context: Context,
+  object: ApiObject,
+  asked: Properties,
+  inputs: Properties,
+  pending: Pending,
+  hidden: Properties = {},
+): Promise<Properties> {
+  const { fields } = context.kind;
+  const isFresh = hidden.__resumed !== true;
+  const made = appliedArguments(context, object, asked, isFresh);
+  const state = { ...initialOutputs(context, object, inputs, made), ...hidden };
+  const isAsAsked =
+    changedFields(fields, made, inputs).length === 0 &&
+    isDeepStrictEqual(argumentsOf(context, inputs), argumentsOf(context, made));
+  if (isAsAsked) return state;
+  try {
+    return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
+  } catch (error) {
+    await extendEntry(context, pending, { id: object.id }); // the engine saves it
+    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
+    const outs = error instanceof NotApplied ? error.outs : state;
+    throw new PartialState(error, object.id, outs, "The object is in the state: run `pulumi up` again");
+  }
+}
+
+/** The outputs of a creation that a refresh or an update finishes. What the service has ignored of the request is left for an update to set. */
+export function outputsOfCreation(context: Context, object: ApiObject, state: Properties): Properties {
+  return initialOutputs(context, object, state, appliedArguments(context, object, state));
+}
+
+/** What the service has made of the arguments of a creation request. */
+function appliedArguments(
+  { kind: { fields } }: Context,
+  object: ApiObject,
+  asked: Properties,
+  isFresh = false,
+): Properties {
+  const isSparse = fields.some(
+    ({ name, wire }) =>
+      wire !== "public_ip" && asked[name] !== undefined && object.fields[wire] === undefined,
+  );
+  return Object.fromEntries(
+    fields.map((field) => [
+      field.name,
+      appliedValue(field, asked[field.name], object.fields, { isSparse, isFresh }),
+    ]),
+  );
+}
+
+/**
+ * What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. An
+ * address mode may be omitted in a sparse reply, and may show in an address only.
+ */
+function appliedValue(
+  field: Field,
+  asked: unknown,
+  object: WireFields,
+  { isSparse, isFresh }: { isSparse: boolean; isFresh: boolean },
+): unknown {
+  const shown = object[field.wire];
+  const now = addressBeside(field, asked, object) ?? referencedValue(field, shown, asked);
+  // Since an earlier creation, somebody else may have set another address, or other keys.
+  if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
+  if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
+    return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;
+  if (asked === undefined || shown === undefined || isUnreadable(field, shown)) return asked;
+  if (field.type === "keys") {
+    const isIgnored = Array.isArray(shown) && shown.length === 0 && !sameValue(field, asked, []);
+    return isIgnored ? undefined : asked;
+  }
+  if (field.type !== "labels") return asked;
+  const keys = new Set(Object.keys(labelsOf(shown)).map((key) => key.toLowerCase()));
+  const own = Object.entries(labelsOf(asked));
+  const kept = own.filter(([key]) => keys.has(key.toLowerCase()));
+  return kept.length === 0 && own.length > 0 ? undefined : Object.fromEntries(kept);
+}

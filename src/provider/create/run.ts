@@ -1,0 +1,270 @@
+import { createHash } from "node:crypto";
+import { validate } from "uuid";
+import type { Accepted, ApiObject } from "../../api/client";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
+import type { EntryUpdate } from "../../journal/entry";
+import { projectKind } from "../../model/kinds";
+import {
+  isKeyKept,
+  type Pending,
+  parseSentBody,
+  type Sent,
+  sentFields,
+  toOperation,
+} from "../../model/pending";
+import { requestedArguments } from "../../model/secrets";
+import { hiddenOf } from "../../model/state";
+import { isSuccess, type Operation, summarizeOperation } from "../../polling/operation";
+import { operationFailed } from "../../polling/wait";
+import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
+import type { Properties } from "../host";
+import { findCreated, findNamedByOperation, waitUntilListed } from "../lookup/lagging-reads";
+import type { ObjectRef } from "../lookup/lookup-result";
+import { partialCreation } from "../partial-state";
+import { outcomeUnknown, warnOfSameNamed } from "../warnings";
+
+/** How a creation ended, for certain. `isEcho`: the object is as the reply to the request shows it, which may only repeat the request. */
+export type CreationEnd =
+  | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
+  /** Nothing was made; or, where there is an object, one that failed. */
+  | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
+  /** The key brings back a failure of the service for ever (§4.7): only another key can change it. */
+  | { readonly kind: "key spent"; readonly error: CloudInfraError };
+
+/**
+ * Runs or resumes a creation: sends or resends the request, waits for the operation, and reads the result.
+ *
+ * @param again whether an earlier process may have sent the request
+ * @throws PartialState if the outcome is unknown: the state then holds what any machine needs to resume
+ * @throws CloudInfraError `provider_changed` if the creation began through another provider
+ */
+export async function runCreation(
+  context: Context,
+  inputs: Properties,
+  begun: Pending,
+  again: boolean,
+): Promise<CreationEnd> {
+  if (again) requireSameProvider(context, begun);
+  let pending = begun;
+  context.secretSources.push(requestedArguments(begun, hiddenOf(inputs).__secrets));
+  try {
+    if (pending.operation !== undefined) {
+      const known = toOperation(pending.operation);
+      try {
+        return await waitForCreation(context, known, sentFields(pending), again);
+      } catch (error) {
+        if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
+      }
+      // The service may have purged the operation after its end: the key still leads to what came of it (E2).
+    }
+    const sent = await sendRequest(context, inputs, pending, again);
+    if ("kind" in sent) return sent;
+    const { id, url } = sent.operation;
+    if (id === pending.operation?.id) throw await outcomeUnknown(context, inputs, pending);
+    pending = { ...pending, operation: { id, url } };
+    await extendEntry(context, pending, { operation: { id, url } });
+    return await waitForCreation(context, sent.operation, sentFields(pending), again);
+  } catch (error) {
+    if (!isCloudInfraError(error) || error.code === "key_expired") throw error;
+    if (error.resultId !== undefined) await extendEntry(context, pending, { id: error.resultId });
+    throw partialCreation(context, error, inputs, pending);
+  }
+}
+
+async function sendRequest(
+  context: Context,
+  inputs: Properties,
+  pending: Pending,
+  again: boolean,
+): Promise<CreationEnd | { operation: Operation }> {
+  const creation = creationRequestOf(pending);
+  if (creation === undefined || (again && !isKeyKept(pending)))
+    throw await outcomeUnknown(context, inputs, pending);
+  const posted = await sendCreation(context, creation, again);
+  if (posted.kind === "unsure") throw posted.error;
+  if (posted.kind === "refused") return { kind: "failed", error: posted.error };
+  if (posted.kind === "stored failure") {
+    await warnOfSameNamed(context, inputs, pending);
+    return { kind: "key spent", error: posted.error };
+  }
+  const { accepted } = posted;
+  if (accepted.kind === "operation") return { operation: accepted.operation };
+  if (accepted.kind === "object") {
+    const { object } = accepted;
+    return again
+      ? confirmReplayedObject(context, object, sentFields(pending))
+      : { kind: "made", object, isEcho: true };
+  }
+  throw new CloudInfraError(
+    "bad_reply",
+    "the service accepted the request, but named neither an operation nor an object",
+  );
+}
+
+/** The service replays its first reply to a key even if the object has been deleted since (§4.7). */
+async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
+  const ref = createdObjectRef(context, object.id, sent);
+  if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
+    const seen = await findCreated(context, ref);
+    if (seen !== undefined)
+      return { kind: "made", object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } } };
+  }
+  const message = `${context.kind.name} ${object.id}, which an interrupted creation had created, no longer exists`;
+  return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
+}
+
+/** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
+async function waitForCreation(
+  context: Context,
+  begun: Operation,
+  sent: Sent,
+  again: boolean,
+): Promise<CreationEnd> {
+  let operation: Operation;
+  try {
+    operation = await waitForOperationEnd(context, begun);
+  } finally {
+    context.session.finder.invalidate();
+  }
+  if (!isSuccess(operation)) return failedCreation(context, operation, sent);
+  try {
+    return { kind: "made", object: await readCreatedObject(context, operation, sent, again) };
+  } catch (error) {
+    const isGone = isCloudInfraError(error) && error.code === "no_result" && error.resultId !== undefined;
+    if (again && isGone) return { kind: "failed", error };
+    throw error;
+  }
+}
+
+async function failedCreation(context: Context, operation: Operation, sent: Sent): Promise<CreationEnd> {
+  const error = operationFailed(operation);
+  const id = context.session.client.resultId(operation);
+  if (id === undefined) return { kind: "failed", error };
+  const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
+  const object = await findNamedByOperation(context, createdObjectRef(context, id, sent));
+  if (object !== undefined) return { ...named, object };
+  // The operation names it, so one that isn't shown may only not be shown yet: the deletion of an instance finds out.
+  return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
+}
+
+/** What the result's link may answer where the object can still be seen in the list. */
+const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
+
+/** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
+async function readCreatedObject(
+  context: Context,
+  operation: Operation,
+  sent: Sent,
+  again: boolean,
+): Promise<ApiObject> {
+  const { client } = context.session;
+  const { name } = context.kind;
+  const id = client.resultId(operation);
+  if (id === undefined) {
+    const message = `operation ${operation.id} is done, but names no ${name} as its result`;
+    throw new CloudInfraError("no_result", message, { operation: summarizeOperation(operation) });
+  }
+  const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, is not there`;
+  const gone = new CloudInfraError("no_result", missing, {
+    operation: summarizeOperation(operation),
+    resultId: id,
+  });
+  if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
+  try {
+    // That a link answers says nothing of the address that objects have by themselves.
+    return await client.readResult(operation, context);
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (!MISSING_AT_LINK.has(error.code))
+      throw withDetails(error, { resultId: id, operation: summarizeOperation(operation) });
+  }
+  const ref = createdObjectRef(context, id, sent);
+  const seen = again ? findCreated(context, ref) : waitUntilListed(context, ref);
+  const object = await seen.catch((error: unknown) => {
+    throw isCloudInfraError(error)
+      ? withDetails(error, { resultId: id, operation: summarizeOperation(operation) })
+      : error;
+  });
+  if (object !== undefined) return object;
+  throw gone;
+}
+
+function createdObjectRef({ kind }: Context, id: string, { project }: Sent): ObjectRef {
+  return { kind, id, project };
+}
+
+/** A creation as it is sent, and as it is sent again. */
+export interface CreationRequest {
+  readonly key: string;
+  readonly body: string;
+  /** When it was sent first, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** How a POST ended: accepted; rejected, with nothing made; failed in the same way for as long as its key is kept; or not known. */
+export type SendOutcome =
+  | { readonly kind: "accepted"; readonly accepted: Accepted }
+  | { readonly kind: "refused"; readonly error: CloudInfraError }
+  | { readonly kind: "stored failure"; readonly error: CloudInfraError }
+  | { readonly kind: "unsure"; readonly error: CloudInfraError };
+
+/**
+ * Sends a creation with its key (§4.7).
+ *
+ * @param again whether an earlier process may have sent it. What became of that attempt is not known, so no failure of a later one
+ * settles the creation
+ */
+export async function sendCreation(
+  context: Context,
+  { key, body }: CreationRequest,
+  again: boolean,
+): Promise<SendOutcome> {
+  const { client, finder } = context.session;
+  try {
+    return { kind: "accepted", accepted: await context.kind.create(client, body, key, context) };
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (again) return { kind: "unsure", error };
+    if (error.replayed) return { kind: "stored failure", error };
+    return { kind: error.sent ? "unsure" : "refused", error };
+  } finally {
+    finder.invalidate();
+  }
+}
+
+/**
+ * The key of a further try, where the one before is spent. It follows from that one, so that a machine that knows only the
+ * first, as the engine saved it, comes to the same keys.
+ */
+export function nextKey(key: string): string {
+  const bytes = createHash("sha256").update(`cloudinfra key after ${key}`).digest().subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // version 4 of the random form, which is what the service takes (§4.7)
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** How many keys may have been tried one after the other. */
+const MAX_SPENT_KEYS = 16;
+
+/** The key to try where one is spent: the next one, if it follows from the `first`; else the first, which was not sent yet. */
+export function keyAfter(spent: string | undefined, first: string): string {
+  let key = first;
+  for (let tried = 0; tried < MAX_SPENT_KEYS; tried += 1) {
+    const next = nextKey(key);
+    if (key === spent) return next;
+    key = next;
+  }
+  return first;
+}
+
+/** The creation that a state or a journal tells of, where it tells enough to send it again, and is not damaged. */
+export function creationRequestOf({ key, body, at }: Pending): CreationRequest | undefined {
+  if (key === undefined || body === undefined || at === undefined) return undefined;
+  return validate(key) && parseSentBody(body) !== undefined ? { key, body, at } : undefined;
+}
+
+/** Adds to the creation's journal entry (M3). */
+export async function extendEntry({ session }: Context, { key }: Pending, more: EntryUpdate): Promise<void> {
+  if (key !== undefined) await session.journal.extend(key, more);
+}

@@ -1,0 +1,242 @@
+import type { ApiObject } from "../../api/client";
+import { isCloudInfraError, withDetails } from "../../diagnostics/error";
+import type { Entry } from "../../journal/entry";
+import type { CreationPurpose } from "../../journal/journal";
+import { type Pending, pendingOf, placeholderId, sentFields } from "../../model/pending";
+import { hiddenOf } from "../../model/state";
+import { type Context, requireRecordedEndpoint } from "../context";
+import type { Properties } from "../host";
+import { isLive } from "../live-objects";
+import { firstFix, giveUpHint, PartialState } from "../partial-state";
+import { removeObject } from "../remove-object";
+import type { TrackedResource } from "../tracker";
+import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
+import { nextKey, runCreation } from "./run";
+
+/** A creation that an earlier run has not finished, and what proves whose its object is. */
+export interface UnfinishedCreation extends Pending {
+  /** Whether the state of this stack records the creation. */
+  readonly isInState: boolean;
+  /** Id of the object, if it was reported to the engine. */
+  readonly id?: string | undefined;
+  /** Key of the resource that the creation replaces. */
+  readonly replaces?: string | undefined;
+  /** Whether the user may have kept the object on purpose, with `retainOnDelete` for example. */
+  readonly isLate?: boolean;
+}
+
+/**
+ * @param keyAt when the key was made that the state holds for the URN. An earlier creation under that URN was another resource's: another
+ * machine may have finished it since, and the program may have renamed or released that resource
+ */
+function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
+  const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
+  return { ...entry, isInState: false, isLate };
+}
+
+/**
+ * What an unfinished creation of a resource that exists may be for: to replace it; or, because `--replace` and taint don't tell the
+ * provider that it exists, to create it.
+ */
+export function possiblePurposes(urn: string, key: string | undefined): CreationPurpose[] {
+  return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
+}
+
+/** Whether an entry of the journal is about what the state already holds. */
+export function isRecordedInState({ key, id, operation }: Entry, seen: TrackedResource): boolean {
+  return [
+    [key, seen.key],
+    [id, seen.id],
+    [operation?.id, seen.operation],
+  ].some(([one, other]) => one !== undefined && one === other);
+}
+
+/**
+ * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or nothing else may have the object, and it
+ * was never reported to the engine, or the state still holds what the creation replaces, so the engine never saved it.
+ */
+function mayDelete(
+  { session }: Context,
+  { isInState, id, replaces, isLate = false }: UnfinishedCreation,
+): boolean {
+  return (
+    isInState ||
+    (!isLate && (id === undefined || (replaces !== undefined && session.tracker.isCurrent(replaces))))
+  );
+}
+
+/**
+ * Returns the unfinished creation of a resource that is about to be created, from the state or from the journal. If there are two,
+ * the later one counts, and the other is settled (C1).
+ */
+export async function findUnfinishedCreation(
+  context: Context,
+  inputs: Properties,
+): Promise<UnfinishedCreation | undefined> {
+  const { session } = context;
+  const { __urn: urn } = hiddenOf(inputs);
+  if (urn === undefined) return undefined;
+  const seen = session.tracker.get(urn);
+  const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
+  const placeholder = (await isFinishedOrGivenUp(context, seen.placeholder ?? {}))
+    ? undefined
+    : seen.placeholder && { ...seen.placeholder, isInState: true };
+  if (placeholder !== undefined)
+    requireRecordedEndpoint(context, placeholderId(placeholder), { __endpoint: placeholderAt });
+  const entry = await session.journal.read(await moveToOwnUrn(context, resumes, urn));
+  if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
+    return placeholder;
+  if (placeholder === undefined) return unfinishedFromEntry(entry, seen.keyAt);
+  if (placeholder.key === entry.key) return { ...placeholder, ...entry };
+  if (isRetry(entry, placeholder)) return placeholder;
+  const isLater = entry.at >= (placeholder.at ?? 0);
+  await finishAndDiscard(context, inputs, isLater ? placeholder : unfinishedFromEntry(entry, seen.keyAt));
+  if (isLater) return unfinishedFromEntry(entry, seen.keyAt);
+  await context.session.journal.remove(entry.key);
+  return placeholder;
+}
+
+/** Moves an entry that is under a former URN of its resource, because a new resource may have that URN now. */
+async function moveToOwnUrn(
+  { session }: Context,
+  purpose: CreationPurpose,
+  urn: string,
+): Promise<CreationPurpose> {
+  if (purpose.urn === urn) return purpose;
+  await session.journal.move(purpose, { urn });
+  session.tracker.extend(urn, { resumes: { urn } });
+  return { urn };
+}
+
+/**
+ * Whether an entry is about the retry of an unfinished creation that may have failed. `recover` can't know whether its key was ever sent, so
+ * it counts only once the creation is known to have failed.
+ */
+function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): boolean {
+  return recovered && first !== undefined && key === nextKey(first);
+}
+
+/** Returns the retry of an unfinished creation, if `recover` has written an entry about it. */
+export async function findRecoveredRetry(
+  { session }: Context,
+  inputs: Properties,
+  left: UnfinishedCreation,
+): Promise<UnfinishedCreation | undefined> {
+  const { __urn: urn = "" } = hiddenOf(inputs);
+  const { resumes } = session.tracker.get(urn);
+  const entry = resumes && (await session.journal.read(resumes));
+  return entry !== undefined && isRetry(entry, left) ? unfinishedFromEntry(entry) : undefined;
+}
+
+/**
+ * Settles the unfinished creations of a resource that exists.
+ *
+ * @param purposes what they were for: only a call that knows the resource's present URN may give it
+ */
+export async function finishUnfinishedCreations(
+  context: Context,
+  id: string,
+  state: Properties,
+  purposes: readonly CreationPurpose[],
+): Promise<void> {
+  const { journal } = context.session;
+  const { __key: key, __keyAt: keyAt } = hiddenOf(state);
+  for (const purpose of purposes) {
+    const entry = await journal.read(purpose);
+    if (
+      entry === undefined ||
+      isRecordedInState(entry, { key, id, operation: pendingOf(state)?.operation?.id })
+    )
+      continue;
+    if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
+    const unfinished = unfinishedFromEntry(entry, keyAt);
+    const inputs = { __urn: purpose.urn, project: state.project };
+    await finishAndDiscard(context, inputs, unfinished);
+    await journal.remove(entry.key);
+  }
+}
+
+/**
+ * Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3.
+ *
+ * @returns whether it has made an object, or may have
+ */
+export function finishAndDiscardEntry(context: Context, inputs: Properties, entry: Entry): Promise<boolean> {
+  return finishAndDiscard(context, inputs, unfinishedFromEntry(entry));
+}
+
+/**
+ * Brings an unfinished creation that nobody wants any longer to its end. Its object is deleted if I3 allows it; otherwise, it is
+ * left alone with a warning.
+ *
+ * @param mayBeLost whether to warn, and not to fail, if the outcome can't be found out
+ * @returns whether it has made an object, or may have
+ * @throws CloudInfraError, never PartialState: the call is about another resource, whose state stays as it is
+ */
+export async function finishAndDiscard(
+  context: Context,
+  inputs: Properties,
+  unfinished: UnfinishedCreation,
+  { mayBeLost = unfinished.isLate === true } = {},
+): Promise<boolean> {
+  try {
+    return await context.progress.during("waiting for the end of an interrupted creation", () =>
+      runAndDiscard(context, inputs, unfinished),
+    );
+  } catch (error) {
+    if (!mayBeLost || !isCloudInfraError(error) || error.code !== "key_expired") throw error;
+    await warnOfPossibleObjects(context, unfinished);
+    await markFinished(context, unfinished); // so that no other call of this run reports it again
+    return true;
+  }
+}
+
+async function runAndDiscard(
+  context: Context,
+  inputs: Properties,
+  unfinished: UnfinishedCreation,
+): Promise<boolean> {
+  const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
+    if (!(error instanceof PartialState)) throw error;
+    const hint = `${firstFix(error.why, context.session.settings.provider)}Run the command again: it finishes an interrupted creation whose object is not needed${giveUpHint(error.why)}`;
+    throw withDetails(error.why, { hint });
+  });
+  const object = end.kind === "key spent" ? undefined : end.object;
+  if (object !== undefined) await discard(context, inputs, object, unfinished);
+  await markFinished(context, unfinished);
+  return object !== undefined;
+}
+
+/**
+ * Deletes the object of a creation that nobody wants any longer, or leaves it alone with a warning: because of I3, or because the program's
+ * resource has the option `retainOnDelete`, which the state's record of the creation may lack.
+ *
+ * @param inputs of the resource whose creation it is
+ */
+export async function discard(
+  context: Context,
+  inputs: Properties,
+  object: ApiObject,
+  unfinished: UnfinishedCreation,
+): Promise<void> {
+  if (unfinished.imported?.includes(object.id)) return;
+  const isRetained = context.session.tracker.isRetained(hiddenOf(inputs));
+  if (!isRetained && mayDelete(context, unfinished))
+    await removeObject(context, object.id, sentFields(unfinished).project);
+  else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
+}
+
+/** Whether an unfinished creation is to be neither resumed nor settled: this run has done it already, or the user has given the creation up. */
+export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
+  if (key === undefined) return false;
+  const { journal } = context.session;
+  if (await journal.run.has({ settled: key })) return true;
+  const isGivenUp = await journal.isGivenUp(key);
+  if (isGivenUp) await markFinished(context, { key }); // so that create takes another key
+  return isGivenUp;
+}
+
+/** Tells all processes of this run that a creation has come to its end. */
+export async function markFinished({ session }: Context, { key }: Pending): Promise<void> {
+  if (key !== undefined) await session.journal.run.add({ settled: key });
+}

@@ -1,0 +1,113 @@
+import { CloudInfraError } from "../diagnostics/error";
+import type { Journal } from "../journal/journal";
+import { type Kind, projectKind } from "../model/kinds";
+import { hiddenOf } from "../model/state";
+import { type Context, identityKey, identityOf, type ObjectIdentity } from "./context";
+import type { Properties } from "./host";
+import { forgetDeletionRequest } from "./lookup/absence";
+import type { ResourceTracker } from "./tracker";
+
+/**
+ * Records, for all processes of this run, that create returns an object: it is what the resource now is (L1, L3).
+ *
+ * @param isAdopted whether an earlier run may have reported the object, so that the state may hold it already
+ */
+export async function markLive(
+  context: Context,
+  inputs: Properties,
+  id: string,
+  { isAdopted }: { readonly isAdopted: boolean },
+): Promise<void> {
+  const { tracker, journal } = context.session;
+  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  const object = identityOf(context, id);
+  // The state may hold it under a former URN.
+  const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
+  const owners = [...urns, key].filter((one) => one !== undefined);
+  const adoptedFor = isAdopted ? owners : undefined;
+  tracker.recordCreated(urn, object, key, adoptedFor);
+  const project = context.kind === projectKind ? id : inputs.project;
+  if (typeof project === "string") await forgetDeletionRequest(context, project);
+  await journal.run.add({ live: identityKey(object) });
+  for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
+}
+
+/** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
+export async function isLive(context: Context, id: string): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  return tracker.liveOwner(object) !== undefined || isLiveElsewhere(journal, object);
+}
+
+/** Whether a create of this run has adopted the object of a state, which an earlier run may have reported, for the same resource. */
+export async function isAdoptedAgain(context: Context, id: string, state: Properties): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const { __urn: urn, __key: key } = hiddenOf(state);
+  const object = identityOf(context, id);
+  const live = tracker.liveOwner(object);
+  for (const by of [withoutStack(urn), key]) {
+    if (by === undefined) continue;
+    if (live?.adoptedFor?.includes(by)) return true;
+    if (await journal.run.hasOther({ adopted: identityKey(object), by })) return true;
+  }
+  return false;
+}
+
+/** A URN without stack and project: if these are renamed, the state's inputs keep the former URN. */
+function withoutStack(urn: string | undefined): string | undefined {
+  return urn?.split("::").slice(2).join("::");
+}
+
+/** Whether another resource has the object: in this process, or in another one of this run. */
+export async function isHeldByAnotherResource(
+  context: Context,
+  inputs: Properties,
+  id: string,
+): Promise<boolean> {
+  const { tracker, journal } = context.session;
+  const object = identityOf(context, id);
+  const owner = tracker.liveOwner(object);
+  return (
+    (owner !== undefined && owner.urn !== hiddenOf(inputs).__urn) || (await isLiveElsewhere(journal, object))
+  );
+}
+
+/** Whether another process of this run has reported an object as what a resource now is (L3). */
+export async function isLiveElsewhere(
+  journal: Journal | undefined,
+  object: ObjectIdentity,
+): Promise<boolean> {
+  return (await journal?.run.hasOther({ live: identityKey(object) })) === true;
+}
+
+/** Returns the URN of the resource that an object belongs to in this run: of the given one, unless another one has it or was promised it. */
+export function claimForImport(
+  tracker: ResourceTracker,
+  object: ObjectIdentity,
+  urn: string,
+): string | undefined {
+  const live = tracker.liveOwner(object);
+  return live === undefined ? tracker.claim(identityKey(object), urn) : live.urn;
+}
+
+/**
+ * Claims an object for the resource with which the state has it, so that no `import` option adopts it from now on.
+ *
+ * @returns the URN of another resource that has the object in this run, or was promised it before
+ */
+export function findOtherHolder(
+  tracker: ResourceTracker,
+  object: ObjectIdentity,
+  { urn, key }: { readonly urn: string; readonly key: string | undefined },
+): string | undefined {
+  const live = tracker.liveOwner(object);
+  const holder = live === undefined ? tracker.reclaim(identityKey(object), urn) : live.urn;
+  return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
+}
+
+/** The error about an object that two resources would share. */
+export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
+  return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
+    hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
+  });
+}

@@ -1,0 +1,151 @@
+import type { Accepted } from "../api/client";
+import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
+import { projectKind } from "../model/kinds";
+import { remainingMs } from "../polling/clock";
+import type { Operation } from "../polling/operation";
+import { type Context, identityKey, identityOf, objectRefOf, waitForOperationSuccess } from "./context";
+import { isLive } from "./live-objects";
+import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./lookup/absence";
+import { readUntil } from "./lookup/lagging-reads";
+import type { ObjectRef } from "./lookup/lookup-result";
+import { warnWithoutSecrets } from "./warnings";
+
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 15_000;
+
+/**
+ * Deletes an object and confirms the deletion. The specification does not show DELETE (§4.8): if the service does not offer it, the
+ * deletion of an object that no longer exists succeeds, and that of any other fails. A live object is never deleted (L2).
+ *
+ * @param isRetained whether the program's resource has the option `retainOnDelete`: if the service does not offer DELETE, the object is left
+ * there with a warning. The engine goes by the option in the state, which may be older
+ */
+export async function removeObject(
+  context: Context,
+  id: string,
+  project: unknown,
+  { isRetained = false } = {},
+): Promise<void> {
+  if (await isLive(context, id)) return;
+  const { finder, tracker } = context.session;
+  const ref = objectRefOf(context.kind, id, { project });
+  // Nothing but an earlier look can show that a project was there.
+  const isNew = context.kind === projectKind && !finder.hasSeenProjectOf(ref);
+  if (isNew && (await findFresh(context, ref)) === undefined) return;
+  const accepted = await tryDelete(context, ref).finally(() => finder.invalidate());
+  if (!isCloudInfraError(accepted)) {
+    if (accepted.kind === "operation") await waitForDeletion(context, id, accepted.operation);
+    if (accepted.kind !== "none") finder.recordSeen(ref);
+    await context.progress.during(`waiting until the service shows the ${context.kind.name} no more`, () =>
+      waitForConfirmation(context, ref, accepted),
+    );
+    // Some services accept the deletion of any id.
+    if (!finder.hasSeenProjectOf(ref)) await requireVisibleProject(context, ref);
+    tracker.recordDeleted(identityOf(context, id));
+    return;
+  }
+  // If the reply to the DELETE that succeeded was lost, reads may lag behind it.
+  const left = await readUntil(
+    context,
+    () => findFresh(context, ref),
+    (object) => object === undefined,
+  );
+  if (left === undefined) return;
+  if (accepted.code === "not_found") throw stillShown(ref, accepted);
+  if (!isRetained) throw deletionNotOffered(context, ref);
+  await warnOfRetained(context, ref);
+}
+
+/** Waits for the end of a deletion. If it failed, the object is still there, and its later absence proves nothing. */
+async function waitForDeletion(context: Context, id: string, operation: Operation): Promise<void> {
+  try {
+    await waitForOperationSuccess(context, operation);
+  } catch (error) {
+    if (context.kind === projectKind && isCloudInfraError(error) && error.code === "operation_failed")
+      await forgetDeletionRequest(context, id);
+    throw error;
+  }
+}
+
+/**
+ * @returns the error if DELETE answered that there is no such object, or that there is no DELETE. If an earlier attempt may have been
+ * carried out, the answer that there is no such object shows that it was
+ */
+async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | CloudInfraError> {
+  try {
+    return await requestDeletion(context, ref);
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    if (error.code === "not_found" && error.sent) return { kind: "none", deferred: true };
+    if (error.code === "not_found" || error.code === "unsupported") return error;
+    throw error.code === "conflict" && error.sent ? withDetails(error, { hint: HINT_IF_SENT }) : error;
+  }
+}
+
+const HINT_IF_SENT =
+  "The service may be carrying out the deletion, because the reply to an earlier attempt was lost. Run the command again";
+
+/** Sends the DELETE. That of a project is recorded, because a project that is not visible any more need not have been deleted. */
+async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promise<Accepted> {
+  const { client, journal } = context.session;
+  if (kind !== projectKind) return kind.delete(client, id, context);
+  const project = identityKey(identityOf(context, id));
+  const isRecorded = await journal.deletions.has(project);
+  if (!isRecorded) await journal.deletions.add(project);
+  try {
+    return await kind.delete(client, id, context);
+  } catch (error) {
+    if (!isRecorded && isCloudInfraError(error) && !error.sent) await journal.deletions.remove(project);
+    throw error;
+  }
+}
+
+/**
+ * After a DELETE that was accepted, one look that does not find the object confirms. If nothing tells when the deletion ends, it takes two,
+ * because a list that lags may not show the object yet.
+ */
+async function waitForConfirmation(context: Context, ref: ObjectRef, accepted: Accepted): Promise<void> {
+  const { finder, clock } = context.session;
+  const isDeferred = accepted.kind !== "operation" && accepted.deferred;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+    const first = await finder.findAfterDeletion(ref, context);
+    const look = isDeferred ? await confirmLookup(context, ref, first) : first;
+    if ("missing" in look) return;
+    if (remainingMs(context.deadline, clock) <= pause) {
+      throw new CloudInfraError(
+        "timeout",
+        `the service accepted the deletion, but still shows ${ref.kind.name} ${ref.id}`,
+      );
+    }
+    await clock.sleep(pause, context.signal);
+  }
+}
+
+/** One reply that doesn't find an object which is shown afterwards may be a failure of the service. */
+function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfraError {
+  const { method, path, traceId, attempts } = reply;
+  const message = `the service didn't find ${kind.name} ${id} to delete it, but still shows it`;
+  const hint =
+    "Run the command again. If this happens each time, check at the service whether it offers a deletion";
+  return new CloudInfraError("not_found", message, { method, path, traceId, attempts, hint });
+}
+
+function warnOfRetained(context: Context, { kind, id }: ObjectRef): Promise<void> {
+  return warnWithoutSecrets(
+    context,
+    `cloudinfra: ${kind.name} ${id} was left alone, because the service offers no deletion of ${kind.name}s and the resource has the ` +
+      "option `retainOnDelete`. If nobody uses it, delete it in another way.",
+  );
+}
+
+function deletionNotOffered({ kind }: Context, { id }: ObjectRef): CloudInfraError {
+  return new CloudInfraError(
+    "unsupported",
+    `the service offers no deletion of ${kind.name}s, and ${kind.name} ${id} is still there`,
+    {
+      hint:
+        "delete it by the service's own means and run the command again; or leave it there: " +
+        "`retainOnDelete: true` in the resource's options, or `pulumi state delete <urn>`",
+    },
+  );
+}

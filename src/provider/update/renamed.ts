@@ -1,0 +1,211 @@
+import type { ApiObject } from "../../api/client";
+import { CloudInfraError } from "../../diagnostics/error";
+import { isSameMoment } from "../../model/outputs";
+import { type Pending, pendingOf } from "../../model/pending";
+import { isSuccess } from "../../polling/operation";
+import { type Context, identityOf, objectRefOf } from "../context";
+import type { Properties } from "../host";
+import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../lookup/absence";
+import { isDeleted } from "../lookup/lookup-result";
+import { fetchOperation } from "../operations";
+import { PartialState } from "../partial-state";
+
+/** The id that an update's reply or operation names. It is proof only if it can't be the id of anything but the object. */
+export interface ReportedId {
+  readonly id: string | undefined;
+  readonly isProof: boolean;
+}
+
+/** Whether an update of unknown outcome asked for another name: if a service derives ids from names, the object's id changes with it. */
+export function mayBeRenamed({ name }: Properties, { asked = {} }: Pending): boolean {
+  return typeof asked.name === "string" && asked.name !== name;
+}
+
+/** How much of a long name an id that is derived from it contains. */
+const MAX_NAME_CHARACTERS = 20;
+
+/** Whether an id may be derived from a name: it contains the name's letters and digits. */
+function mayBeDerivedFrom(id: string, name: unknown): boolean {
+  const plainOf = (text: unknown): string =>
+    String(text ?? "")
+      .normalize("NFKD")
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, "");
+  return plainOf(id).includes(plainOf(name).slice(0, MAX_NAME_CHARACTERS));
+}
+
+/**
+ * Reads an object that must exist. An update may have given it another id with its new name, and another object may have its former id by now:
+ * that one counts as absent.
+ */
+export async function presentUnlessRenamed(
+  context: Context,
+  id: string,
+  state: Properties,
+  pending: Pending,
+): Promise<ApiObject> {
+  const object = await requireObject(context, id, state);
+  if (mayBeRenamed(state, pending) && isOtherObject(object, state)) throw noLongerExists(context, id);
+  return object;
+}
+
+/** Returns the other id that an update's reply or operation names, if the service shows an object with that id. */
+export async function findUnderReportedId(
+  context: Context,
+  { id, state, pending, told }: Rename,
+): Promise<string | undefined> {
+  const other = told?.isProof ? told.id : undefined;
+  if (other === undefined || other === id || !mayBeRenamed(state, pending)) return undefined;
+  return (await findFresh(context, objectRefOf(context.kind, other, state))) === undefined
+    ? undefined
+    : other;
+}
+
+/** An update that may have given an object another id. */
+interface Rename {
+  readonly id: string;
+  readonly state: Properties;
+  readonly pending: Pending;
+  readonly told?: ReportedId | undefined;
+}
+
+/** Returns the error about an object that isn't found after an update. If it may have another id, the error keeps it in the state. */
+export async function errorAfterRename(
+  context: Context,
+  error: CloudInfraError,
+  { id, state, pending, told }: Rename,
+): Promise<CloudInfraError> {
+  if (!isConfirmedAbsence(error) || !mayBeRenamed(state, pending)) return error;
+  const renamed = await findRenamed(context, id, state, pending, told);
+  if (renamed === undefined) return error;
+  const { id: other, named } = renamed;
+  if (other !== undefined) return foundUnderOtherId(context, other, { id, state, pending });
+  const unclear = notFound(context, id, named);
+  return new PartialState(unclear, id, { ...state, __pending: pending }, unclear.hint ?? "");
+}
+
+/** Returns the error about an object that is found under another id. It keeps that id in the state. */
+export function foundUnderOtherId(
+  context: Context,
+  other: string,
+  { id, state, pending }: Rename,
+): PartialState {
+  return otherIdError(context, id, other, { ...state, __pending: { ...pending, otherId: other } });
+}
+
+/** The error about an object to which an update has given another id. */
+export function otherIdError({ kind }: Context, id: string, other: string, outs: Properties): PartialState {
+  const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
+  const hint =
+    `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
+    `to "${other}", and run \`pulumi up\``;
+  return new PartialState(new CloudInfraError("not_found", message), id, outs, hint);
+}
+
+function notFound({ kind: { name } }: Context, id: string, named: readonly string[]): CloudInfraError {
+  const shown =
+    named.length === 0 ? "nothing with that name, but may lag behind" : `${named.join(", ")} with that name`;
+  const hint =
+    `Check at the service whether the ${name} has got another id with its new name: its list shows ${shown}. ` +
+    "If it has, run `pulumi state delete <urn>`, set the `import` option to that id, and run `pulumi up`. " +
+    "If it no longer exists, run `pulumi state delete <urn>`, and `pulumi up` recreates it";
+  return new CloudInfraError("not_found", `${name} ${id} is not found after an update of its name`, { hint });
+}
+
+/**
+ * Returns the id under which to delete an object after an update that may have given it another one.
+ *
+ * @throws CloudInfraError `not_found` if nothing but its name shows which object it may be
+ */
+export async function idAfterRename(context: Context, id: string, state: Properties): Promise<string> {
+  const pending = pendingOf(state);
+  if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
+  if (pending === undefined || !mayBeRenamed(state, pending)) return id;
+  const told = { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const elsewhere = await findUnderReportedId(context, { id, state, pending, told });
+  if (elsewhere !== undefined) return elsewhere;
+  const object = await findFresh(context, objectRefOf(context.kind, id, state));
+  if (object !== undefined && !isOtherObject(object, state)) return id;
+  const { id: other, named } = (await findRenamed(context, id, state, pending)) ?? { named: [] };
+  if (other !== undefined || (named.length === 0 && object === undefined)) return other ?? id;
+  throw notFound(context, id, named);
+}
+
+async function chooseId(context: Context, id: string, other: string, state: Properties): Promise<string> {
+  if ((await findFresh(context, objectRefOf(context.kind, other, state))) !== undefined) return other;
+  const former = await findFresh(context, objectRefOf(context.kind, id, state));
+  if (former === undefined) return other;
+  if (isSameObject(former, state)) return id;
+  const { name } = context.kind;
+  throw new CloudInfraError(
+    "not_found",
+    `${name} ${other} is not found, and ${id} may be another ${name} by now`,
+    {
+      hint: `Check at the service whether ${id} is still the ${name} of this resource. If so, delete it there. Then run \`pulumi state delete <urn>\``,
+    },
+  );
+}
+
+/** Whether an object is the one of the state: after a rename, another one may get its former id. */
+export function isSameObject({ fields }: ApiObject, state: Properties): boolean {
+  return isSameMoment(fields.created_at, state.createdAt);
+}
+
+/** Whether two names are equal, at least as normalized by the service. */
+export function isSameName(one: unknown, other: unknown): boolean {
+  return (
+    typeof one === "string" &&
+    typeof other === "string" &&
+    one.trim().toLowerCase() === other.trim().toLowerCase()
+  );
+}
+
+/** Whether an object is certainly not the one of the state: its id may have been free, and it was created at another time. */
+export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Properties): boolean {
+  const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
+  return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
+}
+
+/** Returns the id that the operation of an update names once it has succeeded. */
+async function resultIdOfUpdate(context: Context, { operation }: Pending): Promise<string | undefined> {
+  const ended = operation && (await fetchOperation(context, operation));
+  return ended && isSuccess(ended) ? context.session.client.resultId(ended) : undefined;
+}
+
+/** An object's other id, if that is certain, and the ids of all objects with its new name. */
+interface RenamedObject {
+  readonly id?: string | undefined;
+  readonly named: readonly string[];
+}
+
+/**
+ * Looks up an object that may have another id since an update of its name. Several objects may have that name. An object is the same one only
+ * if the update's reply or operation names its id, or if the service has accepted the update and it has the same creation date: objects that
+ * are created together have the same one.
+ *
+ * @returns `undefined` if it can't have another id, because its id has nothing to do with its name
+ */
+export async function findRenamed(
+  context: Context,
+  id: string,
+  state: Properties,
+  pending: Pending,
+  told?: ReportedId,
+): Promise<RenamedObject | undefined> {
+  const { finder, tracker } = context.session;
+  const { asked, isUnsure = false } = pending;
+  const { id: other, isProof } = told ?? { id: await resultIdOfUpdate(context, pending), isProof: true };
+  const isTold = other !== undefined && other !== id;
+  if (isProof && isTold) return { id: other, named: [] };
+  if (!isTold && !mayBeDerivedFrom(id, state.name)) return undefined;
+  const objects = await finder.list(objectRefOf(context.kind, id, state), "recent", context);
+  const named = [...objects.values()].filter(
+    (object) =>
+      object.id !== id &&
+      (object.id === other || isSameName(object.fields.name, asked?.name)) &&
+      !isDeleted(object) &&
+      tracker.liveOwner(identityOf(context, object.id)) === undefined,
+  );
+  const same = named.filter((object) => object.id === other || (!isUnsure && isSameObject(object, state)));
+  return { id: same.length === 1 ? same[0]?.id : undefined, named: named.map((object) => object.id) };
+}

@@ -1,0 +1,160 @@
+import type { ApiObject } from "../../api/client";
+import { changedFields } from "../../model/changes";
+import { sameValue } from "../../model/equality";
+import type { Field } from "../../model/fields";
+import { labelsOf } from "../../model/labels";
+import { unlessEmpty } from "../../model/outputs";
+import type { Pending } from "../../model/pending";
+import { remoteValuesAfter, type WireFields } from "../../model/remote-values";
+import { hiddenOf } from "../../model/state";
+import {
+  hasDesiredValue,
+  isNormalizedForm,
+  isProven,
+  isToChange,
+  isUpdateApplied,
+  type PropertySides,
+  sidesOf,
+} from "../../model/three-way";
+import { digestUnmanagedFields } from "../../model/unmanaged";
+import type { Context } from "../context";
+import type { Properties } from "../host";
+
+/**
+ * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state
+ * doesn't have it, is somebody else's, unless an earlier update of unknown outcome asked for it.
+ */
+export function requestedChanges({
+  fields,
+  olds,
+  news,
+  unsettled,
+  former = {},
+  before,
+}: UpdateInProgress): Properties {
+  const sides = (wanted: Properties): PropertySides[] =>
+    sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
+  const known = sides(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
+  const theirs = sides(news).filter(
+    (side) =>
+      side.inState === undefined &&
+      (hasDesiredValue(side) || isNormalizedForm(side)) &&
+      !known.some(({ property }) => property === side.property),
+  );
+  const asked: Properties = { ...unsettled };
+  for (const field of changedFields(fields, olds, news)) {
+    const { name } = field;
+    const paths = theirs.filter((side) => side.field === field).map(({ path }) => path);
+    const own = paths.length === 0 ? news[name] : withoutKeys(news[name], paths);
+    if (paths.length === 0 || !sameValue(field, own, olds[name] ?? {})) asked[name] = own ?? null;
+  }
+  return asked;
+}
+
+/** An update, and the object before it. */
+interface UpdateInProgress {
+  readonly fields: readonly Field[];
+  readonly olds: Properties;
+  readonly news: Properties;
+  readonly unsettled?: Properties | undefined;
+  readonly former?: Properties | undefined;
+  readonly before?: ApiObject | undefined;
+}
+
+/** Labels without some of them; nothing of any other property. */
+function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Properties {
+  const keys = paths.map(([, key]) => key);
+  const isLeft = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
+  return Object.fromEntries(Object.entries(labelsOf(value)).filter(isLeft));
+}
+
+/** What has become of what an update of unknown outcome asked for. */
+export interface RequestedOutcome {
+  /** The state's properties that change with what the service has made of it. */
+  readonly made: Properties;
+  /** The rest, which the service may still make. */
+  readonly left: Properties | undefined;
+}
+
+/**
+ * Compares what an update of unknown outcome asked for with what the service shows. The revision stays the one from before: it keeps
+ * others' changes safe.
+ *
+ * @param isNormalized whether a value that isn't the desired one is that value as normalized by the service
+ */
+export function compareRequested(
+  { kind }: Context,
+  state: Properties,
+  { asked = {} }: Pending,
+  { fields: now }: ApiObject,
+  isNormalized: (side: PropertySides) => boolean = isNormalizedForm,
+): RequestedOutcome {
+  const values = Object.entries(asked).map(([name, value]) => [name, value ?? undefined]);
+  const news: Properties = { ...state, ...Object.fromEntries(values) };
+  const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
+  const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
+  const sides = sidesOf(changed, { olds: state, news }, now);
+  const isNew = isNewSince(kind.fields, state, now);
+  const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
+  // What isn't shown may have been removed since.
+  const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
+  const made = changed.filter((field) =>
+    sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
+  );
+  const names = made.map(({ name }) => name);
+  const others = (properties: Properties): Properties =>
+    Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
+  const left = others(asked);
+  return {
+    made: {
+      ...Object.fromEntries(names.map((name) => [name, news[name]])),
+      __words: { ...others(words), ...remoteValuesAfter(made, news, withFormerLabels(now, sides)) },
+      __applied: others(applied),
+    },
+    left: unlessEmpty(left),
+  };
+}
+
+/**
+ * Returns the state with what an unsettled update has set although the state doesn't have it: that is the program's, too, and can be removed.
+ * What the object had before, or has in place of what was asked for, is somebody else's.
+ */
+export function withUnsettled(
+  fields: readonly Field[],
+  state: Properties,
+  asked: Properties,
+  now: WireFields,
+): Properties {
+  const isNew = isNewSince(fields, state, now);
+  const changed = fields.filter(({ name }) => (asked[name] ?? undefined) !== undefined);
+  const sides = sidesOf(changed, { olds: state, news: asked }, now);
+  const made = sides.filter(
+    (side) => side.inState === undefined && isNew(side) && (hasDesiredValue(side) || isNormalizedForm(side)),
+  );
+  const values: Properties = { ...state };
+  for (const { field, path, desired } of made) {
+    const [name, key] = [field.name, path[1]];
+    values[name] = key === undefined ? desired : { ...labelsOf(values[name]), [key]: desired };
+  }
+  return values;
+}
+
+/** Returns a test of whether a property is managed, or has another value than when the object was last read. */
+function isNewSince(
+  fields: readonly Field[],
+  state: Properties,
+  now: WireFields,
+): (side: PropertySides) => boolean {
+  const { __unmanaged: before = {} } = hiddenOf(state);
+  const after = digestUnmanagedFields(fields, state, now) ?? {};
+  return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
+}
+
+/** What is shown, but labels that the update doesn't change are as they were: if they differ now, somebody else has changed them. */
+function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
+  const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
+  const wire = former[0]?.field.wire;
+  if (wire === undefined) return now;
+  const labels = former.map(({ path: [, key = ""], known }) => [key, known]);
+  return { ...now, [wire]: { ...labelsOf(now[wire]), ...Object.fromEntries(labels) } };
+}

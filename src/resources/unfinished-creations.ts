@@ -1,0 +1,83 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { UnsettledEntry } from "../journal/unsettled";
+import { currentRun } from "./run";
+import { afterRun, resolved } from "./sdk";
+
+/**
+ * Looks for unsettled creations when the program has ended, except in previews. The provider settles those of declared resources. Nothing
+ * else would find those of resources that were removed from the program.
+ */
+export function watchForUnsettled(): void {
+  if (pulumi.runtime.isDryRun()) return;
+  afterRun(async () => {
+    const { unsettledEntries } = await import("./journal-entries.js"); // at the end: each file makes the start of a program longer
+    await warnOfUnsettled(unsettledEntries);
+  });
+}
+
+/**
+ * Remembers a resource once the engine has registered it: its URN, to which the provider moves the entry of a former one, and its object, which
+ * may be that of another resource's interrupted creation.
+ */
+export async function recordRegistration({
+  urn,
+  id,
+}: Pick<pulumi.CustomResource, "urn" | "id">): Promise<void> {
+  const { registered } = currentRun();
+  try {
+    const known = await resolved(urn);
+    if (known === undefined) return;
+    registered.add(known);
+    const object = await resolved(id);
+    if (object !== undefined) registered.add(objectOf(known, object));
+  } catch {
+    // Pulumi reports that the resource could not be registered.
+  }
+}
+
+/** Warns of the unsettled creations of resources that the program has not registered in this run. */
+export async function warnOfUnsettled(read: () => Promise<readonly UnsettledEntry[]>): Promise<void> {
+  const { registered } = currentRun();
+  const entries = (await read()).filter(
+    ({ urn, id }) => !registered.has(urn) && !(id !== undefined && registered.has(objectOf(urn, id))),
+  );
+  if (entries.length === 0) return;
+  const { unsettledWarning } = await import("../journal/unsettled.js");
+  await pulumi.log.warn(unsettledWarning(entries, WORDS));
+}
+
+/** An object and its type, which is the last one in the URN. */
+function objectOf(urn: string, id: string): string {
+  return `${urn.split("::")[2]?.split("$").at(-1)} ${id}`;
+}
+
+const WORDS = {
+  one: "the program no longer declares its resource",
+  several: "the program no longer declares their resources",
+  hints: [
+    "To let Pulumi manage an object, declare its resource again and run `pulumi up`.",
+    "Otherwise, delete it at the service, unless you have released it on purpose or `npx pulumi-cloudinfra recover` says that the stack has it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+  ],
+};
+
+/**
+ * Removes the journal entry of a resource's creation once its `id` resolves, because the engine has saved the resource by then. The program
+ * neither waits for this nor fails because of it.
+ */
+export function confirmOnceSaved(resource: pulumi.CustomResource): void {
+  const dir = journalDir();
+  const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
+  const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
+    if (id && typeof saved === "string")
+      void import("../journal/confirm.js").then(async ({ confirm }) =>
+        confirm(saved, id, { dir: await dir }),
+      );
+  });
+  pulumi.recover(confirmed, () => undefined); // Pulumi reports a creation that failed
+}
+
+/** Returns the setting as the provider reads it: the stack's setting, or else the environment's. */
+export function journalDir(): string | undefined {
+  const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
+  return texts.map((text) => text?.trim()).find(Boolean);
+}
