@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Properties } from "../../src/provider/host";
+import type { Properties } from "../../src/model/state";
 import { instanceNews } from "../../test/provider/samples";
 
 const URN = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance";

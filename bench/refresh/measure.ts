@@ -1,4 +1,4 @@
-import type { Properties } from "../../src/provider/host";
+import type { Properties } from "../../src/model/state";
 import { Random } from "../../test/campaigns/random";
 import { atOnce } from "../provider/at-once";
 import { newsOf } from "../provider/news";

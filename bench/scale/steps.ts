@@ -1,5 +1,6 @@
 import { confirm } from "../../src/journal/confirm";
-import type { HostProvider, Properties } from "../../src/provider/host";
+import type { Properties } from "../../src/model/state";
+import type { HostProvider } from "../../src/provider/host";
 import { newsOf } from "../provider/news";
 
 /** What the engine and its state have of one instance. Packed, so that it is not in the heap that is measured. */

@@ -4,7 +4,6 @@ import type { Dispatcher } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
 import { isLoopback } from "./endpoint";
 import { DEFAULT_CONCURRENCY } from "./rate-limiter";
-import { CONNECT_TIMEOUT_MS } from "./transport";
 
 /** What sends requests. */
 export interface Connections {
@@ -138,3 +137,6 @@ function whenNeeded(open: () => Dispatcher): Connections {
     close: async () => opened?.close(),
   };
 }
+
+/** Milliseconds until a connection must stand. */
+export const CONNECT_TIMEOUT_MS = 10_000;

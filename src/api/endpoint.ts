@@ -118,3 +118,10 @@ function decode(segment: string | undefined): string | undefined {
     return segment;
   }
 }
+
+/** An address without what makes no difference to where it leads. */
+export function comparableEndpoint(endpoint: string): string {
+  const url = URL.parse(endpoint.toLowerCase());
+  const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return url === null ? endpoint : `${url.origin}${path}`;
+}

@@ -97,16 +97,6 @@ export function hasRevisionOnlyInHeader(
   return field === undefined && header !== undefined && inFields !== undefined && header !== inFields;
 }
 
-/** The tag as If-Match carries it: strong and quoted (§4.5). */
-export function ifMatchOf(revision: string): string {
-  if (!/^[\x21\x23-\x7e\u0080-\u00ff]+$/.test(revision)) {
-    throw new CloudInfraError("bad_reply", "the revision has characters that can't stand in If-Match", {
-      hint: "name the field that holds the revision with the setting `cloudinfra:revisionField`",
-    });
-  }
-  return `"${revision}"`;
-}
-
 function revisionInFields(
   fields: Readonly<Record<string, unknown>>,
   names: readonly string[],

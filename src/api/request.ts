@@ -11,7 +11,7 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
-import { ifMatchOf } from "./objects";
+
 import { classifyAttempt, type TraceIds } from "./outcome";
 import type { RateLimiter } from "./rate-limiter";
 import { mayRetry, type RetryBudget, type RetryOptions, retryAfterMs } from "./retry";
@@ -251,4 +251,14 @@ export function headersOf(
     ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     ...(ifMatch === undefined ? {} : { "if-match": ifMatchOf(ifMatch) }),
   };
+}
+
+/** The tag as If-Match carries it: strong and quoted (§4.5). */
+export function ifMatchOf(revision: string): string {
+  if (!/^[\x21\x23-\x7e\u0080-\u00ff]+$/.test(revision)) {
+    throw new CloudInfraError("bad_reply", "the revision has characters that can't stand in If-Match", {
+      hint: "name the field that holds the revision with the setting `cloudinfra:revisionField`",
+    });
+  }
+  return `"${revision}"`;
 }

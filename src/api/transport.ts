@@ -40,9 +40,6 @@ export interface TransportFailure {
   /** The HTTP library's error without its properties, which can hold the rest of a reply. */
   readonly cause: Error;
 }
-
-/** Milliseconds until a connection must stand. */
-export const CONNECT_TIMEOUT_MS = 10_000;
 /** Milliseconds until the head of a reply must be there, and between two pieces of its body. */
 const SILENCE_MS = 30_000;
 

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { isLoopback as isLoopbackHost } from "../api/endpoint";
 import { type Emulator, type EmulatorOptions, type LoggedRequest, startEmulator } from "../emulator";
 import { behaviourSettings, parseBehaviourOption } from "../emulator/behaviour-option";
 import { parseFaultOption } from "../emulator/fault-option";
-import { faultKinds } from "../emulator/faults";
 import { isLoopback } from "../emulator/listener";
+import { faultKinds } from "../emulator/request-log";
 import type { Command } from "./command";
 
 /** `npx pulumi-cloudinfra emulator`: runs the service in memory until Ctrl-C or SIGTERM. */
@@ -45,7 +46,7 @@ export const emulator: Command = {
 
 /** Says how programs reach the emulator. */
 export function greeting({ endpoint, token }: Pick<Emulator, "endpoint" | "token">): string {
-  const isHere = isLoopback(new URL(endpoint).hostname);
+  const isHere = isLoopbackHost(new URL(endpoint).hostname);
   const allowHttp = isHere ? "" : "\n  pulumi config set cloudinfra:allowHttp true";
   return `Emulator of the Cloud Infrastructure Service
   endpoint  ${endpoint}

@@ -7,9 +7,9 @@ import { pauseMs } from "../polling/backoff";
 import { type Clock, isTimeIsUp, limitOf, within } from "../polling/clock";
 import { createFetch, type Fetch, parseOidcUrl, TransientError } from "./oidc-http";
 import { type SubjectParts, subjectToken } from "./oidc-subject";
+import type { IssuedToken } from "./token-file";
 import { parseToken } from "./token-file";
 import type { OidcSetting } from "./token-settings";
-import type { IssuedToken } from "./token-source";
 
 /** What an exchange is made with. */
 export interface ExchangeParts {

@@ -58,3 +58,10 @@ export function parseToken(text: string, source: string): string {
   }
   return token;
 }
+
+/** A token as it was given out. */
+export interface IssuedToken {
+  readonly token: string;
+  /** How long it is good for, counted from before it was asked for. Milliseconds; undefined: nobody said. */
+  readonly lifetimeMs?: number | undefined;
+}

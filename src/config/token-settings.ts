@@ -1,5 +1,5 @@
 import { CloudInfraError } from "../diagnostics/error";
-import { argumentFix, type FoundSetting, fixOf, type SettingLookup } from "./settings";
+import { argumentFix, type FoundSetting, fixOf, type SettingLookup } from "./setting-values";
 
 /** Where the token comes from: the setting's name as a person knows it, and its value. */
 export type TokenSetting = PlainTokenSetting | OidcSetting;

@@ -2,7 +2,7 @@ import type { TokenSource } from "../api/client";
 import type { Clock } from "../polling/clock";
 import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
 import { tokenFromCommand } from "./token-command";
-import { parseToken, readTokenFile } from "./token-file";
+import { type IssuedToken, parseToken, readTokenFile } from "./token-file";
 import type { PlainTokenSetting, TokenSetting } from "./token-settings";
 
 /** What the sources of tokens need. */
@@ -31,13 +31,6 @@ export function tokenSource(setting: TokenSetting, surroundings: TokenEnvironmen
 async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   const { text, name } = await readTokenFile(value, "the token file", source);
   return parseToken(text, name);
-}
-
-/** A token as it was given out. */
-export interface IssuedToken {
-  readonly token: string;
-  /** How long it is good for, counted from before it was asked for. Milliseconds; undefined: nobody said. */
-  readonly lifetimeMs?: number | undefined;
 }
 
 /** On the clock, in milliseconds. */

@@ -2,7 +2,7 @@ import { checkAccess } from "./access";
 import type { FirstReplies } from "./idempotency";
 import { updateInstance } from "./instance-update";
 import { createInstance, deleteInstance, getInstance, listInstances } from "./instances";
-import { getOperation } from "./operations";
+import { getOperation, settleOperations } from "./operations";
 import { methodNotAllowed, notFound, problemReply, type Refusal } from "./problems";
 import { createProject, deleteProject, getProject, listProjects } from "./projects";
 import type { Reply } from "./reply";
@@ -49,7 +49,7 @@ export function answer(service: Answering, request: EmulatorRequest, instead?: I
   const reply = (answer: Reply | Refusal): Reply =>
     "code" in answer ? problemReply(state, answer, request.path) : answer;
   try {
-    state.operations.settle(state);
+    settleOperations(state);
     if (instead && !instead.cached) return instead.reply;
     const refused = checkSize(request) ?? checkToken(request, service.token) ?? checkAccess(state, request);
     if (refused) return reply(refused);

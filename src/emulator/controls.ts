@@ -1,9 +1,9 @@
 import type { Behaviour } from "./behaviour";
-import type { Emulator, ObjectKind } from "./emulator";
 import type { FaultHandle, FaultRule } from "./faults";
 import { assignAddress, newInstance } from "./instances";
 import type { Listener } from "./listener";
-import type { StoredOperation } from "./operations";
+import type { StoredOperation } from "./operation-queue";
+import { finishOperations, settleOperations } from "./operations";
 import type { Refusal } from "./problems";
 import type { LoggedRequest } from "./request-log";
 import type { PlannedFailure } from "./rules";
@@ -152,7 +152,7 @@ export class Controls implements Emulator {
 
   finishOperations(): void {
     const { state } = this.service;
-    state.operations.finish(state);
+    finishOperations(state);
   }
 
   pause(): Promise<void> {
@@ -170,7 +170,7 @@ export class Controls implements Emulator {
 
   private settled(): State {
     const { state } = this.service;
-    state.operations.settle(state);
+    settleOperations(state);
     return state;
   }
 
@@ -198,4 +198,59 @@ function instanceOf(state: State, id: string): StoredInstance {
 
 function unknown(id: string): Error {
   return new Error(`the emulator has no object "${id}"`);
+}
+
+/** A kind of object, for ids that are unique per kind only. */
+export type ObjectKind = "project" | "instance" | "operation";
+
+/** A running service, with methods that act as other users do, and methods that cause faults. Unknown ids are an Error. */
+export interface Emulator {
+  /** Origin, for example `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** Base URL, with `/v1`. */
+  readonly endpoint: string;
+  /** The bearer token that it accepts now. */
+  readonly token: string;
+  /** What the specification leaves open. You can change it at any time. */
+  behaviour: Behaviour;
+  /** Every request, oldest first, including those that went wrong. */
+  readonly requests: readonly LoggedRequest[];
+  /** All projects, by id. */
+  readonly projects: ReadonlyMap<string, StoredProject>;
+  /** All instances, by id, including those that are being created or deleted, without those that were deleted. */
+  readonly instances: ReadonlyMap<string, StoredInstance>;
+  /** Every operation that was started, by id, including those that were purged. */
+  readonly operations: ReadonlyMap<string, StoredOperation>;
+  /** Empties {@link Emulator.requests}. */
+  clearRequests(): void;
+  /** Replaces the token; the old one is rejected from now on. */
+  changeToken(token: string): void;
+  /** Changes fields (or the status) of an instance or project as another user does. An instance gets a new revision. */
+  edit(id: string, fields: Readonly<Record<string, unknown>>, kind?: ObjectKind): void;
+  /** Changes only the revision of an instance. */
+  touch(id: string): void;
+  /** Deletes an instance or project at once as another user does, or forgets an operation. */
+  remove(id: string, kind?: ObjectKind): void;
+  /** Creates a project as another user does. */
+  addProject(fields?: Readonly<Record<string, unknown>>): StoredProject;
+  /** Creates an instance as another user does; without `project`, in the first project or a new one. */
+  addInstance(fields?: Readonly<Record<string, unknown>>): StoredInstance;
+  /** Makes requests go wrong. */
+  fail(rule: FaultRule): FaultHandle;
+  /** Makes the next operation (of a kind) fail. */
+  failNextOperation(failure?: PlannedFailure): void;
+  /** Rejects every body in which `field` has that value, with 422 unless `problem` says otherwise. */
+  refuse(field: string, value: unknown, problem?: Partial<Refusal>): void;
+  /** Rejects every update that changes that field. */
+  refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;
+  /** Accepts updates, but leaves that field unchanged. */
+  ignoreUpdatesOf(field: string): void;
+  /** Ends every operation in flight: it is done, or fails as planned. */
+  finishOperations(): void;
+  /** Closes the port and drops all connections, until `resume`. */
+  pause(): Promise<void>;
+  /** Opens the same port again. */
+  resume(): Promise<void>;
+  /** Closes the port and drops all connections. */
+  stop(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { type FaultRule, faultKinds } from "./faults";
+import type { FaultRule } from "./faults";
+import { faultKinds } from "./request-log";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const rule = v.strictObject({

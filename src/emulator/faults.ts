@@ -1,36 +1,7 @@
 import { problemReply } from "./problems";
 import type { Reply } from "./reply";
-import type { LoggedRequest } from "./request-log";
+import type { FaultKind, LoggedRequest } from "./request-log";
 import type { State } from "./state";
-
-/** All kinds of faults. */
-export const faultKinds = [
-  "reset",
-  "hang",
-  "slow",
-  "status",
-  "html",
-  "lost-reply",
-  "gateway",
-  "truncate",
-  "empty",
-  "wrong-content-type",
-  "gzip",
-  "illegal-header",
-  "control-character",
-  "bare-lf",
-  "bad-chunk",
-  "truncated-head",
-  "garbage",
-] as const;
-
-/**
- * What goes wrong. Before the work: `reset` closes the connection, `hang` never answers, and `status` and `html` answer
- * instead; `slow` delays the work. After the work, instead of its reply: `lost-reply` closes the connection, and `gateway`
- * sends the status of a gateway. All others do the work and send a reply that is damaged: cut off (`truncate`), without its body
- * (`empty`), mislabelled (`wrong-content-type`), compressed (`gzip`), or not HTTP at all.
- */
-export type FaultKind = (typeof faultKinds)[number];
 
 /** Which requests go wrong, and how. */
 export interface FaultRule {

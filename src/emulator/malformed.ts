@@ -1,5 +1,5 @@
-import type { FaultKind } from "./faults";
 import type { Reply } from "./reply";
+import type { FaultKind } from "./request-log";
 
 /** Replies that violate HTTP (RFC 9112), as bytes. Names are those of the fault kinds. */
 const forms: Readonly<Partial<Record<FaultKind, (head: string, reply: Reply) => string>>> = {

@@ -1,98 +1,25 @@
 import type { Behaviour, OperationKind } from "./behaviour";
 import { httpDate } from "./dates";
 import { idOnWire } from "./ids";
+import type { OperationTarget, StoredOperation, Work } from "./operation-queue";
 import { notFound, type Problem, problemOf, problemOnWire, type Refusal } from "./problems";
 import { bodyless, json, present, type Reply } from "./reply";
-import type { PlannedFailure } from "./rules";
 import type { Handler, State } from "./state";
 
-/** The object that an operation creates, updates or deletes. */
-export interface OperationTarget {
-  /** Whether it is a project or an instance. */
-  readonly kind: "project" | "instance";
-  /** As in its path. */
-  readonly id: string;
-  /** Id of its project; a project's own id. */
-  readonly project: string;
-  /** Name that it has, or gets. */
-  readonly name: unknown;
+/** Ends the operations whose time has come. */
+export function settleOperations(state: State): void {
+  state.operations.settle(state.now(), problemFor(state));
 }
 
-/** An operation (§2.3). It has no timer: it ends when something reads the state after its time. */
-export interface StoredOperation {
-  /** As in its path. */
-  readonly id: string;
-  /** What it does. */
-  readonly kind: OperationKind;
-  /** The object that it is about. */
-  readonly target: OperationTarget;
-  /** By the service's clock, in milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Milliseconds that it takes if it doesn't fail. */
-  readonly durationMs: number;
-  /** By the service's clock, in milliseconds since 1970. It is earlier if the operation fails or is finished early. */
-  endsAt: number;
-  /** Whether it has ended, and how. */
-  outcome: "open" | "done" | "failed";
-  /** Path of the object; none for a deletion. */
-  resultPath: string | undefined;
-  /** How it is planned to fail. */
-  readonly failure: PlannedFailure | undefined;
-  /** The problem document of its failure (§2.3). */
-  error: Problem | undefined;
-  /** How many polls have reported its end. */
-  endPolls: number;
+/** Ends everything in flight. */
+export function finishOperations(state: State): void {
+  state.operations.finish(state.now(), problemFor(state));
 }
 
-/** What an operation does to the state at the time of its end. */
-export interface Work {
-  /** Why it fails, although no failure was planned. */
-  obstacle?(): Refusal | undefined;
-  done(at: number): void;
-  failed(at: number, leaveObject: boolean): void;
-}
-
-/** All operations. `settle` ends those whose time has come, in the order of their ends. */
-export class Operations {
-  readonly byId = new Map<string, StoredOperation>();
-  private readonly open = new Map<StoredOperation, Work>();
-  private nextEnd = Number.POSITIVE_INFINITY;
-
-  add(operation: StoredOperation, work: Work): void {
-    this.byId.set(operation.id, operation);
-    this.open.set(operation, work);
-    this.nextEnd = Math.min(this.nextEnd, operation.endsAt);
-  }
-
-  /** Operations that have not ended, oldest first. */
-  running(): StoredOperation[] {
-    return [...this.open.keys()];
-  }
-
-  settle(state: State): void {
-    const now = state.now();
-    if (now < this.nextEnd) return;
-    const ended = [...this.open].filter(([operation]) => operation.endsAt <= now);
-    for (const [operation, work] of ended.sort(([a], [b]) => a.endsAt - b.endsAt)) {
-      this.open.delete(operation);
-      const obstacle = operation.failure === undefined ? work.obstacle?.() : undefined;
-      if (obstacle) operation.error = problemOf(state, obstacle, pathOf(operation));
-      operation.outcome = operation.error === undefined ? "done" : "failed";
-      if (operation.outcome === "done") work.done(operation.endsAt);
-      else work.failed(operation.endsAt, operation.failure?.leaveObject ?? false);
-    }
-    this.nextEnd = Number.POSITIVE_INFINITY;
-    for (const operation of this.open.keys()) this.nextEnd = Math.min(this.nextEnd, operation.endsAt);
-  }
-
-  /** Ends everything in flight. */
-  finish(state: State): void {
-    const now = state.now();
-    for (const operation of this.open.keys()) operation.endsAt = Math.min(operation.endsAt, now);
-    this.nextEnd = Math.min(this.nextEnd, now);
-    this.settle(state);
-  }
-}
+const problemFor =
+  (state: State) =>
+  (obstacle: Refusal, operation: StoredOperation): Problem =>
+    problemOf(state, obstacle, pathOf(operation));
 
 /** Starts an operation. Its work is done when its time has come. */
 export function begin(

@@ -1,4 +1,3 @@
-import type { FaultKind } from "./faults";
 import type { EmulatorRequest } from "./request";
 
 /** A request as the service received it. The token is removed from all parts. */
@@ -54,3 +53,32 @@ export function authorization(request: EmulatorRequest, token: string): "ok" | "
   if (header === undefined) return "missing";
   return /^bearer +(.*)$/i.exec(header)?.[1] === token ? "ok" : "wrong";
 }
+
+/** All kinds of faults. */
+export const faultKinds = [
+  "reset",
+  "hang",
+  "slow",
+  "status",
+  "html",
+  "lost-reply",
+  "gateway",
+  "truncate",
+  "empty",
+  "wrong-content-type",
+  "gzip",
+  "illegal-header",
+  "control-character",
+  "bare-lf",
+  "bad-chunk",
+  "truncated-head",
+  "garbage",
+] as const;
+
+/**
+ * What goes wrong. Before the work: `reset` closes the connection, `hang` never answers, and `status` and `html` answer
+ * instead; `slow` delays the work. After the work, instead of its reply: `lost-reply` closes the connection, and `gateway`
+ * sends the status of a gateway. All others do the work and send a reply that is damaged: cut off (`truncate`), without its body
+ * (`empty`), mislabelled (`wrong-content-type`), compressed (`gzip`), or not HTTP at all.
+ */
+export type FaultKind = (typeof faultKinds)[number];

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Behaviour } from "./behaviour";
 import { type Chronicle, Collection, type Moment } from "./collection";
 import { Ids, type Kind } from "./ids";
-import { Operations } from "./operations";
+import { Operations } from "./operation-queue";
 import type { Refusal } from "./problems";
 import { type Reply, without } from "./reply";
 import type { EmulatorRequest } from "./request";

@@ -1,7 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { referencedValue } from "./equality";
-import type { Field } from "./fields";
-import type { WireFields } from "./remote-values";
+import type { Field, WireFields } from "./fields";
 
 /**
  * Whether a remote value is the address that the service has assigned since it showed the mode, such as "auto", or nothing. Any other

@@ -1,9 +1,9 @@
 import { isIP, isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import type { Properties } from "../provider/host";
 import type { Field } from "./fields";
 import { isMap } from "./labels";
 import { HASHES, hasItemMatching, keySet, sshKeysIn } from "./ssh-keys";
+import type { Properties } from "./state";
 
 /**
  * Whether two values of a field are equal. SSH keys are a set of types and keys, without comments and options. A fingerprint is equal to its

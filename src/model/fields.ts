@@ -37,3 +37,6 @@ export const instanceFields: readonly Field[] = [
   { name: "sshKeys", wire: "ssh_keys", type: "keys", argument: "optional", change: "in place" },
   { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },
 ];
+
+/** An object's fields as the service sent them. */
+export type WireFields = Readonly<Record<string, unknown>>;

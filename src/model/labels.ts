@@ -1,6 +1,6 @@
-import type { Properties } from "../provider/host";
 import type { Field } from "./fields";
 import type { Kind } from "./kinds";
+import type { Properties } from "./state";
 import { hiddenOf } from "./state";
 
 export type Labels = Record<string, unknown>;

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { hash } from "node:crypto";
 import { v4 as uuidV4 } from "uuid";
-import type { Properties } from "../provider/host";
 import type { Kind } from "./kinds";
+import type { Properties } from "./state";
 import { hiddenOf, resourceName } from "./state";
 import { isUnknown, UNKNOWN } from "./unknown";
 
@@ -86,4 +86,13 @@ function randomPart(expression: string, seed: string): string {
   const character = (_: unknown, at: number): string =>
     alphabet.charAt(hash("sha256", `${seed} ${at}`, "buffer").readUInt32BE() % alphabet.length);
   return Array.from({ length: Number(length) }, character).join("");
+}
+
+/** Whether two names are equal, at least as normalized by the service. */
+export function isSameName(one: unknown, other: unknown): boolean {
+  return (
+    typeof one === "string" &&
+    typeof other === "string" &&
+    one.trim().toLowerCase() === other.trim().toLowerCase()
+  );
 }

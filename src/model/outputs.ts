@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
-import type { Context } from "../provider/context";
-import type { Properties } from "../provider/host";
 import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
 import { isSameJson } from "./equality";
 import { type Field, instanceFields } from "./fields";
-import { projectKind } from "./kinds";
+import { type Kind, projectKind } from "./kinds";
 import { labelsOf, showsUpperCaseKey } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
+import type { Properties } from "./state";
 import { hiddenOf, hiddenOutputs, toPlainJson } from "./state";
 import { digestUnmanagedFields } from "./unmanaged";
 
@@ -30,8 +29,17 @@ interface InstanceOutputSources extends OutputSources {
   readonly unmanaged: Properties | undefined;
 }
 
+/** What outputs depend on besides the object: its kind, the address of the service, and the settings. */
+interface Service {
+  readonly kind: Kind;
+  readonly session: {
+    readonly client: { readonly endpoint: string };
+    readonly settings: { readonly revisionField?: string | undefined };
+  };
+}
+
 /** A resource's outputs. One that is also an input keeps the input's value, for previews echo inputs. */
-export function outputsOf(context: Context, object: ApiObject, known: OutputSources): Properties {
+export function outputsOf(context: Service, object: ApiObject, known: OutputSources): Properties {
   const { __unmanaged: before } = hiddenOf(known.before);
   const unmanaged = digestUnmanagedFields(context.kind.fields, known.values, object.fields, before);
   const own =
@@ -55,7 +63,7 @@ export function outputsOf(context: Context, object: ApiObject, known: OutputSour
 
 /** What the state records of the case of label keys; nothing if no key has capital letters. */
 function keepsCase(
-  { kind }: Context,
+  { kind }: Service,
   { fields }: ApiObject,
   { values, before }: OutputSources,
 ): true | undefined {
@@ -75,7 +83,7 @@ function wireOf(fields: readonly Field[], values: Properties): Properties {
 
 /** The optional properties that the object's own address shows, unmanaged ones included; after any other reply, as before. */
 function shownProperties(
-  context: Context,
+  context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
   { values, before, unmanaged = {} }: InstanceOutputSources,
 ): unknown {
@@ -102,7 +110,7 @@ export function unlessEmpty(properties: Properties = {}): Properties | undefined
 
 /** The outputs of an object that is seen for the first time since it was made: its spelling is the service's word from now on. */
 export function initialOutputs(
-  context: Context,
+  context: Service,
   object: ApiObject,
   hidden: Properties,
   values: Properties,
@@ -121,7 +129,7 @@ function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Prope
 const REVISION_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 function instanceOutputs(
-  { session, kind }: Context,
+  { session, kind }: Service,
   { id, fields, revision }: ApiObject,
   known: InstanceOutputSources,
 ): Properties {

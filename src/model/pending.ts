@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Operation } from "../polling/operation";
-import type { Properties } from "../provider/host";
 import type { Field } from "./fields";
+import type { Properties } from "./state";
 
 /** The fields of a body that was sent; undefined where it is none: what a state or a file keeps may be damaged. */
 export function parseSentBody(body: string): Properties | undefined {

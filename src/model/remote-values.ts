@@ -1,11 +1,8 @@
-import type { Properties } from "../provider/host";
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
 import { isSameJson, referencedValue, sameValue } from "./equality";
-import type { Field } from "./fields";
+import type { Field, WireFields } from "./fields";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
-
-/** An object's fields as the service sent them. */
-export type WireFields = Readonly<Record<string, unknown>>;
+import type { Properties } from "./state";
 
 /**
  * The service's own word for a field. `undefined` where the reply does not carry it, which says nothing about it.

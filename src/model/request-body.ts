@@ -1,12 +1,12 @@
 import { CloudInfraError } from "../diagnostics/error";
-import type { Properties } from "../provider/host";
 import { addressBeside } from "./addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths } from "./changes";
 import { sameValue } from "./equality";
-import type { Field } from "./fields";
+import type { Field, WireFields } from "./fields";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
-import { remoteTextOf, type WireFields } from "./remote-values";
+import { remoteTextOf } from "./remote-values";
 import { sshKeysIn } from "./ssh-keys";
+import type { Properties } from "./state";
 import { hiddenOf } from "./state";
 
 /**

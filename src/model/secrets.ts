@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { redact } from "../diagnostics/redact";
-import type { Properties } from "../provider/host";
 import { mentionsProperty, type PropertyPaths } from "./changes";
 import { type Field, instanceFields, projectFields } from "./fields";
 import { argumentsSent, type Pending, pendingOf } from "./pending";
+import type { Properties } from "./state";
 import { currentValuesOf, hiddenOf } from "./state";
 
 /** What of a resource must not be seen by whoever reads its errors. */

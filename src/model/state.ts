@@ -1,6 +1,4 @@
 import * as v from "valibot";
-import type { Properties } from "../provider/host";
-import type { ChangeOptions } from "./changes";
 
 const text = v.fallback(v.optional(v.string()), undefined);
 const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined);
@@ -103,12 +101,6 @@ function pickCurrentValues({
   return { __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder };
 }
 
-/** The options of a program's resource that decide how it is compared. */
-export function optionsOf(inputs: Properties): ChangeOptions {
-  const { __ignoreChanges, __replaceOnChanges } = hiddenOf(inputs);
-  return { ignoreChanges: __ignoreChanges, replaceOnChanges: __replaceOnChanges };
-}
-
 /** The hidden outputs that go with the hidden inputs. */
 export function hiddenOutputs(properties: Properties): Properties {
   return { ...hiddenInputs(properties), __now: v.parse(hiddenProperties, properties).__now };
@@ -148,3 +140,6 @@ function toPlainValue(value: unknown, depth: number): unknown {
   if (typeof value === "object" && value !== null) return toPlainMap(value, depth);
   return typeof value === "function" || typeof value === "symbol" ? undefined : value;
 }
+
+/** Properties as the host hands them over and takes them back: plain JSON, unknown until parsed. */
+export type Properties = Record<string, unknown>;

@@ -1,7 +1,5 @@
 import type { ApiObject } from "../api/client";
 import { propertyPath } from "../diagnostics/format";
-import type { Properties } from "../provider/host";
-import type { Change } from "../provider/update/write";
 import {
   addressBeside,
   addressesIn,
@@ -13,10 +11,11 @@ import {
   meansNoAddress,
 } from "./addresses";
 import { isChanged, sameValue } from "./equality";
-import type { Field } from "./fields";
+import type { Field, WireFields } from "./fields";
 import { labelsOf } from "./labels";
-import { type Applied, appliedIn, remoteValueOf, type WireFields } from "./remote-values";
+import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import { sshKeysIn } from "./ssh-keys";
+import type { Properties } from "./state";
 import { hiddenOf } from "./state";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
@@ -150,7 +149,7 @@ export const isProven = (side: PropertySides): boolean =>
 export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
 
 /** The service has something that is neither what the state knows nor what the program asks for. */
-const isChangedByOthers = (side: PropertySides): boolean =>
+export const isChangedByOthers = (side: PropertySides): boolean =>
   side.isShown &&
   !hasDesiredValue(side) &&
   !sameValue(side.field, side.now, side.known) &&
@@ -176,47 +175,6 @@ export function isUpdateApplied(
   return (
     changed.length > 0 && changed.every((side) => isProven(side) || (isChanged(side) && isNormalized(side)))
   );
-}
-
-/**
- * What an update whose revision is not in force any more has to do: nothing, where all is as desired already; go again,
- * where nothing of the program's was changed; or give way, also where a property isn't shown and so may have been changed.
- */
-export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
-
-/**
- * @param unsure the sides before a request that may have been carried out, where there was one
- * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
- * @param isKnown whether the object has the revision of the state, so that nobody has changed anything
- */
-export function judgeConflict(
-  sides: readonly PropertySides[],
-  {
-    unsure,
-    countsNew,
-    isKnown,
-  }: {
-    unsure?: readonly PropertySides[] | undefined;
-    countsNew: (field: Field) => boolean;
-    isKnown: boolean;
-  },
-): Verdict {
-  const isOwn =
-    unsure !== undefined && !unsure.some(isChangedByOthers) && isUpdateApplied(sides, isNormalizedForm);
-  const conflict = sides.filter(
-    (side) =>
-      isChangedByOthers(side) &&
-      !(isOwn && isToChange(side)) &&
-      (side.inState !== undefined || countsNew(side.field)),
-  );
-  if (conflict.length > 0) return { conflict };
-  if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
-  // Many services leave out what has no value, so that the absence of a property may show that it has none, as before or as desired.
-  const untold = sides.filter(
-    ({ isShown, inState, desired, field }) =>
-      !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
-  );
-  return isKnown || untold.length === 0 ? "again" : { conflict: untold };
 }
 
 function entriesOf(labels: unknown): Map<string, unknown> {
@@ -289,7 +247,7 @@ function hasAddressBeside(field: Field, object: PropertySides["object"]): boolea
  */
 export function keepsAddress(
   side: PropertySides,
-  { fields }: Change,
+  { fields }: { readonly fields: readonly Field[] },
   { own, before }: { readonly own?: ApiObject | undefined; readonly before?: ApiObject },
 ): boolean {
   const isChanged = own?.revision !== undefined && fields.length === 1;

@@ -1,4 +1,4 @@
-import type { Properties } from "../provider/host";
+import type { Properties } from "./state";
 
 /** The engine's words for "not known yet", one for each kind of value. They come at the exact leaf. */
 const sentinels = new Set([

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import type { Properties } from "../provider/host";
-import type { Field } from "./fields";
+import type { Field, WireFields } from "./fields";
 import type { Kind } from "./kinds";
 import { labelsOf, remoteKeysOf } from "./labels";
-import type { WireFields } from "./remote-values";
+import type { Properties } from "./state";
 import { hiddenOf } from "./state";
 
 const DIGEST_CHARACTERS = 12;

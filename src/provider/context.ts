@@ -1,12 +1,14 @@
+import { comparableEndpoint } from "../api/endpoint";
 import { parseDuration } from "../diagnostics/durations";
 import { CloudInfraError } from "../diagnostics/error";
+import type { ObjectIdentity } from "../model/identity";
 import { type Kind, withAddressField } from "../model/kinds";
 import { isPlaceholder } from "../model/pending";
+import type { Properties } from "../model/state";
 import { type Hidden, hiddenOf } from "../model/state";
 import { type Deadline, deadlineIn } from "../polling/clock";
 import type { Operation } from "../polling/operation";
 import { type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
-import type { Properties } from "./host";
 import type { ObjectRef } from "./lookup/lookup-result";
 import { Progress } from "./progress/progress";
 import type { Session } from "./session";
@@ -165,27 +167,7 @@ const hintOnProvider = (recorded: string): string =>
 const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
 
-/** An address without what makes no difference to where it leads. */
-export function comparableEndpoint(endpoint: string): string {
-  const url = URL.parse(endpoint.toLowerCase());
-  const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
-  return url === null ? endpoint : `${url.origin}${path}`;
-}
-
-/** Identifies an object of the service. A project and an instance may have the same id, and ids may be used again (I1). */
-export interface ObjectIdentity {
-  /** Normalized base URL of the service. */
-  readonly endpoint: string;
-  readonly kind: Kind["name"];
-  readonly id: string;
-}
-
 /** Returns the identity of the object with this id, of the kind that a call is about. */
 export function identityOf({ kind, session }: Pick<Context, "kind" | "session">, id: string): ObjectIdentity {
   return { endpoint: session.client.endpoint, kind: kind.name, id };
-}
-
-/** Returns a text that is the same for the same object, and for no other. */
-export function identityKey({ endpoint, kind, id }: ObjectIdentity): string {
-  return JSON.stringify([endpoint, kind, id]);
 }

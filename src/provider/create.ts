@@ -4,6 +4,7 @@ import type { Entry } from "../journal/entry";
 import { projectKind } from "../model/kinds";
 import type { Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
+import type { Properties } from "../model/state";
 import { hiddenOf } from "../model/state";
 import { argumentsOf, type Context, identityOf } from "./context";
 import { adopt, idToAdopt } from "./create/adopt";
@@ -16,7 +17,6 @@ import {
   markFinished,
   type UnfinishedCreation,
 } from "./create/unfinished";
-import type { Properties } from "./host";
 import { markLive } from "./live-objects";
 import { failedAgain, partialCreation } from "./partial-state";
 

@@ -1,18 +1,14 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
+import { identityKey } from "../model/identity";
 import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
 import { isPlaceholder, type Pending, pendingOf, sentFields } from "../model/pending";
 import { requestedArguments } from "../model/secrets";
+import type { Properties } from "../model/state";
 import { hiddenOf } from "../model/state";
 import { isTerminal } from "../polling/operation";
-import {
-  type Context,
-  identityKey,
-  identityOf,
-  requireRecordedEndpoint,
-  waitForOperationEnd,
-} from "./context";
+import { type Context, identityOf, requireRecordedEndpoint, waitForOperationEnd } from "./context";
 import {
   finishAndDiscard,
   finishAndDiscardEntry,
@@ -20,7 +16,6 @@ import {
   isFinishedOrGivenUp,
   markFinished,
 } from "./create/unfinished";
-import type { Properties } from "./host";
 import { isAdoptedAgain, isLive } from "./live-objects";
 import { createdObjectId, fetchOperation } from "./operations";
 import { removeObject } from "./remove-object";

@@ -7,9 +7,9 @@ import { instanceKind, type Kind, projectKind } from "../model/kinds";
 import { outputsOf } from "../model/outputs";
 import { toProgramValue } from "../model/remote-values";
 import { type Secrets, secretsOf } from "../model/secrets";
+import type { Properties } from "../model/state";
 import { type Context, listingContext } from "./context";
 import { instanceFilter } from "./filters";
-import type { Properties } from "./host";
 import { isDeleted } from "./lookup/lookup-result";
 import { Sessions } from "./session";
 
@@ -127,7 +127,7 @@ export const foundInstance = v.object({
   flavor: text,
   network: text,
   publicIp: text,
-  sshKeys: v.fallback(v.optional(v.array(v.string())), undefined),
+  sshKeys: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
   labels: v.fallback(v.optional(labels), undefined),
   status: text,
   createdAt: text,
@@ -137,10 +137,16 @@ export const foundInstance = v.object({
 });
 
 /** What a function returns of a project. */
-export const foundProject = v.object({
+const foundProject = v.object({
   id: v.string(),
   name: text,
   region: text,
   description: text,
   createdAt: text,
 });
+
+/** An instance that a function has found. */
+export type FoundInstance = v.InferOutput<typeof foundInstance>;
+
+/** A project that a function has found. */
+export type FoundProject = v.InferOutput<typeof foundProject>;

@@ -1,6 +1,4 @@
-/** Properties as the host hands them over and takes them back: plain JSON, unknown until parsed. */
-export type Properties = Record<string, unknown>;
-
+import type { Properties } from "../model/state";
 /** What Pulumi's dynamic-provider host asks of a provider. Old states name it for ever. */
 export interface HostProvider {
   configure(request: { config: { get(key: string): string | undefined } }): Promise<void>;

@@ -1,10 +1,11 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
+import { identityKey, type ObjectIdentity } from "../model/identity";
 import { type Kind, projectKind } from "../model/kinds";
+import type { Properties } from "../model/state";
 import { hiddenOf } from "../model/state";
-import { type Context, identityKey, identityOf, type ObjectIdentity } from "./context";
-import type { Properties } from "./host";
-import { forgetDeletionRequest } from "./lookup/absence";
+import { forgetDeletionRequest } from "./absence";
+import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./tracker";
 
 /**

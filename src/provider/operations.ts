@@ -1,8 +1,8 @@
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Pending, pendingOf, toOperation } from "../model/pending";
+import type { Properties } from "../model/state";
 import { isTerminal, type Operation } from "../polling/operation";
 import { type Context, objectRefOf, waitForOperationEnd } from "./context";
-import type { Properties } from "./host";
 
 type KnownOperation = NonNullable<Pending["operation"]>;
 

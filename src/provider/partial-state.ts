@@ -1,9 +1,9 @@
 import { CloudInfraError, detailsOf } from "../diagnostics/error";
 import { hintFor, longerTimeoutHint } from "../diagnostics/hints";
 import { argumentsSent, type Pending, placeholderId } from "../model/pending";
+import type { Properties } from "../model/state";
 import { hiddenOf, hiddenOutputs, toPlainJson } from "../model/state";
 import { argumentsOf, type Context } from "./context";
-import type { Properties } from "./host";
 
 /** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
 export class PartialState extends CloudInfraError {

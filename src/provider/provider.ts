@@ -5,14 +5,13 @@ import type { FailedCall } from "../diagnostics/hints";
 import { type Kind, withAddressField } from "../model/kinds";
 import { pendingOf } from "../model/pending";
 import { markSecret, markSecretOutputs, secretsOf, withKeptSecrets } from "../model/secrets";
-import { currentValuesOf, type Hidden, hiddenOf, optionsOf, resourceName, toPlainJson } from "../model/state";
-import { isUnknown } from "../model/unknown";
-import { check } from "./check";
+import { type Hidden, hiddenOf, type Properties, resourceName, toPlainJson } from "../model/state";
+import { checkResource } from "./check";
 import { type Context, deadlineOf, identityOf } from "./context";
 import { create } from "./create";
 import { deleteResource } from "./delete";
-import { diffResource, recordAndInspectCheck } from "./diff";
-import { HostError, type HostProvider, InitializationError, type Properties, type ReadResult } from "./host";
+import { diffResource } from "./diff";
+import { HostError, type HostProvider, InitializationError, type ReadResult } from "./host";
 import { PartialState } from "./partial-state";
 import type { EngineLog } from "./progress/engine-log";
 import { Progress } from "./progress/progress";
@@ -112,15 +111,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
 
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
-    check: async (olds, news) => {
-      const noticed = await recordAndInspectCheck(kind, sessions, log, { olds, news });
-      const { inputs, failures } = check(kind, olds, news, noticed);
-      const { __key: key } = hiddenOf(inputs);
-      const __autonamed = news.name === undefined || undefined;
-      if (key !== undefined && !isUnknown(key))
-        sessions.tracker.recordProgramValues(key, { ...currentValuesOf(news), __autonamed }, optionsOf(news));
-      return { inputs: toPlainJson(inputs), failures };
-    },
+    check: (olds, news) => checkResource(kind, sessions, log, { olds, news }),
     diff: async (id, olds, given) => {
       const news = saidNow(olds, given);
       try {

@@ -1,12 +1,13 @@
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
+import { identityKey } from "../model/identity";
 import { projectKind } from "../model/kinds";
 import { remainingMs } from "../polling/clock";
 import type { Operation } from "../polling/operation";
-import { type Context, identityKey, identityOf, objectRefOf, waitForOperationSuccess } from "./context";
+import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./absence";
+import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "./context";
+import { readUntil } from "./lagging-reads";
 import { isLive } from "./live-objects";
-import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./lookup/absence";
-import { readUntil } from "./lookup/lagging-reads";
 import type { ObjectRef } from "./lookup/lookup-result";
 import { warnWithoutSecrets } from "./warnings";
 

@@ -5,6 +5,8 @@ import { PROVIDER_NAME, readCertificates, readSettings, type Settings } from "..
 import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
+import type { ObjectIdentity } from "../model/identity";
+import type { Kind } from "../model/kinds";
 import { type Clock, systemClock } from "../polling/clock";
 import { ObjectFinder } from "./lookup/object-finder";
 import { ResourceTracker } from "./tracker";
@@ -88,6 +90,16 @@ export class Sessions {
       if (isCloudInfraError(error)) return undefined; // whoever needs the settings will say what is wrong with them
       throw error;
     }
+  }
+
+  /** The journal. Undefined in a preview without settings. */
+  get journal(): Journal | undefined {
+    return this.openIfConfigured()?.journal;
+  }
+
+  /** Identifies an object. Without settings, its endpoint isn't known. */
+  identityOf(kind: Kind, id: string): ObjectIdentity {
+    return { endpoint: this.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
   }
 
   /** The session, if any call of this process needed it. */

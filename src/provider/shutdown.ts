@@ -1,9 +1,9 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { stackOf } from "../journal/location";
 import { summarizeEntry, unsettledWarning } from "../journal/unsettled";
+import type { Properties } from "../model/state";
 import { hiddenOf } from "../model/state";
 import type { Clock } from "../polling/clock";
-import type { Properties } from "./host";
 import type { Sessions } from "./session";
 
 type Listener = (signal: NodeJS.Signals) => void;

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import type { ChangeOptions, PropertyPaths } from "../model/changes";
+import { identityKey, type ObjectIdentity } from "../model/identity";
 import { isPlaceholder, type Pending } from "../model/pending";
+import type { Properties } from "../model/state";
 import { type CurrentValues, currentValuesOf, type Hidden, hiddenOf, toPlainJson } from "../model/state";
-import { identityKey, type ObjectIdentity } from "./context";
-import type { Properties } from "./host";
 
 /** What check and diff of this process reported about one URN. */
 export interface TrackedResource {

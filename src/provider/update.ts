@@ -3,10 +3,12 @@ import { withIgnoredValues } from "../model/changes";
 import { sameValue } from "../model/equality";
 import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, pendingOf, toOperation } from "../model/pending";
+import type { Properties } from "../model/state";
 import { hiddenOf } from "../model/state";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/three-way";
 import { isSuccess, isTerminal } from "../polling/operation";
 import { operationFailed } from "../polling/wait";
+import { findFresh } from "./absence";
 import {
   type Context,
   objectRefOf,
@@ -16,9 +18,7 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
-import type { Properties } from "./host";
-import { findFresh } from "./lookup/absence";
-import { findCreated } from "./lookup/lagging-reads";
+import { findCreated } from "./lagging-reads";
 import { PartialState } from "./partial-state";
 import { applyUpdate } from "./update/apply";
 import {

@@ -1,13 +1,13 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
+import { isSameName } from "../model/names";
 import { isKeyKept, type Pending, sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
+import type { Properties } from "../model/state";
 import { hiddenOf, resourceName } from "../model/state";
 import { type Context, identityOf } from "./context";
-import type { Properties } from "./host";
 import { GIVE_UP } from "./partial-state";
-import { isSameName } from "./update/renamed";
 
 const FORGET = `then ${GIVE_UP}. Then run \`pulumi up\` again`;
 

@@ -4,8 +4,8 @@ import { systemDisk } from "../journal/disk";
 import { type Entry, readEntries } from "../journal/entry";
 import { backendOf, isOfBackend, journalFolder, stackOf } from "../journal/location";
 import { summarizeEntry, type UnsettledEntry } from "../journal/unsettled";
+import { journalDir } from "./run";
 import { organizationOfStack, projectFolder } from "./sdk";
-import { journalDir } from "./unfinished-creations";
 
 /** Reads the entries of this stack from the journal on this machine, for any endpoint. */
 export async function unsettledEntries(): Promise<UnsettledEntry[]> {

@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { InstanceFilter } from "../provider/filters";
-import type { GetInstancesInstance, GetProjectsProject } from "./functions";
+import type { FoundInstance, FoundProject } from "../provider/functions";
 
 /** The objects that functions find without a service. */
 interface MockedObjects {
-  readonly instances: (filter: InstanceFilter) => readonly GetInstancesInstance[];
-  readonly projects: readonly GetProjectsProject[];
+  readonly instances: (filter: InstanceFilter) => readonly FoundInstance[];
+  readonly projects: readonly FoundProject[];
 }
 
 /**
@@ -42,4 +42,10 @@ function isRun(value: unknown): value is Run {
   return (
     typeof value === "object" && value !== null && "registered" in value && value.registered instanceof Set
   );
+}
+
+/** Returns the setting as the provider reads it: the stack's setting, or else the environment's. */
+export function journalDir(): string | undefined {
+  const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
+  return texts.map((text) => text?.trim()).find(Boolean);
 }

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { UnsettledEntry } from "../journal/unsettled";
-import { currentRun } from "./run";
+import { currentRun, journalDir } from "./run";
 import { afterRun, resolved } from "./sdk";
 
 /**
@@ -74,10 +74,4 @@ export function confirmOnceSaved(resource: pulumi.CustomResource): void {
       );
   });
   pulumi.recover(confirmed, () => undefined); // Pulumi reports a creation that failed
-}
-
-/** Returns the setting as the provider reads it: the stack's setting, or else the environment's. */
-export function journalDir(): string | undefined {
-  const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
-  return texts.map((text) => text?.trim()).find(Boolean);
 }

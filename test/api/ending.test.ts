@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deadlineIn } from "../../src/polling/clock";
-import { FakeClock } from "../operations/fake-clock";
+import { FakeClock } from "../polling/fake-clock";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 /** Resolves as soon as a request has arrived. */

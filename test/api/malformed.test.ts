@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { formatError } from "../../src/diagnostics/format";
 import { deadlineIn } from "../../src/polling/clock";
 import { waitForOperation } from "../../src/polling/wait";
-import { FakeClock } from "../operations/fake-clock";
+import { FakeClock } from "../polling/fake-clock";
 import { startRaw, trusted, wire } from "./raw";
 import { clientOf, failureOf } from "./service";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createRateLimiter } from "../../src/api/rate-limiter";
 import type { Clock } from "../../src/polling/clock";
-import { FakeClock } from "../operations/fake-clock";
+import { FakeClock } from "../polling/fake-clock";
 
 const never = new AbortController().signal;
 

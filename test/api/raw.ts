@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { openConnections } from "../../src/api/connections";
-import { type Authority, makeAuthority } from "../credentials/network";
+import { type Authority, makeAuthority } from "../config/credentials/network";
 
 /** What a server does with its connections, byte by byte. */
 export interface Behavior {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hasRevisionOnlyInHeader, ifMatchOf, revisionOf } from "../../src/api/objects";
+import { hasRevisionOnlyInHeader, revisionOf } from "../../src/api/objects";
+import { ifMatchOf } from "../../src/api/request";
 import { clientOf, inTurn, startService } from "./service";
 
 describe("a revision", () => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import { onTestFinished } from "vitest";
 import { type Client, type ClientOptions, createClient } from "../../src/api/client";
 import { deadlineIn } from "../../src/polling/clock";
-import { FakeClock } from "../operations/fake-clock";
+import { FakeClock } from "../polling/fake-clock";
 
 export interface Seen {
   method: string;

@@ -32,9 +32,7 @@ describe("docs/recovery.md", () => {
       ?.map((row) => quoted(row)[0]);
     const named = [...page.matchAll(/cloudinfra:(\w+)/g)].map(([, name]) => name);
     expect(named.filter((name) => !settings?.includes(name))).toEqual([]);
-    expect(readMarkdown("src/provider/creation/unclear.ts")).toContain(
-      "was interrupted more than 23 hours ago",
-    );
+    expect(readMarkdown("src/provider/warnings.ts")).toContain("was interrupted more than 23 hours ago");
     expect(relativeLinks(page).filter((link) => link !== "")).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
 import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/behaviour-option";
 import { parseFaultOption } from "../../src/emulator/fault-option";
-import { faultKinds } from "../../src/emulator/faults";
+import { faultKinds } from "../../src/emulator/request-log";
 import { Sessions } from "../../src/provider/session";
 
 const root = path.join(__dirname, "..", "..");

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { help, parseEmulatorArgs } from "../../src/cli/emulator";
 import { behaviourSettings } from "../../src/emulator/behaviour-option";
 import { Controls } from "../../src/emulator/controls";
-import { faultKinds } from "../../src/emulator/faults";
 import { normalizations } from "../../src/emulator/normalization";
+import { faultKinds } from "../../src/emulator/request-log";
 import { fenced, quoted, readMarkdown, section, tableRows } from "../readme/markdown";
 import { instanceBody, open } from "./service";
 

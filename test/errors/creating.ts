@@ -1,4 +1,4 @@
-import type { Properties } from "../../src/provider/host";
+import type { Properties } from "../../src/model/state";
 import { instanceNews } from "../provider/samples";
 import { failureOf, type Service, startService } from "../provider/service";
 

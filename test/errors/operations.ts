@@ -1,5 +1,5 @@
 import type { Behaviour, FaultRule } from "../../src/emulator";
-import type { Properties } from "../../src/provider/host";
+import type { Properties } from "../../src/model/state";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";

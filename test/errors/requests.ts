@@ -1,6 +1,6 @@
 import type { FaultRule } from "../../src/emulator";
+import type { Properties } from "../../src/model/state";
 import { findInstances } from "../../src/provider/functions";
-import type { Properties } from "../../src/provider/host";
 import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";

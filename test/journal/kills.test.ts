@@ -27,8 +27,8 @@ const CREATION = `
   const journal = openJournal({ endpoint: "https://api.example.com/v1", cwd: "/program", dir, disk: watched(fs), warn: say });
   (async () => {
     await journal.begin(begun); say("began");
-    await journal.note(begun.key, { operation }); say("operation");
-    await journal.note(begun.key, { id: "ins-1" }); say("id");
+    await journal.extend(begun.key, { operation }); say("operation");
+    await journal.extend(begun.key, { id: "ins-1" }); say("id");
     await journal.remove(begun.key); say("removed");
   })();
 `;

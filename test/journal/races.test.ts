@@ -173,12 +173,12 @@ const WORKER = `
     for (let i = 0; i < 150; i++) {
       const key = name + "-" + i;
       await journal.begin({ urn, key, resource: key, body: JSON.stringify({ key, padding: "x".repeat(i * 20) }), at: i });
-      await journal.note(key, { operation: { id: key, url: "/v1/operations/" + key } });
+      await journal.extend(key, { operation: { id: key, url: "/v1/operations/" + key } });
       const entry = await journal.read({ urn: urn });
       if (entry && JSON.parse(entry.body).key !== entry.key) throw new Error("body of another: " + entry.key);
       if (entry?.operation && entry.operation.id !== entry.key) throw new Error("operation of another: " + entry.key);
       await journal.remove(i % 2 || !entry ? key : entry.key);
-      await journal.note(key, { id: "late" });
+      await journal.extend(key, { id: "late" });
     }
   })().catch((error) => { console.error(error); process.exitCode = 1; });
 `;

@@ -6,7 +6,7 @@ import { ObjectFinder } from "../../src/provider/lookup/object-finder";
 import { Progress } from "../../src/provider/progress/progress";
 import { ResourceTracker } from "../../src/provider/tracker";
 import { noJournal } from "../journal/no-journal";
-import { FakeClock } from "../operations/fake-clock";
+import { FakeClock } from "../polling/fake-clock";
 import type { FakeService } from "./fake-service";
 
 /** One call of the host to a service made by hand, with a minute's time on a clock that runs by itself. */

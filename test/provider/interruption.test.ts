@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { LoggedRequest } from "../../src/emulator";
-import { InitializationError, type Properties } from "../../src/provider/host";
+import type { Properties } from "../../src/model/state";
+import { InitializationError } from "../../src/provider/host";
 import { instanceNews, KEY } from "./samples";
 import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "./service";
 

@@ -5,13 +5,14 @@ import type { LoggedRequest } from "../../src/emulator";
 import { confirm } from "../../src/journal/confirm";
 import type { Entry } from "../../src/journal/entry";
 import { type Journal, openJournal } from "../../src/journal/journal";
+import type { Properties } from "../../src/model/state";
 import type { Clock } from "../../src/polling/clock";
-import type { HostProvider, Properties } from "../../src/provider/host";
-import { LastMoment } from "../operations/last-moment";
+import type { HostProvider } from "../../src/provider/host";
+import { LastMoment } from "../polling/last-moment";
+import { EngineRow, type How } from "./progress/engine-row";
 import type { Providers } from "./providers";
 import { instanceNews } from "./samples";
 import { type Saved, type Service, type ServiceOptions, saidBy, startService } from "./service";
-import { EngineRow, type How } from "./shown/engine-row";
 
 export const URN = String(instanceNews().__urn);
 

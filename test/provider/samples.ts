@@ -1,4 +1,4 @@
-import type { Properties } from "../../src/provider/host";
+import type { Properties } from "../../src/model/state";
 
 /** The idempotency key of most samples, a UUID v4. */
 export const KEY = "3f8a2c1e-5b7d-4e9f-8a1b-2c3d4e5f6a7b";

@@ -4,9 +4,10 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../src/emulator";
 import { confirm } from "../../src/journal/confirm";
+import type { Properties } from "../../src/model/state";
 import type { Clock } from "../../src/polling/clock";
-import type { HostProvider, Properties } from "../../src/provider/host";
-import { FakeClock } from "../operations/fake-clock";
+import type { HostProvider } from "../../src/provider/host";
+import { FakeClock } from "../polling/fake-clock";
 import { openProviders, type Providers, Signals, type Surroundings } from "./providers";
 import { instanceNews, projectNews } from "./samples";
 

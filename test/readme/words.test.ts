@@ -6,7 +6,7 @@ import { parseOptions } from "../../demo/options";
 import * as cloudinfra from "../../src";
 import { Progress } from "../../src/provider/progress/progress";
 import { REPOSITORY } from "../harness/modules";
-import { FakeClock } from "../operations/fake-clock";
+import { FakeClock } from "../polling/fake-clock";
 import { fenced, quoted, readMarkdown, relativeLinks } from "./markdown";
 
 const readme = readMarkdown("README.md");

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 
-const path = "../../src/resources/clear-token";
+const path = "../../src/resources/dynamic-resource";
 const freshProgram = () => {
   vi.resetModules();
   return vi.importActual<typeof import("../../src/resources/dynamic-resource")>(path);

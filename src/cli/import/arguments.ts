@@ -1,11 +1,10 @@
 import * as v from "valibot";
 import { isAddress, isPrivate, publicAddressIn } from "../../model/addresses";
 import { referencedValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import type { Field, WireFields } from "../../model/fields";
 import type { Kind } from "../../model/kinds";
-import type { WireFields } from "../../model/remote-values";
 import { hasFingerprint } from "../../model/ssh-keys";
-import type { Properties } from "../../provider/host";
+import type { Properties } from "../../model/state";
 
 /** An object as arguments. */
 export interface ExpressedArguments {

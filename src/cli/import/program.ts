@@ -1,9 +1,9 @@
 import { v4 as uuidV4 } from "uuid";
 import type { ApiObject } from "../../api/client";
+import type { WireFields } from "../../model/fields";
 import { initialOutputs } from "../../model/outputs";
-import type { WireFields } from "../../model/remote-values";
+import type { Properties } from "../../model/state";
 import type { Context } from "../../provider/context";
-import type { Properties } from "../../provider/host";
 import { expressArguments } from "./arguments";
 import type { StackProvider } from "./stack-resources";
 

@@ -5,9 +5,9 @@ import type { NewEntry } from "../../journal/journal";
 import { instanceKind, type Kind, projectKind } from "../../model/kinds";
 import { isPlaceholder, type Pending, pendingOf } from "../../model/pending";
 import { creationBody } from "../../model/request-body";
+import type { Properties } from "../../model/state";
 import { type Hidden, hiddenOf, resourceName } from "../../model/state";
 import { nextKey } from "../../provider/create/run";
-import type { Properties } from "../../provider/host";
 import { type Deployment, type Resource, withoutSecretMarks } from "./export";
 
 const kinds: ReadonlyMap<string, Kind> = new Map([

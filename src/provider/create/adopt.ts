@@ -1,12 +1,13 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
+import { identityKey } from "../../model/identity";
 import { isUrnOf, type Kind } from "../../model/kinds";
 import { initialOutputs } from "../../model/outputs";
+import type { Properties } from "../../model/state";
 import { hiddenOf } from "../../model/state";
 import { isTerminal } from "../../polling/operation";
-import { argumentsOf, type Context, identityKey, identityOf } from "../context";
-import type { Properties } from "../host";
+import { argumentsOf, type Context, identityOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
 import { fetchOperation } from "../operations";
 import { PartialState } from "../partial-state";

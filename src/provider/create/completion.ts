@@ -10,17 +10,16 @@ import {
   withReplaceOnChanges,
 } from "../../model/changes";
 import { referencedValue, sameValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import type { Field, WireFields } from "../../model/fields";
 import type { Kind } from "../../model/kinds";
 import { isUnreadable, labelsOf } from "../../model/labels";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
-import type { WireFields } from "../../model/remote-values";
+import type { Properties } from "../../model/state";
 import { hiddenOf } from "../../model/state";
 import { contradicts } from "../../model/three-way";
 import { isUnknown } from "../../model/unknown";
 import { argumentsOf, type Context } from "../context";
-import type { Properties } from "../host";
 import { isHeldByAnotherResource } from "../live-objects";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";

@@ -9,16 +9,16 @@ import {
 } from "../../model/addresses";
 import { type PropertyPaths, withIgnoredValues } from "../../model/changes";
 import { isChanged, sameValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import type { Field, WireFields } from "../../model/fields";
 import { withCaseSensitiveKeys } from "../../model/labels";
 import { outputsOf } from "../../model/outputs";
-import { remoteValueOf, remoteValuesAfter, toProgramValue, type WireFields } from "../../model/remote-values";
+import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
 import { secretsOf } from "../../model/secrets";
+import type { Properties } from "../../model/state";
 import { hiddenOf } from "../../model/state";
 import { differsFromDesired, type PropertySides, sidesOf } from "../../model/three-way";
+import { findFresh } from "../absence";
 import { type Context, objectRefOf } from "../context";
-import type { Properties } from "../host";
-import { findFresh } from "../lookup/absence";
 import { importTable } from "../update/conflict-table";
 
 /** An object that `import` names, beside what the program asks for. */

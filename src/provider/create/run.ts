@@ -13,12 +13,12 @@ import {
   toOperation,
 } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
+import type { Properties } from "../../model/state";
 import { hiddenOf } from "../../model/state";
 import { isSuccess, type Operation, summarizeOperation } from "../../polling/operation";
 import { operationFailed } from "../../polling/wait";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
-import type { Properties } from "../host";
-import { findCreated, findNamedByOperation, waitUntilListed } from "../lookup/lagging-reads";
+import { findCreated, findNamedByOperation, waitUntilListed } from "../lagging-reads";
 import type { ObjectRef } from "../lookup/lookup-result";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";

@@ -5,13 +5,14 @@ import { longerTimeoutHint } from "../../diagnostics/hints";
 import { changedFields, mentionsProperty } from "../../model/changes";
 import { sameValue } from "../../model/equality";
 import type { Field } from "../../model/fields";
+import { isSameName } from "../../model/names";
 import type { Pending } from "../../model/pending";
 import { secretsOf } from "../../model/secrets";
+import type { Properties } from "../../model/state";
 import { hiddenOf, hiddenOutputs } from "../../model/state";
 import type { Operation } from "../../polling/operation";
+import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
-import type { Properties } from "../host";
-import { isConfirmedAbsence, requireObject } from "../lookup/absence";
 import { firstFix, PartialState } from "../partial-state";
 import {
   isPending,
@@ -26,7 +27,6 @@ import {
   errorAfterRename,
   findUnderReportedId,
   foundUnderOtherId,
-  isSameName,
   mayBeRenamed,
   type ReportedId,
 } from "./renamed";

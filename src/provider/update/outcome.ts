@@ -2,7 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { asksForAddress, isAddress, meansNoAddress } from "../../model/addresses";
 import { changedFields } from "../../model/changes";
 import { sameValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import type { Field, WireFields } from "../../model/fields";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
@@ -11,8 +11,8 @@ import {
   compareRemoteValues,
   remoteValueOf,
   remoteValuesAfter,
-  type WireFields,
 } from "../../model/remote-values";
+import type { Properties } from "../../model/state";
 import { hiddenOf } from "../../model/state";
 import {
   contradicts,
@@ -27,8 +27,7 @@ import {
   sidesOf,
 } from "../../model/three-way";
 import { argumentsOf, type Context } from "../context";
-import type { Properties } from "../host";
-import { type Patience, readUntil } from "../lookup/lagging-reads";
+import { type Patience, readUntil } from "../lagging-reads";
 import { type Change, requireUpdatedObject, type WriteResult } from "./write";
 
 /** What became of an update. */
@@ -259,7 +258,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const { drifted, untold } = compareRemoteValues(context.kind.fields, known, now.fields);
   const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && untold.includes(name);
   const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
-  const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isAlone: false };
+  const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
   // Without a mark, an address of somebody's choice would look like the service's assignment as soon as it is in the state.
   const theirs = modes.filter(({ name }) => drifted.includes(name));
   const ofTheirs = theirs.map(({ name }) => [name, { value: news[name], word: words[name] ?? news[name] }]);

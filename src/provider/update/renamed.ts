@@ -1,11 +1,12 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
+import { isSameName } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
 import { type Pending, pendingOf } from "../../model/pending";
+import type { Properties } from "../../model/state";
 import { isSuccess } from "../../polling/operation";
+import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../absence";
 import { type Context, identityOf, objectRefOf } from "../context";
-import type { Properties } from "../host";
-import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../lookup/absence";
 import { isDeleted } from "../lookup/lookup-result";
 import { fetchOperation } from "../operations";
 import { PartialState } from "../partial-state";
@@ -149,15 +150,6 @@ async function chooseId(context: Context, id: string, other: string, state: Prop
 /** Whether an object is the one of the state: after a rename, another one may get its former id. */
 export function isSameObject({ fields }: ApiObject, state: Properties): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
-}
-
-/** Whether two names are equal, at least as normalized by the service. */
-export function isSameName(one: unknown, other: unknown): boolean {
-  return (
-    typeof one === "string" &&
-    typeof other === "string" &&
-    one.trim().toLowerCase() === other.trim().toLowerCase()
-  );
 }
 
 /** Whether an object is certainly not the one of the state: its id may have been free, and it was created at another time. */

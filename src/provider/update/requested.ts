@@ -1,11 +1,12 @@
 import type { ApiObject } from "../../api/client";
 import { changedFields } from "../../model/changes";
 import { sameValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import type { Field, WireFields } from "../../model/fields";
 import { labelsOf } from "../../model/labels";
 import { unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
-import { remoteValuesAfter, type WireFields } from "../../model/remote-values";
+import { remoteValuesAfter } from "../../model/remote-values";
+import type { Properties } from "../../model/state";
 import { hiddenOf } from "../../model/state";
 import {
   hasDesiredValue,
@@ -18,7 +19,6 @@ import {
 } from "../../model/three-way";
 import { digestUnmanagedFields } from "../../model/unmanaged";
 import type { Context } from "../context";
-import type { Properties } from "../host";
 
 /**
  * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state

@@ -4,12 +4,13 @@ import { isIgnored, type PropertyPaths, withReplaceOnChanges } from "../../model
 import type { Field } from "../../model/fields";
 import { updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
+import type { Properties } from "../../model/state";
 import { hiddenOf } from "../../model/state";
-import { isToChange, judgeConflict, type PropertySides, sidesOf, type Verdict } from "../../model/three-way";
+import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
 import { digestUnmanagedFields, requireUnmanagedShown } from "../../model/unmanaged";
 import type { Context } from "../context";
-import type { Properties } from "../host";
-import { readUntil } from "../lookup/lagging-reads";
+import { readUntil } from "../lagging-reads";
+import { judgeConflict, type Verdict } from "./conflict";
 import { conflictTable, namesOf } from "./conflict-table";
 import { presentUnlessRenamed } from "./renamed";
 import { withUnsettled } from "./requested";

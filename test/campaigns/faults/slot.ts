@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import { EngineResource } from "../host/resource";
 import type { Random } from "../random";
 

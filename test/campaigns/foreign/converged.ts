@@ -1,5 +1,5 @@
 import type { Emulator } from "../../../src/emulator";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import type { Saved } from "../../provider/service";
 import type { EngineResource } from "../host/resource";
 import type { Ledger } from "./ledger";

@@ -1,4 +1,4 @@
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import type { StateResource } from "../../harness/engine";
 import { inClear } from "../../harness/state";
 import type { Saved } from "../../provider/service";

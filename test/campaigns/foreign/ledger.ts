@@ -1,5 +1,5 @@
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import { atService, type Fields, inProperties, same, type Target, targetsOf } from "./targets";
 
 /** An update as it is meant: by a state that a person has seen, for what the program asks. */

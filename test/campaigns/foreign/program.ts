@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import type { Random } from "../random";
 
 export type Kind = "project" | "instance";

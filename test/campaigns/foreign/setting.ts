@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { type Behaviour, type Emulator, type LoggedRequest, startEmulator } from "../../../src/emulator";
 import { Leaks } from "../../harness/leaks";
-import { FakeClock } from "../../operations/fake-clock";
+import { FakeClock } from "../../polling/fake-clock";
 import { openProviders } from "../../provider/providers";
 import type { Machine } from "../host/resource";
 import type { Random } from "../random";

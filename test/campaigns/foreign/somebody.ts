@@ -1,5 +1,5 @@
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import type { Deed, Moment, Planned } from "./deeds";
 import type { Ledger } from "./ledger";
 import { atService, type Fields, inProperties, isLabel, same, type Target, written } from "./targets";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 
 /**
  * What somebody may change, as errors name it: a property of programs, `labels.<key>` for a single label. What no program

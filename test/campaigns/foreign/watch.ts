@@ -1,5 +1,6 @@
 import type { Emulator, LoggedRequest } from "../../../src/emulator";
-import type { HostProvider, Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
+import type { HostProvider } from "../../../src/provider/host";
 import type { EngineResource } from "../host/resource";
 import type { Ledger } from "./ledger";
 import type { Race } from "./race";

@@ -1,7 +1,8 @@
 import { confirm } from "../../../src/journal/confirm";
-import type { HostProvider, Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
+import type { HostProvider } from "../../../src/provider/host";
+import { EngineRow } from "../../provider/progress/engine-row";
 import type { Saved } from "../../provider/service";
-import { EngineRow } from "../../provider/shown/engine-row";
 import { overTheWire } from "./wire";
 
 /** One process of the provider, and the journal on its machine. */

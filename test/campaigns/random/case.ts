@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Behaviour } from "../../../src/emulator";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import { type Damage, damage } from "./damage";
 import { nastyValue, oddText } from "./nasty";
 import type { Planned } from "./spoiling";

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isPlaceholder, pendingOf } from "../../../src/model/pending";
-import { InitializationError, type Properties, type ReadResult } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
+import { InitializationError, type ReadResult } from "../../../src/provider/host";
 import type { Case } from "./case";
 import type { Scene } from "./scene";
 import type { Exchange } from "./served";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
 import type { Saved } from "../../provider/service";
 import { nastyValue, oddText } from "./nasty";
 

@@ -1,10 +1,11 @@
 import { connectionsOf } from "../../../src/api/connections";
 import { assignAddress } from "../../../src/emulator/instances";
 import type { StoredInstance } from "../../../src/emulator/state";
-import { HostError, type HostProvider, type Properties } from "../../../src/provider/host";
+import type { Properties } from "../../../src/model/state";
+import { HostError, type HostProvider } from "../../../src/provider/host";
 import { EngineLog, type StatusLog } from "../../../src/provider/progress/engine-log";
+import { EngineRow } from "../../provider/progress/engine-row";
 import { openProviders, Signals } from "../../provider/providers";
-import { EngineRow } from "../../provider/shown/engine-row";
 import { overTheWire } from "../host/wire";
 import type { Case, Step, Up } from "./case";
 import { claimsOf } from "./claims";

@@ -2,6 +2,7 @@ import { answer } from "../../../src/emulator/answer";
 import { type Behaviour, defaultBehaviour } from "../../../src/emulator/behaviour";
 import { FirstReplies } from "../../../src/emulator/idempotency";
 import { Ids } from "../../../src/emulator/ids";
+import { settleOperations } from "../../../src/emulator/operations";
 import type { Reply } from "../../../src/emulator/reply";
 import type { EmulatorRequest } from "../../../src/emulator/request";
 import { State } from "../../../src/emulator/state";
@@ -32,6 +33,6 @@ export class PlainService {
 
   /** Ends the operations whose time has come. */
   settle(): void {
-    this.state.operations.settle(this.state);
+    settleOperations(this.state);
   }
 }

@@ -1,7 +1,7 @@
 import { parseDuration } from "../../../src/diagnostics/durations";
-import { hiddenOf } from "../../../src/model/state";
-import { type HostProvider, InitializationError, type Properties } from "../../../src/provider/host";
-import { unmarked } from "../../provider/shown/marked";
+import { hiddenOf, type Properties } from "../../../src/model/state";
+import { type HostProvider, InitializationError } from "../../../src/provider/host";
+import { unmarked } from "../../provider/progress/marked";
 import { claimsOf } from "./claims";
 import { isPlain, judgeFailure } from "./failures";
 import type { Scene } from "./scene";

@@ -1,0 +1,66 @@
+// The layers of src, from the lowest to the highest. A file imports only from its own layer or from lower ones.
+const layers = [
+  ["node-version"],
+  ["diagnostics/"],
+  ["polling/"],
+  ["api/"],
+  ["journal/"],
+  ["model/"],
+  ["config/"],
+  ["provider/progress/", "provider/lookup/", "provider/host", "provider/tracker", "provider/filters"],
+  ["provider/session"],
+  ["provider/context"],
+  ["provider/absence", "provider/operations", "provider/partial-state"],
+  [
+    "provider/lagging-reads",
+    "provider/live-objects",
+    "provider/warnings",
+    "provider/shutdown",
+    "provider/functions",
+  ],
+  ["provider/remove-object", "provider/update/"],
+  ["provider/create/"],
+  [
+    "provider/create",
+    "provider/read",
+    "provider/update",
+    "provider/delete",
+    "provider/diff",
+    "provider/check",
+  ],
+  ["provider/provider"],
+  ["provider/index"],
+  ["resources/"],
+  ["cli/", "testing/", "index"],
+];
+
+const pathOf = (name) => `^src/${name}${name.endsWith("/") ? "" : "\\.ts$"}`;
+const layerRules = layers.slice(0, -1).map((names, at) => ({
+  name: `${names.join(", ")} imports from a higher layer`,
+  severity: "error",
+  from: { path: names.map(pathOf) },
+  to: {
+    path: layers
+      .slice(at + 1)
+      .flat()
+      .map(pathOf),
+  },
+}));
+
+module.exports = {
+  forbidden: [
+    { name: "cycle", severity: "error", from: {}, to: { circular: true } },
+    {
+      name: "the emulator shares no code with the client",
+      severity: "error",
+      from: { path: "^src/emulator/" },
+      to: { path: "^src/", pathNot: "^src/emulator/" },
+    },
+    ...layerRules,
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+  },
+};

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { readSettings, type Settings } from "../../src/config/settings";
+import { isCloudInfraError } from "../../src/diagnostics/error";
+import { formatError } from "../../src/diagnostics/format";
+
+type Texts = Readonly<Record<string, string>>;
+
+const eu = { endpoint: "https://eu.example.com", token: "t-eu" };
+
+/** The settings of the explicit provider "eu" with these arguments. */
+function read(args: Texts, environment: Texts = {}): Settings {
+  const all: Texts = { providerName: "eu", ...args };
+  return readSettings((key) => all[key.replace("cloudinfra:", "")], environment);
+}
+
+/** What a person would see. */
+function words(...args: Parameters<typeof read>): string {
+  try {
+    read(...args);
+  } catch (error) {
+    expect(isCloudInfraError(error)).toBe(true);
+    return formatError(error, { doing: "reading" });
+  }
+  return "";
+}
+
+describe("an explicit provider's settings", () => {
+  test("are its arguments, and those that it leaves out are the environment's", () => {
+    const environment = { CLOUDINFRA_MAX_REQUESTS_PER_SECOND: "3", CLOUDINFRA_CONCURRENCY: "5" };
+    expect(read({ ...eu, concurrency: "4", allowHttp: "true" }, environment)).toMatchObject({
+      provider: "eu",
+      endpoint: eu.endpoint,
+      token: { kind: "token", value: "t-eu", source: 'the argument `token` of the provider "eu"' },
+      concurrency: 4,
+      allowHttp: true,
+      maxRequestsPerSecond: 3,
+    });
+  });
+
+  test("may be of another account at the endpoint of the environment, or all of the environment", () => {
+    const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: "t-general" };
+    expect(read({ token: "t-eu" }, environment)).toMatchObject({
+      endpoint: environment.CLOUDINFRA_ENDPOINT,
+      token: { value: "t-eu" },
+    });
+    expect(read({}, environment)).toMatchObject({ token: { value: "t-general" } });
+  });
+
+  test("may be an exchange, of which nothing comes from the environment", () => {
+    const exchange = { oidcIssuer: "https://sts.example.com", oidcSubject: "github", oidcAudience: "eu" };
+    const environment = {
+      CLOUDINFRA_ENDPOINT: "https://api.example.com",
+      ...{ CLOUDINFRA_OIDC_SCOPE: "general", CLOUDINFRA_OIDC_CLIENT_SECRET: "general" },
+    };
+    const { token } = read(exchange, environment);
+    expect(token).toMatchObject({ kind: "oidcIssuer", audience: "eu", subject: { kind: "github" } });
+    expect(token).toMatchObject({ scope: undefined, clientSecret: undefined });
+  });
+
+  test("may be other settings of the exchange that the environment names", () => {
+    const environment = {
+      ...{ CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
+      ...{
+        CLOUDINFRA_OIDC_TOKEN_ENDPOINT: "https://sts.example.com/token",
+        CLOUDINFRA_OIDC_SCOPE: "general",
+      },
+    };
+    expect(read({ oidcAudience: "eu" }, environment).token).toMatchObject({
+      ...{ kind: "oidcTokenEndpoint", audience: "eu", scope: "general" },
+    });
+  });
+});
+
+describe("a token goes to no other endpoint than its own", () => {
+  test.each<Texts>([
+    {},
+    { CLOUDINFRA_TOKEN: "t-env" },
+    { CLOUDINFRA_TOKEN_FILE: "/run/token" },
+    { CLOUDINFRA_OIDC_ISSUER: "https://sts.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
+  ])("a provider with an endpoint needs a token of its own, whatever else is set: %j", (environment) => {
+    const said = words({ endpoint: eu.endpoint }, environment);
+    expect(said).toContain('the provider "eu" has no token');
+    expect(said).toContain('Pass `token` to the provider "eu" in the program');
+  });
+
+  test("nor are the former addresses of another endpoint its own", () => {
+    const environment = { CLOUDINFRA_FORMER_ENDPOINTS: "https://old.example.com" };
+    expect(read(eu, environment).formerEndpoints).toEqual([]);
+    const general = { ...environment, CLOUDINFRA_ENDPOINT: "https://api.example.com" };
+    expect(read({ token: "t-eu" }, general).formerEndpoints).toEqual(["https://old.example.com"]);
+  });
+});
+
+test("a wrong variable is to be corrected itself: an explicit provider uses no setting of the stack", () => {
+  const said = words(eu, { CLOUDINFRA_CONCURRENCY: "many" });
+  expect(said).toContain("hint: Correct the variable CLOUDINFRA_CONCURRENCY");
+});
+
+test.each<[string, Texts, string]>([
+  [
+    "a wrong setting",
+    { ...eu, concurrency: "t-secret" },
+    '`concurrency` of the provider "eu" is not a number',
+  ],
+  ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the argument `tokenFile` of the provider "eu"'],
+  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no endpoint'],
+  [
+    "an exchange whose subject can't be read",
+    { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },
+    '`oidcSubject` of the provider "eu" is none of github, file:<path> or env:<variable>',
+  ],
+])("what is wrong is said without a value: %s", (_what, args, why) => {
+  const said = words(args);
+  expect(said).toContain(why);
+  expect(said).toContain("hint: ");
+  expect(said).not.toContain("cloudinfra:");
+  expect(said).not.toContain("t-secret");
+  expect(said).not.toContain("t-eu");
+});

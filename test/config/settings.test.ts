@@ -1,0 +1,195 @@
+import { describe, expect, test } from "vitest";
+import { readSettings, type Settings } from "../../src/config/settings";
+import { isCloudInfraError } from "../../src/diagnostics/error";
+import { formatError } from "../../src/diagnostics/format";
+
+type Texts = Record<string, string>;
+
+const needed = { endpoint: "https://api.example.com", token: "t-stack" };
+const stackOf = (texts: Texts) => (key: string) =>
+  Object.entries(texts).find(([name]) => `cloudinfra:${name}` === key)?.[1];
+const settings = (stack: Texts, environment: Texts = {}): Settings =>
+  readSettings(stackOf({ ...needed, ...stack }), environment);
+
+/** What a person would see. */
+function words(stack: Texts, environment: Texts = {}): string {
+  try {
+    readSettings(stackOf(stack), environment);
+  } catch (error) {
+    expect(isCloudInfraError(error)).toBe(true);
+    return formatError(error, { doing: 'creating instance "web"' });
+  }
+  return "";
+}
+
+describe("what is missing", () => {
+  test("an endpoint: the setting, the command that sets it, the variable", () => {
+    expect(words({})).toBe(
+      [
+        'creating instance "web" failed: cloudinfra:endpoint is not set: the address of the service is needed',
+        "  code config_missing",
+        "  hint: pulumi config set cloudinfra:endpoint https://api.example.com, or the variable CLOUDINFRA_ENDPOINT",
+      ].join("\n"),
+    );
+  });
+
+  test("a token: also the other sources", () => {
+    expect(words({ endpoint: needed.endpoint })).toBe(
+      [
+        'creating instance "web" failed: cloudinfra:token is not set: a token is needed',
+        "  code config_missing",
+        "  hint: pulumi config set --secret cloudinfra:token, or the variable CLOUDINFRA_TOKEN; " +
+          "or cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer",
+      ].join("\n"),
+    );
+  });
+
+  test("an empty setting is a missing one", () => {
+    expect(words({ ...needed, endpoint: " " })).toContain("cloudinfra:endpoint is not set");
+  });
+});
+
+describe("what is wrong names the setting, where it stands and what corrects it there, never the value", () => {
+  test.each([
+    ["operationTimeout", "soon", "CLOUDINFRA_OPERATION_TIMEOUT"],
+    ["operationTimeout", "0s", "CLOUDINFRA_OPERATION_TIMEOUT"],
+    ["concurrency", "many", "CLOUDINFRA_CONCURRENCY"],
+    ["concurrency", "-1", "CLOUDINFRA_CONCURRENCY"],
+    ["maxRequestsPerSecond", "0", "CLOUDINFRA_MAX_REQUESTS_PER_SECOND"],
+    ["maxRequestsPerSecond", "Infinity", "CLOUDINFRA_MAX_REQUESTS_PER_SECOND"],
+    ["formerEndpoints", '["https://a', "CLOUDINFRA_FORMER_ENDPOINTS"],
+  ])("%s: %s", (name, value, variable) => {
+    const inStack = words({ ...needed, [name]: value });
+    expect(inStack).toContain(`the stack's setting cloudinfra:${name} is not `);
+    expect(inStack).toContain(`pulumi config set cloudinfra:${name}`);
+    expect(inStack, "the stack takes precedence").not.toContain(variable);
+    expect(inStack).not.toContain(`${value} `);
+    const inVariable = words(needed, { [variable]: value });
+    expect(inVariable).toContain(`the variable ${variable} is not `);
+    expect(inVariable).toContain(`pulumi config set cloudinfra:${name} …, or the variable ${variable}`);
+  });
+});
+
+describe("where settings come from", () => {
+  test("the environment, with the variable's name in capitals", () => {
+    const found = readSettings(() => undefined, {
+      CLOUDINFRA_ENDPOINT: "https://env.example.com",
+      CLOUDINFRA_TOKEN: "t-env",
+      CLOUDINFRA_OPERATION_TIMEOUT: "5m",
+      CLOUDINFRA_CONCURRENCY: "4",
+      CLOUDINFRA_MAX_REQUESTS_PER_SECOND: "0.5",
+      CLOUDINFRA_REVISION_FIELD: "rev",
+      CLOUDINFRA_IP_ADDRESS_FIELD: "floating_ip",
+      CLOUDINFRA_FORMER_ENDPOINTS: "https://a.example.com, https://b.example.com",
+    });
+    expect(found).toEqual({
+      endpoint: "https://env.example.com",
+      allowHttp: false,
+      token: { kind: "token", value: "t-env", source: "the variable CLOUDINFRA_TOKEN" },
+      operationTimeoutMs: 300_000,
+      concurrency: 4,
+      maxRequestsPerSecond: 0.5,
+      revisionField: "rev",
+      ipAddressField: "floating_ip",
+      formerEndpoints: ["https://a.example.com", "https://b.example.com"],
+    });
+  });
+
+  test("the stack wins, setting by setting", () => {
+    const found = settings(
+      { operationTimeout: "1h" },
+      {
+        CLOUDINFRA_ENDPOINT: "https://env.example.com",
+        CLOUDINFRA_OPERATION_TIMEOUT: "5m",
+        CLOUDINFRA_CONCURRENCY: "4",
+      },
+    );
+    expect(found).toMatchObject({ endpoint: needed.endpoint, operationTimeoutMs: 3_600_000, concurrency: 4 });
+  });
+
+  test("half an hour for an operation where nobody says otherwise", () => {
+    expect(settings({})).toMatchObject({ operationTimeoutMs: 1_800_000, formerEndpoints: [] });
+  });
+
+  test("white space around a value is not part of it", () => {
+    expect(settings({ endpoint: " https://api.example.com\n" }).endpoint).toBe("https://api.example.com");
+  });
+});
+
+describe("the token's source", () => {
+  test.each(["token", "tokenFile", "tokenCommand"] as const)("may be %s", (kind) => {
+    const found = readSettings(stackOf({ endpoint: needed.endpoint, [kind]: "x" }), {});
+    expect(found.token).toEqual({ kind, value: "x", source: `the stack's setting cloudinfra:${kind}` });
+  });
+
+  test.each(["oidcTokenEndpoint", "oidcIssuer"] as const)("may be an exchange: %s", (kind) => {
+    const found = readSettings(
+      stackOf({ endpoint: needed.endpoint, [kind]: "https://sts.example.com", oidcAudience: "a" }),
+      { CLOUDINFRA_OIDC_SUBJECT: "file: /run/token", CLOUDINFRA_OIDC_AUDIENCE: "b" },
+    );
+    expect(found.token).toEqual({
+      kind,
+      value: "https://sts.example.com",
+      source: `the stack's setting cloudinfra:${kind}`,
+      subject: { kind: "file", path: "/run/token" },
+      subjectAudience: "a",
+      subjectTokenType: "urn:ietf:params:oauth:token-type:jwt",
+      audience: "a",
+    });
+  });
+
+  test.each([
+    [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer needs a token"],
+    [
+      "eyJ-a-token",
+      "the stack's setting cloudinfra:oidcSubject is none of github, file:<path> or env:<variable>",
+    ],
+    ["file:", "cloudinfra:oidcSubject is none of"],
+  ])("of an exchange with the subject %s is an error that tells the forms", (oidcSubject, wanted) => {
+    const oidcIssuer = "https://sts.example.com";
+    const said = words({ endpoint: needed.endpoint, oidcIssuer, ...(oidcSubject && { oidcSubject }) });
+    expect(said).toContain(wanted);
+    expect(said).toContain(
+      "hint: pulumi config set cloudinfra:oidcSubject github, file:<path> or env:<variable>",
+    );
+    expect(said.includes("CLOUDINFRA_OIDC_SUBJECT")).toBe(oidcSubject === undefined);
+    expect(said).not.toContain("eyJ-a-token");
+  });
+
+  test("one in the stack wins over any in the environment", () => {
+    const environment = { CLOUDINFRA_TOKEN: "t-env", CLOUDINFRA_TOKEN_COMMAND: "print-token" };
+    const found = readSettings(stackOf({ endpoint: needed.endpoint, tokenFile: "token.txt" }), environment);
+    expect(found.token.kind).toBe("tokenFile");
+  });
+
+  test.each([
+    [{ token: "t-1", tokenFile: "f" }, {}, "cloudinfra:token and the stack's setting cloudinfra:tokenFile"],
+    [
+      { tokenFile: "f", oidcIssuer: "https://sts.example.com" },
+      {},
+      "cloudinfra:tokenFile and the stack's setting cloudinfra:oidcIssuer",
+    ],
+    [
+      {},
+      { CLOUDINFRA_TOKEN: "t-1", CLOUDINFRA_TOKEN_COMMAND: "c" },
+      "CLOUDINFRA_TOKEN and the variable CLOUDINFRA_TOKEN_COMMAND",
+    ],
+  ])("two in one place are an error that names both", (stack, environment, names) => {
+    const said = words({ endpoint: needed.endpoint, ...stack }, environment);
+    expect(said).toContain("the token has more than one source");
+    expect(said).toContain(names);
+    expect(said).toContain("hint: keep one of them");
+    expect(said).not.toContain("t-1");
+  });
+});
+
+describe("a list", () => {
+  test.each([
+    ['["https://a", "https://b"]', ["https://a", "https://b"]],
+    ["https://a,https://b,", ["https://a", "https://b"]],
+    ["https://a", ["https://a"]],
+    ["[]", []],
+  ])("%s", (text, list) => {
+    expect(settings({ formerEndpoints: text }).formerEndpoints).toEqual(list);
+  });
+});

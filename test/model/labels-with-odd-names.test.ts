@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { instanceFields } from "../../src/model/fields";
+import { creationBody, updateBody } from "../../src/model/request-body";
+import { instanceNews } from "../provider/samples";
+
+test.each(["constructor", "prototype", "toString"])("a label %s is sent like any other", (key) => {
+  const body = creationBody(instanceFields, instanceNews({ labels: { [key]: "x" } }));
+  expect(JSON.parse(body).labels).toEqual({ [key]: "x" });
+});
+
+test.each(["constructor", "toString", "valueOf"])("a label %s of somebody else is kept", (key) => {
+  const current = { labels: { [key]: "theirs" } };
+  const [olds, news] = [instanceNews({ labels: { a: "1" } }), instanceNews({ labels: { a: "2" } })];
+  expect(JSON.parse(updateBody(instanceFields, olds, news, current)).labels).toEqual({
+    a: "2",
+    [key]: "theirs",
+  });
+});

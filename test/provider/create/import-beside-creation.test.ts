@@ -1,0 +1,269 @@
+import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
+import type { Properties } from "../../../src/model/state";
+import type { HostProvider } from "../../../src/provider/host";
+import { type OneInstance, oneInstance, URN } from "../one-instance";
+import { failureOf, type Service } from "../service";
+
+const idsOf = ({ emulator }: Service): string[] => [...emulator.instances.keys()];
+
+async function checked(provider: HostProvider, olds: Properties, news: Properties): Promise<Properties> {
+  const { inputs, failures } = await provider.check(olds, news);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+describe("an import of the object of an unfinished creation", () => {
+  async function imported(args: Properties) {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const { name } = service.emulator.instances.get(id)?.fields ?? {};
+    const urn = URN.replace("::web", "::server");
+    return { service, web, id, news: web.news({ __urn: urn, __import: id, name, ...args }) };
+  }
+
+  test("that fails leaves the creation as it was: the next `up` resumes it", async () => {
+    const { service, web, id, news } = await imported({ flavor: "none-such" });
+    service.emulator.refuse("flavor", "none-such");
+    const process = await web.process();
+    const { message } = await failureOf(process.create(await checked(process, {}, news)));
+    expect(message).toContain("is not what the program asks for");
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("is an error if the creation's own resource has replaced the object before", async () => {
+    const { service, web, id, news } = await imported({});
+    const process = await web.process();
+    await process.create(await checked(process, {}, web.news({ image: "debian-14" })));
+    expect(idsOf(service)).not.toContain(id);
+    expect((await failureOf(process.create(news))).message).toContain("was deleted in this run");
+    expect(idsOf(service)).toHaveLength(1);
+  });
+});
+
+describe("beside an unfinished creation whose operation can't be read, an import", () => {
+  const ARGS = { image: "debian-13", flavor: "m1.small", network: "default" };
+
+  async function unreadable(name: string) {
+    const { service, web } = await oneInstance();
+    await web.killedUp({ name: "Web-01" });
+    const { id } = service.emulator.addInstance({ ...ARGS, project: web.project, name });
+    const fault = service.emulator.fail({ path: "/v1/operations/", kind: "status", status: 403, times: 99 });
+    const imported = {
+      ...ARGS,
+      __import: id,
+      name,
+      sshKeys: undefined,
+      labels: undefined,
+      publicIp: undefined,
+    };
+    return { service, web, id, imported, fault };
+  }
+
+  test.each([
+    ["of another instance", "db"],
+    ["of an instance of that name", "Web-01"],
+  ])("%s succeeds, and the creation's end leaves that instance alone", async (_, name) => {
+    const { service, web, id, imported, fault } = await unreadable(name);
+    const process = await web.process();
+    const urn = URN.replace("::web", "::server");
+    const news = web.news({ ...imported, __urn: urn, flavor: "m1.large" });
+    expect((await process.create(await checked(process, {}, news))).id).toBe(id);
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
+    fault.off();
+    await web.up({ image: "debian-14", name: "Web-02" });
+    expect(idsOf(service)).toContain(id);
+  });
+
+  test("by the creation's own resource fails before it has changed anything", async () => {
+    const { service, web, id, imported } = await unreadable("db");
+    const process = await web.process();
+    const news = web.news({ ...imported, flavor: "m1.large" });
+    const { message } = await failureOf(process.create(await checked(process, {}, news)));
+    expect(message).toContain("(403)");
+    expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.small");
+    expect(await web.entry()).toBeDefined();
+  });
+});
+
+describe("if a resource has an unfinished creation, an import for it", () => {
+  const OTHER = { name: "web", image: "debian-13", flavor: "m1.small", network: "default" };
+
+  test("of another instance deletes what the creation has made, if its reply was lost", async () => {
+    const { service, web } = await oneInstance();
+    const lost = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
+    expect(await web.up()).toContain("is kept in the state");
+    lost.off();
+    const { id } = service.emulator.addInstance({ ...OTHER, project: web.project });
+    expect(idsOf(service)).toHaveLength(2);
+    expect(await web.up({ __import: id }, { onAnotherMachine: true })).toBeUndefined();
+    expect(idsOf(service)).toEqual([id]);
+    expect(web.there().id).toBe(id);
+  });
+
+  test("says how to give the creation up if the service rejects its request", async () => {
+    const { service, web } = await oneInstance();
+    const outage = service.emulator.fail({ kind: "status", status: 503, method: "POST", times: 99 });
+    await web.up({ flavor: "none-such" });
+    outage.off();
+    service.emulator.refuse("flavor", "none-such");
+    const { id } = service.emulator.addInstance({ ...OTHER, project: web.project });
+    const said = await web.up({ __import: id });
+    expect(said).toContain("(422)");
+    expect(said).toContain("recover --forget <urn>");
+  });
+
+  test("of its object shows the object as it is when the creation has ended", async () => {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 60_000 } });
+    await web.killedUp({ publicIp: "auto" });
+    const [id = ""] = idsOf(service);
+    const { name } = service.emulator.instances.get(id)?.fields ?? {};
+    expect(await web.up({ publicIp: "auto", name, __import: id })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ status: "running", ipAddress: expect.any(String) });
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  const TIMED_OUT = { name: "Web-01", __timeouts: { create: "5s" } };
+  test.each<[string, Partial<Behaviour>, (web: OneInstance) => Promise<void>]>([
+    ["was killed", {}, (web) => web.killedUp({ name: "Web-01" })],
+    [
+      "timed out",
+      { operationMs: 60_000 },
+      async (web) => expect(await web.up(TIMED_OUT)).toContain("is not over"),
+    ],
+  ])(
+    "of its object succeeds if the creation %s, and the service has purged the operation",
+    async (_, behaviour, begin) => {
+      const { service, web } = await oneInstance({ behaviour: { ...behaviour, operationKeptMs: 3_000 } });
+      await begin(web);
+      await service.clock.sleep(100_000);
+      const [id = ""] = idsOf(service);
+      expect(await web.up({ name: "Web-01" })).toContain(`under that name: ${id}`);
+      expect(await web.up({ name: "Web-01", __import: id })).toBeUndefined();
+      expect(await web.expectOne()).toBe(id);
+    },
+  );
+
+  test("of its object that fails leaves the creation as it was, if nothing tells its object: the next `up` resumes it", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedBeforeTheAnswer({ name: "Web-01" });
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    service.emulator.refuse("flavor", "none-such");
+    expect(await web.up({ name: "Web-01", flavor: "none-such", __import: id })).toContain(
+      "is not what the program asks for",
+    );
+    expect(await web.up({ name: "Web-01" })).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+});
+
+test("an instance that has the name of another resource's unfinished creation is not taken for its object: `destroy` names the right one", async () => {
+  const { service, web } = await oneInstance();
+  const same = { image: "centos-7", flavor: "m1.small", network: "default" };
+  const { id } = service.emulator.addInstance({ ...same, project: web.project, name: "web" });
+  await web.killedBeforeTheAnswer({ name: "web" });
+  const process = await web.process();
+  const urn = URN.replace("::web", "::old");
+  const news = web.news({ ...same, __urn: urn, __import: id, name: "web" });
+  expect((await process.create(await checked(process, {}, news))).id).toBe(id);
+  expect((await web.noted()).id).toBeUndefined();
+  await web.up({ name: "web-02", image: "debian-14" });
+  expect(idsOf(service)).toContain(id);
+  expect(service.warnings.join()).not.toContain(id);
+});
+
+describe("an instance that a resource has imported is not deleted as that of an unfinished creation", () => {
+  test.each(["an unknown operation", "a known operation", "a noted id"])(
+    "that was to replace another resource's instance, with %s: its change is reverted, and that resource comes first",
+    async (known) => {
+      const { service, web } = await oneInstance();
+      await web.up({ name: "web" });
+      const { id: former } = web.there();
+      const how = { deleteBeforeReplace: false };
+      const next = { name: "web", image: "debian-14" };
+      await (known === "an unknown operation"
+        ? web.killedBeforeTheAnswer(next, how)
+        : web.killedUp(next, how));
+      service.emulator.finishOperations();
+      const id = idsOf(service).find((one) => one !== former) ?? "";
+      if (known === "a noted id") await web.journal.extend((await web.noted()).key, { id });
+      const process = await web.process();
+      const news = web.news({ ...next, __urn: URN.replace("::web", "::site"), __import: id });
+      expect((await process.create(await checked(process, {}, news))).id).toBe(id);
+      expect(await web.up({ name: "web" })).toBeUndefined();
+      expect(idsOf(service)).toEqual([former, id]);
+    },
+  );
+
+  test("of an equal request: nothing but the operation tells which object that has made", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedBeforeTheAnswer({ name: "web" });
+    service.emulator.finishOperations();
+    const [made = ""] = idsOf(service);
+    const { id } = service.emulator.addInstance({ ...service.emulator.instances.get(made)?.fields });
+    const process = await web.process();
+    const news = web.news({ name: "web", __urn: URN.replace("::web", "::site"), __import: id });
+    await process.create(await checked(process, {}, news));
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(web.there().id).toBe(made);
+    expect(idsOf(service)).toEqual([made, id]);
+  });
+});
+
+test("two resources never share an instance: if one imports the object of the other's unfinished creation after both were checked, the other gets its own", async () => {
+  const { service, web } = await oneInstance();
+  await web.killedUp({ name: "Web-01" });
+  service.emulator.finishOperations();
+  const [id = ""] = idsOf(service);
+  const process = await web.process();
+  const urn = URN.replace("::web", "::site");
+  const site = await checked(process, {}, web.news({ __urn: urn, __import: id, name: "Web-01" }));
+  const own = await checked(process, {}, web.news({ name: "Web-01" }));
+  expect((await process.create(site)).id).toBe(id);
+  const { id: other } = await process.create(own);
+  expect(idsOf(service)).toEqual([id, other]);
+});
+
+describe("an instance that a resource has imported, and that an unfinished creation may have made,", () => {
+  const SITE = URN.replace("::web", "::site");
+
+  async function imported() {
+    const { service, web } = await oneInstance();
+    await web.killedBeforeTheAnswer({ name: "web" });
+    service.emulator.finishOperations();
+    const [id = ""] = idsOf(service);
+    const process = await web.process();
+    await process.create(await checked(process, {}, web.news({ name: "web", __urn: SITE, __import: id })));
+    return { service, web, id };
+  }
+
+  test("stays that resource's if the creation's resource is declared again: that gets another one", async () => {
+    const { service, web, id } = await imported();
+    expect(await web.up({ name: "web" })).toBeUndefined();
+    expect(web.there().id).not.toBe(id);
+    expect(idsOf(service)).toEqual([id, web.there().id]);
+    expect(service.warnings.join()).toContain(`another resource of the program has instance ${id}`);
+  });
+
+  test("stays that resource's if its creation's resource is declared again and times out", async () => {
+    const { service, web, id } = await imported();
+    const outage = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
+    expect(await web.up({ name: "web" })).toContain("is kept in the state");
+    outage.off();
+    expect(await web.up({ name: "web" }, { onAnotherMachine: true })).toBeUndefined();
+    expect(web.there().id).not.toBe(id);
+    expect(idsOf(service)).toEqual([id, web.there().id]);
+  });
+
+  test("isn't named as an object that the creation may have made once its outcome is lost", async () => {
+    const { web, id } = await imported();
+    await web.note({ ...(await web.noted()), at: Date.now() - 25 * 3_600_000 });
+    const said = await web.up({ name: "web" });
+    expect(said).toContain("no object of that name");
+    expect(said).not.toContain(id);
+  });
+});

@@ -1,0 +1,444 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/model/state";
+import type { HostProvider } from "../../../src/provider/host";
+import { ResourceTracker } from "../../../src/provider/tracker";
+import { OneInstance, oneInstance, URN } from "../one-instance";
+import { failureOf, madeProject, type Service, startService } from "../service";
+
+const OLD = URN.replace("::web", "::old");
+
+async function checked(provider: HostProvider, olds: Properties, news: Properties): Promise<Properties> {
+  const { inputs, failures } = await provider.check(olds, news);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+const deletions = ({ emulator }: Service): string[] =>
+  emulator.requests.filter(({ method }) => method === "DELETE").map(({ path }) => path);
+
+describe("after a rename by alias,", () => {
+  /** `web` is created and saved, but the program is interrupted before it removes the journal entry. */
+  async function unconfirmed() {
+    const { service, web } = await oneInstance();
+    await web.up({}, { unconfirmed: true });
+    return { service, web, saved: web.there() };
+  }
+
+  test("a new resource with the former name gets an instance of its own", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const renamed = await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    expect(await process.diff(saved.id, saved.state, renamed)).toMatchObject({ changes: false });
+    const made = await process.create(await checked(process, {}, web.news()));
+    expect(made.id).not.toBe(saved.id);
+    expect(service.emulator.instances.size).toBe(2);
+  });
+
+  test("two resources never share an instance: if the new one has adopted it, the check of the other fails", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const made = await process.create(await checked(process, {}, web.news()));
+    expect(made.id).toBe(saved.id);
+    const { failures } = await process.check(saved.inputs, web.news({ __urn: OLD }));
+    expect(failures.map(({ reason }) => reason).join()).toContain(
+      `"web" and this resource have the same instance`,
+    );
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("a new resource with the former name that needs another image gets a key of its own, so that both can be checked later", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const other = { image: "debian-14" };
+    const inputs = await checked(process, {}, web.news(other));
+    const made = await process.create(inputs);
+    await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    expect([...service.emulator.instances.keys()]).toEqual([saved.id, made.id]);
+    const later = await web.process();
+    const unchanged = await checked(later, inputs, web.news(other));
+    expect(await later.diff(made.id, made.outs, unchanged)).toMatchObject({ changes: false });
+    const renamed = await checked(later, saved.inputs, web.news({ __urn: OLD }));
+    expect(await later.diff(saved.id, saved.state, renamed)).toMatchObject({ changes: false });
+  });
+
+  test("two resources never share an instance: a creation whose key the other holds by now fails", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    const inputs = await checked(process, {}, web.news());
+    await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    expect((await failureOf(process.create(inputs))).message).toContain("Run `pulumi up` again");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("deleting the renamed resource leaves the new resource with the former name alone", async () => {
+    const { service, web, saved } = await unconfirmed();
+    const process = await web.process();
+    await checked(process, saved.inputs, web.news({ __urn: OLD }));
+    const made = await process.create(await checked(process, {}, web.news()));
+    await (await web.process()).delete(saved.id, saved.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(deletions(service)).toEqual([`/v1/instances/${saved.id}`]);
+  });
+
+  test("an interrupted creation is resumed under the new name", async () => {
+    const { service, web } = await oneInstance();
+    await web.killedUp();
+    const [id] = service.emulator.instances.keys();
+    const process = await web.process();
+    const inputs = await checked(process, {}, web.news({ __urn: OLD, __aliasUrns: [URN] }));
+    expect(inputs).not.toHaveProperty("__aliasUrns");
+    expect((await process.create(inputs)).id).toBe(id);
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
+  test("an interrupted creation is not settled by the resource that has taken its name while another one resumes it", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({ name: "old", __urn: OLD });
+    const old = web.there();
+    await new OneInstance(service).killedUp();
+    const [, id] = service.emulator.instances.keys();
+    const process = await web.process();
+    const renamed = await checked(process, old.inputs, web.news({ name: "old", __aliasUrns: [OLD] }));
+    const api = URN.replace("::web", "::api");
+    const inputs = await checked(process, {}, web.news({ __urn: api, __aliasUrns: [URN] }));
+    await process.diff(old.id, old.state, renamed);
+    await process.update(old.id, old.state, renamed);
+    expect((await process.create(inputs)).id).toBe(id);
+    expect([...service.emulator.instances.keys()]).toEqual([old.id, id]);
+  });
+});
+
+describe("the interrupted creation of another stack", () => {
+  const stacks = [
+    ["another backend", { PULUMI_BACKEND_URL: "file:///elsewhere" }, {}],
+    ["another organization", {}, { __organization: "acme" }],
+  ] as const;
+
+  test.each(stacks)(
+    "is neither adopted nor deleted by a stack of the same name in %s",
+    async (_, env, more) => {
+      const { service, web } = await oneInstance();
+      await web.killedUp();
+      const [theirs = ""] = service.emulator.instances.keys();
+      const open = async () => (await service.anew({}, undefined, { env })).instances;
+      const first = await open();
+      const inputs = await checked(first, {}, web.news(more));
+      const made = await first.create(inputs);
+      expect(made.id).not.toBe(theirs);
+      const next = await open();
+      const unchanged = await checked(next, inputs, web.news(more));
+      expect(await next.diff(made.id, made.outs, unchanged)).toMatchObject({ changes: false });
+      await (await open()).delete(made.id, made.outs);
+      expect([...service.emulator.instances.keys()]).toEqual([theirs]);
+      expect(await web.noted()).toBeDefined();
+    },
+  );
+
+  test("is not deleted with a project of this stack", async () => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    const web = new OneInstance(service);
+    const process = await service.anew({}, undefined, { env: { PULUMI_BACKEND_URL: "file:///elsewhere" } });
+    await web.killedUp();
+    expect((await failureOf(process.projects.delete(id, state))).message).toContain("still holds instances");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+});
+
+test.each([
+  ["with another name", { __urn: URN.replace(/^urn:pulumi:\w+/, "urn:pulumi:other") }],
+  ["that has the former name of this one", {}],
+])(
+  "the interrupted creation of a stack %s is not deleted with a project of this stack",
+  async (_which, more) => {
+    const service = await startService();
+    const { id, state } = await madeProject(service);
+    const web = new OneInstance(service);
+    await web.killedUp(more);
+    const { projects } = await service.anew();
+    expect((await failureOf(projects.delete(id, state))).message).toContain("still holds instances");
+    expect(service.emulator.instances.size).toBe(1);
+  },
+);
+
+describe("if `recover` has found the creation of an instance, the deletion of its project", () => {
+  async function recovered() {
+    const service = await startService();
+    const project = await madeProject(service);
+    const web = new OneInstance(service, project);
+    await web.killedUp();
+    service.emulator.finishOperations();
+    await web.note({ ...(await web.noted()), recovered: true, isLate: true });
+    const [id = ""] = service.emulator.instances.keys();
+    return { service, project, web, id };
+  }
+
+  test("keeps its record as long as the instance is there: the next `up` adopts it", async () => {
+    const { service, project, web, id } = await recovered();
+    const { projects } = await service.anew();
+    const { message } = await failureOf(projects.delete(project.id, project.state));
+    expect(message).toContain("still holds instances");
+    expect(service.warnings.join()).toContain(`instance ${id}`);
+    expect(await web.up()).toBeUndefined();
+    expect(await web.expectOne()).toBe(id);
+  });
+
+  test("doesn't send its request again if no operation is known: nothing might delete what that makes", async () => {
+    const { service, project, web, id } = await recovered();
+    const { operation: _, ...entry } = await web.noted();
+    await web.note(entry);
+    service.emulator.clearRequests();
+    const { projects } = await service.anew();
+    expect((await failureOf(projects.delete(project.id, project.state))).message).toContain("still holds");
+    expect(web.posts()).toEqual([]);
+    expect(service.warnings.join()).toContain(`may have created instance ${id}`);
+    expect(await web.entry()).toBeDefined();
+  });
+
+  test("removes its record if the instance is gone, even if the deletion fails, so that a later `up` doesn't fail because of it", async () => {
+    const { service, project, web, id } = await recovered();
+    service.emulator.remove(id);
+    service.emulator.fail({ kind: "status", status: 403, method: "DELETE", times: 99 });
+    const { projects } = await service.anew();
+    expect((await failureOf(projects.delete(project.id, project.state))).message).toContain("(403)");
+    expect(await web.entry()).toBeUndefined();
+  });
+
+  test("removes its record once the project is deleted", async () => {
+    const { service, project, web, id } = await recovered();
+    service.emulator.remove(id);
+    const { projects } = await service.anew();
+    await projects.delete(project.id, project.state);
+    expect(await web.entry()).toBeUndefined();
+  });
+});
+
+describe("an instance that the engine may have saved", () => {
+  /** The entry has its id: create has reported it. */
+  async function reported() {
+    const service = await startService();
+    const project = await madeProject(service);
+    const web = new OneInstance(service, project);
+    await web.up({}, { unconfirmed: true });
+    return { service, project, web, id: web.there().id };
+  }
+
+  test("is not deleted with its project, but named in a warning: it may be retained or detached", async () => {
+    const { service, project, id } = await reported();
+    const { projects } = await service.anew();
+    await failureOf(projects.delete(project.id, project.state));
+    expect([...service.emulator.instances.keys()]).toEqual([id]);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+  });
+
+  test("is forgotten once it is deleted in the same run", async () => {
+    const { service, project, web, id } = await reported();
+    const { instances, projects } = await service.anew();
+    await instances.delete(id, web.there().state);
+    await projects.delete(project.id, project.state);
+    expect(service.emulator.projects.size).toBe(0);
+    expect(service.warnings).toEqual([]);
+  });
+
+  test("is left alone with a warning if the program now declares something else under its name", async () => {
+    const { service, web, id } = await reported();
+    web.saved = undefined; // taken out of the state by hand
+    expect(await web.up({ image: "debian-14" })).toBeUndefined();
+    expect(web.there().id).not.toBe(id);
+    expect(service.emulator.instances.has(id)).toBe(true);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+  });
+
+  /** The engine is killed after create has reported the replacement, and before it saves it. */
+  async function unsavedReplacement() {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const before = web.there();
+    const process = await web.process();
+    const anew = web.news({ image: "debian-14" });
+    await process.diff(before.id, before.state, await checked(process, before.inputs, anew));
+    const made = await process.create(await checked(process, {}, anew));
+    return { service, web, before, made };
+  }
+
+  test("is deleted if a check shows that the state still holds what it was to replace", async () => {
+    const { service, web, before } = await unsavedReplacement();
+    expect(await web.up()).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([before.id]);
+    expect(service.warnings).toEqual([]);
+  });
+
+  test("is left alone with a warning if nothing shows that: the replaced resource may only wait for its deletion", async () => {
+    const { service, web, made } = await unsavedReplacement();
+    expect(await web.destroy()).toBeUndefined();
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${made.id}.* was left alone`));
+  });
+});
+
+test.each([true, false])(
+  "an unfinished creation is not retained because of another resource that had its name before (which retains: %s)",
+  async (__retainOnDelete) => {
+    const { service, web } = await oneInstance();
+    const { emulator } = service;
+    await web.up({ name: "front" });
+    const front = web.there();
+    const fresh = new OneInstance(service);
+    emulator.behaviour.operationMs = 3_600_000;
+    await fresh.up({ name: "web", __timeouts: { create: "5s" } });
+    emulator.finishOperations();
+    emulator.behaviour.operationMs = 0;
+    const process = await fresh.process();
+    const renamed = {
+      name: "front",
+      __urn: OLD,
+      __aliasUrns: [URN],
+      ...(__retainOnDelete && { __retainOnDelete }),
+    };
+    const inputs = await checked(process, front.inputs, web.news(renamed));
+    await process.diff(front.id, front.state, inputs);
+    const there = fresh.there();
+    const again = fresh.news({ name: "web", image: "debian-14" });
+    await process.diff(there.id, there.state, await checked(process, there.inputs, again));
+    const made = await process.create(await checked(process, {}, again));
+    await process.delete(there.id, there.state);
+    expect([...emulator.instances.keys()]).toEqual([front.id, made.id]);
+  },
+);
+
+describe("provider processes of one run", () => {
+  /** A creation that an earlier run has left unfinished, and two processes of the next run. */
+  async function twoProcesses() {
+    const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+    await web.up({ __timeouts: { create: "5s" } });
+    const placeholder = web.there();
+    service.emulator.finishOperations();
+    const nextRun = async () => {
+      const outside = { run: `127.0.0.1:${randomUUID()}` };
+      const open = async () => (await service.anew({}, undefined, { outside })).instances;
+      return { one: await open(), other: await open() };
+    };
+    return { service, web, placeholder, nextRun, ...(await nextRun()) };
+  }
+
+  test("agree on an adopted creation: what one has adopted, the other does not delete with the placeholder", async () => {
+    const { service, web, placeholder, one, other } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news());
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    const made = await one.create(await checked(one, {}, web.news()));
+    await other.delete(placeholder.id, placeholder.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(deletions(service)).toEqual([]);
+  });
+
+  test("agree on it in a later run, too, if a kill left the placeholder in the state", async () => {
+    const { service, web, placeholder, one, nextRun } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news());
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    const next = await checked(one, {}, web.news());
+    const made = await one.create(next);
+    const state = { ...made.outs };
+    const later = await nextRun();
+    const again = await checked(later.one, next, web.news());
+    expect(await later.one.diff(made.id, state, again)).toMatchObject({ changes: false });
+    await later.other.delete(placeholder.id, placeholder.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
+  test("never let two resources share an instance: if one has resumed a creation, the other rejects the resource that it was for", async () => {
+    const { service, web } = await oneInstance();
+    await web.up({}, { unconfirmed: true });
+    const saved = web.there();
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const open = async () => (await service.anew({}, undefined, { outside })).instances;
+    const [one, other] = [await open(), await open()];
+    expect((await one.create(await checked(one, {}, web.news()))).id).toBe(saved.id);
+    const { failures } = await other.check(saved.inputs, web.news({ __urn: OLD }));
+    expect(failures.map(({ reason }) => reason).join()).toContain(
+      "another resource and this resource have the same instance",
+    );
+  });
+
+  test("delete what is replaced after a diff that found nothing to replace, such as by an option that a transform sets", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    const saved = web.there();
+    const outside = { run: `127.0.0.1:${randomUUID()}` };
+    const open = async () => (await service.anew({}, undefined, { outside })).instances;
+    const [one, other] = [await open(), await open()];
+    const news = web.news({ flavor: "m1.large", __key: randomUUID() });
+    const inputs = await checked(one, saved.inputs, news);
+    expect((await one.diff(saved.id, saved.state, inputs)).replaces).toEqual([]);
+    const made = await one.create(await checked(one, {}, news));
+    await other.delete(saved.id, saved.state);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
+  test("settle a creation once: deleting its placeholder then asks the service nothing", async () => {
+    const { service, web, placeholder, one, other } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news({ image: "debian-12" }));
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    service.emulator.behaviour.operationMs = 0;
+    const made = await one.create(await checked(one, {}, web.news({ image: "debian-12" })));
+    const asked = service.emulator.requests.length;
+    await other.delete(placeholder.id, placeholder.state);
+    expect(service.emulator.requests).toHaveLength(asked);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+  });
+
+  test("agree on a creation that is about to be resumed: the placeholder may be deleted first", async () => {
+    const { service, web, placeholder, one, other } = await twoProcesses();
+    const inputs = await checked(one, placeholder.inputs, web.news({ __urn: OLD }));
+    await one.diff(placeholder.id, placeholder.state, inputs);
+    const next = await checked(one, {}, web.news({ __urn: OLD }));
+    await other.delete(placeholder.id, placeholder.state);
+    const made = await one.create(next);
+    expect([...service.emulator.instances.keys()]).toEqual([made.id]);
+    expect(web.posts()).toHaveLength(1);
+  });
+});
+
+test("a renamed placeholder that is deleted before its replacement is resumed, not deleted", async () => {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
+  await web.up({ __timeouts: { create: "5s" } });
+  service.emulator.finishOperations();
+  const [id] = service.emulator.instances.keys();
+  expect(await web.up({ __urn: OLD }, { deleteBeforeReplace: true })).toBeUndefined();
+  expect(web.there().id).toBe(id);
+  expect(deletions(service)).toEqual([]);
+});
+
+describe("what a process remembers", () => {
+  const project = { endpoint: "https://api", kind: "project", id: "1" } as const;
+
+  test("is about one kind of object: a project and an instance may have the same id", () => {
+    const tracker = new ResourceTracker();
+    tracker.recordCreated("urn:shop", project, "key");
+    expect(tracker.liveOwner(project)).toBeDefined();
+    expect(tracker.liveOwner({ ...project, kind: "instance" })).toBeUndefined();
+  });
+
+  test("is about one service: objects of two services may have the same id", () => {
+    const tracker = new ResourceTracker();
+    tracker.recordCreated("urn:shop", project, "key");
+    expect(tracker.liveOwner({ ...project, endpoint: "https://other" })).toBeUndefined();
+  });
+
+  test("leads to the row of a resource, but not if its former name is another resource's by now", () => {
+    const tracker = new ResourceTracker();
+    const old = { __urn: "urn:web", __key: "old-key" };
+    expect(tracker.displayUrnOf(old)).toBe("urn:web");
+    tracker.recordCheck("urn:web", { key: "new-key" });
+    expect(tracker.displayUrnOf(old)).toBeUndefined();
+    tracker.recordProgramValues("old-key", { __urn: "urn:renamed" });
+    expect(tracker.displayUrnOf({ ...old, __urn: "urn:renamed" })).toBe("urn:renamed");
+  });
+
+  test("of a deletion ends when the service uses the id again", () => {
+    const tracker = new ResourceTracker();
+    tracker.recordDeleted(project);
+    tracker.recordCreated("urn:shop", project, "key");
+    expect(tracker.wasDeleted(project)).toBe(false);
+  });
+});

@@ -1,0 +1,316 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/model/state";
+import type { HostProvider } from "../../../src/provider/host";
+import { oneInstance } from "../one-instance";
+import { instanceNews, OTHER_KEY, projectNews, SSH_KEY } from "../samples";
+import { failureOf, madeInstance, madeProject, type Saved, startService } from "../service";
+
+const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
+const refreshed = (provider: HostProvider, { id, state }: Saved) => provider.read(id, state);
+
+/** What the host makes of a read: the state from then on. */
+async function stateAfter(
+  provider: HostProvider,
+  saved: Saved,
+): Promise<{ props: Properties; inputs: Properties }> {
+  const { id, props, inputs } = await refreshed(provider, saved);
+  expect(id).toBe(saved.id);
+  const { __provider } = saved.state;
+  return { props: { ...props, __provider }, inputs: { ...inputs, __provider } };
+}
+
+describe("a refresh without a change", () => {
+  test.each([
+    ["absolute links", {}],
+    ["GET 404", { getObject: 404 as const }],
+    ["GET 405", { getObject: 405 as const }],
+    ["revisions in fields", { revision: "body" as const }],
+    ["weak revisions", { revision: "weak" as const }],
+    ["an address in place of auto", { ipField: "public_ip" as const }],
+    ["instances that refuse limit=200", { instanceLimit: "refused" as const }],
+    ["short pages", { pageSize: 1 }],
+  ])("changes neither outputs nor inputs: %s", async (_what, behaviour) => {
+    const service = await startService({ behaviour });
+    const saved = await madeInstance(service, everything);
+    expect(await stateAfter(service.instances, saved)).toEqual({ props: saved.state, inputs: saved.inputs });
+  });
+
+  test("nor of a project, whose list items carry fractions and no description", async () => {
+    const service = await startService({ behaviour: { fractionalDates: true, getObject: 405 } });
+    const saved = await madeProject(service);
+    service.emulator.edit(saved.id, { description: "unchanged to lists" });
+    expect(await stateAfter(service.projects, saved)).toEqual({
+      // The name is known from now on.
+      props: { ...saved.state, __echoed: undefined },
+      inputs: saved.inputs,
+    });
+  });
+});
+
+describe("drift", () => {
+  test.each([
+    ["name", { name: "other" }, "other"],
+    ["image", { image: "debian-14" }, "debian-14"],
+    ["flavor", { flavor: "m1.large" }, "m1.large"],
+    ["network", { network: "backend" }, "backend"],
+    ["publicIp", { public_ip: "203.0.113.99" }, "203.0.113.99"],
+    ["sshKeys", { ssh_keys: [] }, []],
+    ["labels", { labels: { team: "ops" } }, { team: "ops" }],
+  ])("of %s shows in outputs and inputs, so that the next `up` puts it right", async (name, edit, now) => {
+    const service = await startService();
+    const saved = await madeInstance(service, everything);
+    service.emulator.edit(saved.id, edit);
+    const { props, inputs } = await stateAfter(service.instances, saved);
+    expect(props[name]).toEqual(now);
+    expect(inputs).toEqual({ ...saved.inputs, [name]: now });
+    expect(props.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
+    const difference = await service.instances.diff(saved.id, props, saved.inputs);
+    expect(difference.changes).toBeUndefined();
+    expect(difference.replaces).toEqual(name === "image" ? [name] : []);
+  });
+
+  test.each(["none", "Off"])(
+    "is an address that somebody gives to an instance with publicIp %s",
+    async (publicIp) => {
+      for (const ipField of ["public_ip", "ip_address"] as const) {
+        const service = await startService({ behaviour: { ipField } });
+        const { id, state } = await madeInstance(service, { publicIp });
+        service.emulator.edit(id, { public_ip: "203.0.113.77" });
+        const { inputs } = await service.instances.read(id, state);
+        expect(inputs).toMatchObject({ publicIp: "203.0.113.77" });
+      }
+    },
+  );
+
+  test("labels that somebody else adds are none", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, everything);
+    service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
+    expect((await stateAfter(service.instances, saved)).inputs).toEqual(saved.inputs);
+  });
+
+  test("what the program leaves to the service never becomes an input", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { public_ip: "auto", ssh_keys: [SSH_KEY], labels: { owner: "ops" } });
+    expect((await stateAfter(service.instances, saved)).inputs).toEqual(saved.inputs);
+  });
+});
+
+describe("an object that is not there", () => {
+  test.each([200, 404, 405] as const)("is gone for a refresh (GET: %d)", async (getObject) => {
+    const service = await startService({ behaviour: { getObject } });
+    const saved = await madeInstance(service);
+    service.emulator.remove(saved.id);
+    expect(await refreshed(service.instances, saved)).toEqual({});
+  });
+
+  test("is not deleted because its project is hidden, nor is the project, although the account shows another one", async () => {
+    const service = await startService();
+    const project = await madeProject(service);
+    const instance = await madeInstance(service, { project: project.id, __key: OTHER_KEY });
+    service.emulator.addProject();
+    service.emulator.remove(instance.id);
+    service.emulator.remove(project.id);
+    const { message } = await failureOf(refreshed(service.instances, instance));
+    expect(message).toContain(`shows neither instance ${instance.id} nor its project ${project.id}`);
+    expect(message).toContain("pulumi state delete <urn>");
+    const ofProject = await failureOf(refreshed(service.projects, project));
+    expect(ofProject.message).toContain(`does not show project ${project.id}`);
+  });
+
+  test("is an error where the account shows nothing at all", async () => {
+    const service = await startService();
+    const saved = await madeProject(service);
+    service.emulator.remove(saved.id);
+    const { message } = await failureOf(refreshed(service.projects, saved));
+    expect(message).toMatch(
+      /^reading project "shop" \(prj-\w+\) failed: .* this token may belong to another account/,
+    );
+    expect(message).toContain("pulumi state delete <urn>");
+  });
+});
+
+test("an instance that somebody has moved to another project stays in the state if the service doesn't offer GET", async () => {
+  const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
+  await web.up();
+  const { id } = web.there();
+  const other = service.emulator.addProject({ name: "other" });
+  service.emulator.edit(id, { project: other.id });
+  await web.refresh();
+  expect(web.there()).toMatchObject({ id, inputs: { project: other.id } });
+});
+
+describe("what is no absence", () => {
+  test.each([
+    ["503", { kind: "status", status: 503 }],
+    ["500", { kind: "status", status: 500 }],
+    ["403", { kind: "status", status: 403 }],
+    ["401", { kind: "status", status: 401 }],
+    ["a web page", { kind: "html", status: 200 }],
+    ["a 404 of something else", { kind: "html", status: 404 }],
+    ["a cut-off reply", { kind: "truncate" }],
+    ["an empty reply", { kind: "empty" }],
+    ["no reply", { kind: "reset" }],
+  ] as const)("%s is an error", async (_what, fault) => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "GET", times: Number.POSITIVE_INFINITY, ...fault });
+    const { message } = await failureOf(refreshed(service.instances, saved));
+    expect(message).toMatch(/^reading instance "web" /);
+  });
+
+  test("a service that is down is an error", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    await service.emulator.pause();
+    const { message } = await failureOf(refreshed(service.instances, saved));
+    expect(message).toContain("can't be reached");
+    await service.emulator.resume();
+    expect(await refreshed(service.instances, saved)).toHaveProperty("id", saved.id);
+  });
+});
+
+describe("many at once", () => {
+  test("cost one list request for 200 instances, and none of a single one", async () => {
+    const service = await startService();
+    const first = await madeInstance(service);
+    for (let i = 1; i < 150; i++) service.emulator.addInstance({ name: first.state.name });
+    service.emulator.clearRequests();
+    const reads = [...service.emulator.instances.keys()].map((id) => service.instances.read(id, first.state));
+    expect((await Promise.all(reads)).map(({ id }) => id)).toEqual([...service.emulator.instances.keys()]);
+    expect(service.emulator.requests.map(({ method, query }) => [method, query.limit])).toEqual([
+      ["GET", "200"],
+    ]);
+  });
+});
+
+describe("`get` of what the program does not manage", () => {
+  const { __urn, __provider } = instanceNews();
+  const looked = { __urn, __provider };
+
+  test("shows the service's own words, and keeps no inputs", async () => {
+    const service = await startService();
+    const { id, fields } = service.emulator.addInstance({ public_ip: "auto", labels: { owner: "ops" } });
+    const { props, inputs } = await service.instances.read(id, looked);
+    expect(props).toMatchObject({
+      project: fields.project,
+      name: "foreign",
+      publicIp: "auto",
+      labels: { owner: "ops" },
+      status: "running",
+      ipAddress: "203.0.113.1",
+    });
+    expect(inputs).toEqual({ __urn });
+  });
+
+  test("loses nothing that lists leave out if it is refreshed together with others", async () => {
+    const service = await startService();
+    const description = "the shop";
+    const made = [1, 2].map(() => service.emulator.addProject({ description }));
+    const look = (state: readonly Properties[]) =>
+      Promise.all(made.map(({ id }, at) => service.projects.read(id, state[at] ?? {})));
+    const { __urn, __provider } = projectNews();
+    const first = await look([
+      { __urn, __provider },
+      { __urn, __provider },
+    ]);
+    expect(first.map(({ props }) => props)).toEqual(made.map(() => expect.objectContaining({ description })));
+    service.emulator.clearRequests();
+    await service.clock.advance(31_000);
+    const again = await look(first.map(({ props }) => ({ ...props })));
+    expect(again.map(({ props }) => props)).toEqual(first.map(({ props }) => props));
+    expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/projects"]);
+  });
+
+  test("is read by itself at first, however many others are looked up: a list may leave values out", async () => {
+    const service = await startService({ behaviour: { itemsWithout: ["labels", "ssh_keys"] } });
+    const [one, other] = [1, 2].map(() => service.emulator.addInstance({ labels: { team: "web" } }));
+    const both = [one, other].map((made) => service.instances.read(made?.id ?? "", looked));
+    for (const { props } of await Promise.all(both)) expect(props).toMatchObject({ labels: { team: "web" } });
+  });
+
+  test("shows the same words whether it is refreshed alone or together with others", async () => {
+    const spelling = (now: object, place: string) => (place === "item" ? { ...now, image: "img-7" } : now);
+    const service = await startService({ behaviour: { spelling } });
+    const [one, other] = [service.emulator.addInstance(), service.emulator.addInstance()];
+    const { props } = await service.instances.read(one.id, looked);
+    const both = [one, other].map(({ id }) => service.instances.read(id, { ...props }));
+    expect((await Promise.all(both))[0]?.props).toEqual(props);
+  });
+
+  test("is taken out of the state by a refresh once it no longer exists", async () => {
+    const service = await startService();
+    const { id } = service.emulator.addInstance();
+    const { props } = await service.instances.read(id, looked);
+    service.emulator.remove(id);
+    expect(await service.instances.read(id, { ...props })).toEqual({});
+  });
+
+  test("is an error where it is not there", async () => {
+    const service = await startService();
+    service.emulator.addProject();
+    const { message } = await failureOf(service.instances.read("ins-0", looked));
+    expect(message).toMatch(/^reading instance "web" failed: there is no instance ins-0/);
+    expect(message).toContain("remove the lookup from the program");
+  });
+});
+
+test("a refresh from a list shows drift if the revision is in the header, and a field named `version` holds something else", async () => {
+  const service = await startService({ behaviour: { revision: "header", extraFields: { version: "2" } } });
+  const [first, second] = [await madeInstance(service), await madeInstance(service)];
+  const both = async (state: Properties) => {
+    const { instances } = await service.anew();
+    const [one] = await Promise.all([
+      instances.read(first.id, state),
+      instances.read(second.id, second.state),
+    ]);
+    return one;
+  };
+  const { props } = await both(first.state);
+  expect(props.revision).toBe(first.state.revision);
+  service.emulator.edit(first.id, { flavor: "m1.large" });
+  const drifted = await both({ ...props });
+  expect(drifted).toMatchObject({
+    inputs: { flavor: "m1.large" },
+    props: { revision: service.emulator.instances.get(first.id)?.revision },
+  });
+  expect(await both({ ...drifted.props })).toMatchObject({ inputs: { flavor: "m1.large" } });
+});
+
+describe("a list that spells values in another way than an object by itself, or leaves some out", () => {
+  const spellings = {
+    "spells them": (item: object) => ({ ...item, image: "/images/7" }),
+    "leaves them out": (item: object) => ({ ...item, image: undefined }),
+  };
+
+  test.each(Object.entries(spellings))("%s: what looks changed is looked at by itself", async (_, spelt) => {
+    const spelling = (object: object, place: string): object => (place === "item" ? spelt(object) : object);
+    const service = await startService({ behaviour: { spelling, revision: "header" } });
+    const { id, state } = await madeInstance(service);
+    const other = service.emulator.addInstance({ name: state.name });
+    const both = (): Promise<unknown> =>
+      Promise.all([service.instances.read(id, state), service.instances.read(other.id, state)]);
+    await both();
+    const { inputs } = await service.instances.read(id, state);
+    expect(inputs).toMatchObject({ image: state.image });
+
+    service.emulator.edit(id, { image: "theirs" });
+    const { instances } = await service.anew();
+    const [drifted] = await Promise.all([instances.read(id, state), instances.read(other.id, state)]);
+    expect(drifted.inputs).toMatchObject({ image: "theirs" });
+  });
+
+  test("costs nothing more where the revision says that nothing has changed", async () => {
+    const spelling = (object: object, place: string): object =>
+      place === "item" ? { ...object, image: undefined, public_ip: "none" } : object;
+    const service = await startService({ behaviour: { spelling } });
+    const made = [await madeInstance(service), await madeInstance(service)];
+    service.emulator.clearRequests();
+    const answers = await Promise.all(made.map(({ id, state }) => service.instances.read(id, state)));
+    const withoutProvider = ({ __provider: _, ...state }: Properties): Properties => state;
+    expect(answers.map(({ props }) => props)).toEqual(made.map(({ state }) => withoutProvider(state)));
+    for (const { inputs } of answers) expect(inputs).toMatchObject({ image: made[0]?.state.image });
+    expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/instances"]);
+  });
+});

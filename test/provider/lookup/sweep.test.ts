@@ -1,0 +1,219 @@
+import { describe, expect, test } from "vitest";
+import type { ApiObject, Page } from "../../../src/api/client";
+import { ListCache } from "../../../src/provider/lookup/list-cache";
+import { FakeClock } from "../../polling/fake-clock";
+
+/** A list of one page, whose every reading is ended by the test: `end(0, "a", "b")` ends the first with two objects. */
+function listInHand() {
+  const ends: { resolve: (page: Page) => void; reject: (error: Error) => void }[] = [];
+  const clock = new FakeClock();
+  async function* pages() {
+    yield await new Promise<Page>((resolve, reject) => ends.push({ resolve, reject }));
+  }
+  return {
+    sweep: new ListCache(pages, clock),
+    clock,
+    begun: () => ends.length,
+    end: (index: number, ...ids: string[]) => ends[index]?.resolve(page(true, ids)),
+    fail: (index: number) => ends[index]?.reject(new Error("503")),
+  };
+}
+
+const page = (isLast: boolean, ids: readonly string[]): Page => ({
+  objects: ids.map((id) => ({ id, fields: { id }, revision: undefined })),
+  isLast,
+});
+
+const idsOf = async (sweep: Promise<ReadonlyMap<string, ApiObject>>) => [...(await sweep).keys()];
+
+describe("a look that may be a moment old", () => {
+  test("shares the sweep that is under way, and then its result for half a minute", async () => {
+    const { sweep, clock, begun, end } = listInHand();
+    const looks = [sweep.recent(), sweep.recent(), sweep.recent()];
+    end(0, "a", "b");
+    expect(await Promise.all(looks.map(idsOf))).toEqual([
+      ["a", "b"],
+      ["a", "b"],
+      ["a", "b"],
+    ]);
+    await clock.advance(30_000);
+    expect(await idsOf(sweep.recent())).toEqual(["a", "b"]);
+    expect(begun()).toBe(1);
+    await clock.advance(1);
+    expect(sweep.usable).toBe(false);
+    const later = sweep.recent();
+    end(1, "a");
+    expect(await idsOf(later)).toEqual(["a"]);
+  });
+
+  test("does not share what was seen before this process wrote", async () => {
+    const { sweep, begun, end } = listInHand();
+    const before = sweep.recent();
+    end(0);
+    expect(await idsOf(before)).toEqual([]);
+    sweep.invalidate();
+    const after = sweep.recent();
+    end(1, "a");
+    expect(await idsOf(after)).toEqual(["a"]);
+    expect(begun()).toBe(2);
+  });
+
+  test("does not share a sweep that this process wrote into: its end is not remembered either", async () => {
+    const { sweep, begun, end } = listInHand();
+    const before = sweep.recent();
+    sweep.invalidate();
+    const after = sweep.recent();
+    expect(begun()).toBe(2);
+    end(1, "new");
+    end(0, "old");
+    expect(await idsOf(before)).toEqual(["old"]);
+    expect(await idsOf(after)).toEqual(["new"]);
+    expect(await idsOf(sweep.recent())).toEqual(["new"]);
+  });
+});
+
+describe("a look that begins now", () => {
+  test("waits for the sweep under way and shares the next with all who wait", async () => {
+    const { sweep, clock, begun, end } = listInHand();
+    const recent = sweep.recent();
+    const looks = [sweep.fresh(), sweep.fresh(), sweep.fresh()];
+    expect(begun()).toBe(1);
+    end(0, "a");
+    await recent;
+    await clock.advance(0);
+    expect(begun()).toBe(2);
+    end(1, "a", "b");
+    expect(await Promise.all(looks.map(idsOf))).toEqual([
+      ["a", "b"],
+      ["a", "b"],
+      ["a", "b"],
+    ]);
+    expect(begun()).toBe(2);
+  });
+
+  test("waits for the sweep under way also when something was written meanwhile: many deletions share", async () => {
+    const { sweep, clock, begun, end } = listInHand();
+    const first = sweep.fresh();
+    const looks = ["b", "c"].map(() => {
+      sweep.invalidate();
+      return sweep.fresh();
+    });
+    expect(begun()).toBe(1);
+    end(0, "a", "b", "c");
+    await first;
+    await clock.advance(0);
+    end(1, "a");
+    expect(await Promise.all(looks.map(idsOf))).toEqual([["a"], ["a"]]);
+    expect(begun()).toBe(2);
+  });
+
+  test("never takes what was remembered", async () => {
+    const { sweep, begun, end } = listInHand();
+    const first = sweep.fresh();
+    end(0, "a");
+    await first;
+    const second = sweep.fresh();
+    end(1);
+    expect(await idsOf(second)).toEqual([]);
+    expect(begun()).toBe(2);
+  });
+});
+
+describe("a sweep that fails", () => {
+  test("fails for all who share it, and is not remembered", async () => {
+    const { sweep, begun, end, fail } = listInHand();
+    const looks = [sweep.recent(), sweep.recent()];
+    fail(0);
+    expect((await Promise.allSettled(looks)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(sweep.usable).toBe(false);
+    const next = sweep.recent();
+    end(1, "a");
+    expect(await idsOf(next)).toEqual(["a"]);
+    expect(begun()).toBe(2);
+  });
+
+  test("does not fail those who wait for the next", async () => {
+    const { sweep, clock, end, fail } = listInHand();
+    const first = sweep.recent();
+    const next = sweep.fresh();
+    fail(0);
+    await expect(first).rejects.toThrow("503");
+    await clock.advance(0);
+    end(1, "a");
+    expect(await idsOf(next)).toEqual(["a"]);
+  });
+});
+
+describe("a search in a long list", () => {
+  /** A list of pages of two: a, b; c, d; and so on to the last letter. */
+  function longList(last: string) {
+    const clock = new FakeClock();
+    const letters = Array.from({ length: last.charCodeAt(0) - 96 }, (_, at) => String.fromCharCode(97 + at));
+    const asked: string[] = [];
+    async function* pages() {
+      for (let at = 0; at < letters.length; at += 2) {
+        const ids = letters.slice(at, at + 2);
+        asked.push(ids.join(""));
+        yield page(at + 2 >= letters.length, ids);
+      }
+    }
+    const sweep = new ListCache(pages, clock);
+    const seek = async (id: string, isPatient = false) => {
+      sweep.recordRead();
+      const found = await sweep.seek(id, () => isPatient);
+      return typeof found === "string" ? found : found.id;
+    };
+    return { sweep, clock, asked, seek };
+  }
+
+  test("reads one page for each two reads, and says that more would be too dear", async () => {
+    const { asked, seek } = longList("z");
+    expect(await seek("z")).toBe("costly");
+    expect(asked).toEqual([]);
+    expect(await seek("z")).toBe("costly");
+    expect(asked).toEqual(["ab"]);
+    expect(await Promise.all(["x", "y", "z"].map((id) => seek(id)))).toEqual(["costly", "costly", "costly"]);
+    expect(asked).toEqual(["ab", "cd"]);
+  });
+
+  test("goes on where the one before has stopped, and asks for nothing that was seen", async () => {
+    const { asked, seek } = longList("h");
+    await seek("h");
+    await seek("h");
+    expect(await seek("b")).toBe("b");
+    expect(await seek("d")).toBe("d");
+    expect(asked).toEqual(["ab", "cd"]);
+  });
+
+  test("knows by the last page that something is missing, and asks no further", async () => {
+    const { asked, seek } = longList("d");
+    for (const id of ["a", "b", "c"]) await seek(id);
+    expect(await Promise.all(["x", "d"].map((id) => seek(id)))).toEqual(["missing", "d"]);
+    expect(asked).toEqual(["ab", "cd"]);
+  });
+
+  test("goes through all pages where there is no other way", async () => {
+    const { asked, seek } = longList("f");
+    expect(await seek("f", true)).toBe("f");
+    expect(asked).toEqual(["ab", "cd", "ef"]);
+  });
+
+  test("takes a page that is under way whatever it costs: it is paid for", async () => {
+    const { sweep, asked, seek } = longList("h");
+    const whole = sweep.recent();
+    expect(await seek("h")).toBe("h");
+    await whole;
+    expect(asked).toEqual(["ab", "cd", "ef", "gh"]);
+  });
+
+  test("begins anew, and counts anew, half a minute after the last reads, and after a write", async () => {
+    const { sweep, clock, asked, seek } = longList("h");
+    await Promise.all(["a", "b"].map((id) => seek(id)));
+    await clock.advance(30_001);
+    expect(await seek("a")).toBe("costly");
+    expect(await seek("a")).toBe("a");
+    sweep.invalidate();
+    expect(await seek("a")).toBe("costly");
+    expect(asked).toEqual(["ab", "ab"]);
+  });
+});

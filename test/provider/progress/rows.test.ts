@@ -1,0 +1,180 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { Page } from "../../../src/api/client";
+import { instanceKind } from "../../../src/model/kinds";
+import { deadlineIn } from "../../../src/polling/clock";
+import { ObjectFinder } from "../../../src/provider/lookup/object-finder";
+import { EngineLog, type StatusLog } from "../../../src/provider/progress/engine-log";
+import { Progress } from "../../../src/provider/progress/progress";
+import { FakeClock } from "../../polling/fake-clock";
+import { FakeService } from "../fake-service";
+import { OneInstance } from "../one-instance";
+import { openProviders } from "../providers";
+import { instanceNews } from "../samples";
+import { changed, failureOf, madeInstance, madeProject, type Service, startService } from "../service";
+
+/** What is written into rows. */
+class Rows extends EngineLog {
+  readonly written: string[] = [];
+  /** Whose rows were asked for. */
+  readonly urns: (string | undefined)[] = [];
+
+  constructor() {
+    super(undefined);
+  }
+
+  override statusLogFor(urn?: string): StatusLog {
+    this.urns.push(urn);
+    return { write: async (message) => void this.written.push(message) };
+  }
+}
+
+/** A process of the provider whose rows are seen, in a terminal or in CI. */
+async function process({ emulator, clock, journalDir }: Service, inCi: boolean) {
+  const { endpoint, token } = emulator;
+  const log = new Rows();
+  const settings = { endpoint, token, journalDir };
+  const providers = await openProviders(settings, { clock, warn: () => {}, log, inCi });
+  return { ...providers, written: log.written, urns: log.urns };
+}
+
+describe("the row of a deletion", () => {
+  test("shows the operation's percent, then what else it waits for, and is emptied at the end", async () => {
+    const service = await startService({ behaviour: { deleteObject: 202, operationMs: 60_000 } });
+    const saved = await madeInstance(service);
+    const { instances, written } = await process(service, false);
+    service.emulator.fail({ path: "/v1/instances", kind: "status", status: 503, retryAfter: 9 });
+    await instances.delete(saved.id, saved.state);
+    expect(written[0]).toBe("deleting 0 %");
+    expect(written).toContainEqual(expect.stringMatching(/^deleting \d\d % · about \d+ s left$/));
+    const confirming =
+      "deleting · waiting until the service shows the instance no more · the service answers 503";
+    expect(written.at(-2)).toMatch(new RegExp(`^${confirming}; next try in \\d s$`));
+    expect(written.at(-1)).toBe("");
+  });
+
+  test.each([
+    [false, /^deleting · waiting until the service shows the instance no more · \d+ s so far$/, 20],
+    [true, /^deleting · waiting until the service shows the instance no more · 6\d s so far$/, 1],
+  ])("tells that the service still shows the object (CI: %s)", async (inCi, text, most) => {
+    const service = await startService({ behaviour: { deleteObject: 202 } });
+    const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 200, problem: { id: saved.id } });
+    const { instances, written } = await process(service, inCi);
+    await failureOf(instances.delete(saved.id, saved.state));
+    expect(written.pop()).toBe("");
+    expect(written.length).toBeGreaterThan(0);
+    expect(written.length).toBeLessThanOrEqual(most);
+    for (const line of written) expect(line).toMatch(text);
+  });
+
+  test("of a project tells that it waits for an instance whose creation was cut off", async () => {
+    const service = await startService({ behaviour: { operationMs: 60_000 } });
+    const project = await madeProject(service);
+    const { id, state } = project;
+    await new OneInstance(service, project).killedUp();
+    const { projects, written } = await process(service, false);
+    await projects.delete(id, state);
+    expect(service.emulator.projects.size).toBe(0);
+    const text =
+      /^deleting · waiting for the deletion of the project's last instances · \d+ %( · about \d+ s left)?$/;
+    expect(written.filter((line) => text.test(line)).length).toBeGreaterThan(3);
+    expect(written.at(-1)).toBe("");
+  });
+
+  test("is none if the URN that the state records is another resource's by now", async () => {
+    const service = await startService();
+    const former = await madeInstance(service);
+    const present = await madeInstance(service, { __key: randomUUID() });
+    const { instances, urns } = await process(service, false);
+    const { __urn: urn } = present.inputs;
+    expect(former.state.__urn).toBe(urn);
+    await instances.check(present.inputs, present.inputs);
+    urns.length = 0;
+    await instances.delete(former.id, former.state);
+    expect(urns).toEqual([undefined]);
+    await instances.delete(present.id, present.state);
+    expect(urns).toEqual([undefined, urn]);
+  });
+
+  test("shows what hinders it: a service that is down", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    const { instances, written } = await process(service, false);
+    service.emulator.fail({ method: "DELETE", kind: "status", status: 503, retryAfter: 9, times: 3 });
+    await instances.delete(saved.id, saved.state);
+    expect(written[0]).toMatch(/^deleting · the service answers 503; next try in [67] s$/);
+    expect(written.at(-1)).toBe("");
+  });
+});
+
+test("the row of a creation tells why its operation can't be looked at, however long", async () => {
+  const service = await startService({ behaviour: { operationMs: 60_000 } });
+  service.emulator.addProject();
+  const { instances, written } = await process(service, false);
+  const [project] = service.emulator.projects.keys();
+  const { inputs } = await instances.check({}, instanceNews({ project }));
+  service.emulator.fail({ kind: "status", path: "/v1/operations/", status: 503, retryAfter: 20, times: 10 });
+  await instances.create(inputs);
+  const told = written.filter((line) =>
+    /^creating 0 % · the service answers 503; (next try in \d+ s|trying again)$/.test(line),
+  );
+  expect(told.length).toBeGreaterThan(10);
+  expect(written.at(-1)).toBe("");
+});
+
+describe("the row of a read", () => {
+  test("is not there in a refresh that is quick", async () => {
+    const service = await startService();
+    const saved = await Promise.all(Array.from({ length: 8 }, () => madeInstance(service)));
+    const { instances, written } = await process(service, false);
+    await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
+    expect(written).toEqual([]);
+  });
+
+  test("tells of a service that is down, and of the list that others wait for too", async () => {
+    const service = await startService();
+    const saved = [await madeInstance(service), await madeInstance(service)];
+    const { instances, written } = await process(service, false);
+    service.emulator.fail({ method: "GET", kind: "status", status: 503, retryAfter: 9 });
+    await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
+    const text = /^reading · page 1 of the list of instances · the service answers 503; next try in [67] s$/;
+    expect(written.filter((line) => text.test(line))).toHaveLength(2);
+    expect(written.filter((line) => line === "")).toHaveLength(2);
+  });
+
+  test("shows how far a long list is", async () => {
+    const clock = new FakeClock();
+    const client = new FakeService().client();
+    async function* pages(): AsyncGenerator<Page> {
+      for (let page = 1; ; page++) {
+        await clock.sleep(1_000);
+        yield { objects: [{ id: `ins-${page}`, fields: {}, revision: undefined }], isLast: page === 15 };
+      }
+    }
+    const slow = { ...client, instances: { ...client.instances, pages } };
+    const log = new Rows();
+    const progress = new Progress(log.statusLogFor(), "reading", { clock, inCi: false }).begin();
+    const look = new ObjectFinder(slow, clock, 600_000).findInList(
+      { kind: instanceKind, id: "ins-15", project: "prj-1" },
+      { deadline: deadlineIn(60_000, clock), progress },
+    );
+    await clock.advance(15_000);
+    expect(await look).toMatchObject({ found: { id: "ins-15" } });
+    await progress.clear();
+    expect(log.written).toEqual([
+      "reading · page 3 of the list of instances · 3 s so far",
+      "reading · page 13 of the list of instances · 13 s so far",
+      "",
+    ]);
+  });
+});
+
+test("the row of an update tells that the change does not show yet", async () => {
+  const service = await startService();
+  const saved = await madeInstance(service);
+  const { instances, written } = await process(service, false);
+  service.emulator.ignoreUpdatesOf("flavor");
+  await failureOf(instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })));
+  expect(written).toEqual(["updating · waiting until the service shows the change · 3 s so far", ""]);
+});

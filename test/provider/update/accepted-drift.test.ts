@@ -1,0 +1,205 @@
+import { describe, expect, test } from "vitest";
+import { secretsOf } from "../../../src/model/secrets";
+import type { Properties } from "../../../src/model/state";
+import { oneInstance } from "../one-instance";
+import { changed, failureOf, madeInstance, type Saved } from "../service";
+import { type RacedService, startRaced } from "./raced-service";
+
+/** The resource after a refresh: the state has what somebody else has changed. */
+async function refreshed({ anew }: RacedService, saved: Saved, state = saved.state): Promise<Properties> {
+  const { instances } = await anew();
+  const { props } = await instances.read(saved.id, state);
+  return { ...props };
+}
+
+describe.each(["ids", "upper-case"] as const)("a service that normalizes values: %s", (way) => {
+  const behaviour = { normalize: [way] };
+
+  test("an update of which nothing was known is made if it is sent again after a refresh, and once is enough", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
+    const state = await refreshed(service, saved);
+    const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
+    expect(outs).toMatchObject({ flavor: "m1.large" });
+    expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: "m1.large" });
+  });
+
+  test("what somebody changes, and then takes back, is no drift, also if a refresh has seen it", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.large" });
+    const state = await refreshed(service, saved);
+    expect(state.flavor).not.toBe("m1.small");
+    service.emulator.edit(saved.id, { flavor: "m1.small" });
+    const { __words, flavor } = await refreshed(service, saved, state);
+    expect({ __words, flavor }).toEqual({ __words: saved.state.__words, flavor: "m1.small" });
+  });
+
+  test("drift that the service accepts to remove, but doesn't, is an error at each update", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.large" });
+    service.emulator.ignoreUpdatesOf("flavor");
+    let state = await refreshed(service, saved);
+    for (const _ of ["first", "again"]) {
+      const error = await failureOf(service.updated(saved, {}, state));
+      expect(error.message).toContain("did not change flavor");
+      state = { ...Object(Object(error).properties) };
+    }
+  });
+
+  test("a change that is ignored is an error after drift was removed as well", async () => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, { flavor: "m1.large" });
+    const { outs } = await service.updated(saved, {}, await refreshed(service, saved));
+    service.emulator.ignoreUpdatesOf("flavor");
+    const error = await failureOf(service.updated(saved, { flavor: "m1.huge" }, outs));
+    expect(error.message).toContain("did not change flavor");
+  });
+});
+
+describe("an update that adopts what somebody has set, at a service that shows ids,", () => {
+  const news = { network: "default", flavor: "m1.large" };
+
+  async function adopted(more: Properties) {
+    const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
+    expect(await web.up({ network: "backend" })).toBeUndefined();
+    service.emulator.edit(web.there().id, { network: "default" });
+    await web.refresh();
+    return { web, said: await web.up({ ...news, ...more }) };
+  }
+
+  test("asks for another one if it changes another property, too", async () => {
+    const { web, said } = await adopted({});
+    expect(said).toContain("Run `pulumi up` again");
+    expect(await web.up(news)).toBeUndefined();
+    await web.refresh();
+    expect(web.there().inputs).toMatchObject(news);
+  });
+
+  test("is enough if it changes nothing else", async () => {
+    expect((await adopted({ flavor: "m1.small" })).said).toBeUndefined();
+  });
+});
+
+test("an update of which nothing was known is made also if the service gives a new revision to each update: capital letters", async () => {
+  const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
+  const saved = await madeInstance(service);
+  await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
+  const state = await refreshed(service, saved);
+  service.after("PUT", () => service.emulator.touch(saved.id));
+  const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
+  expect(outs).toMatchObject({ flavor: "m1.large" });
+});
+
+test("a secret that a service normalizes, and that somebody changes, is redacted as long as the state has it", async () => {
+  const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
+  const saved = await madeInstance(service, { network: "back-3f9d1c", __secrets: ["network"] });
+  service.emulator.edit(saved.id, { network: "other" });
+  const state = await refreshed(service, saved);
+  expect(secretsOf(state).strings).toEqual(expect.arrayContaining(["OTHER", "back-3f9d1c", "BACK-3F9D1C"]));
+});
+
+test("a property that an update of which nothing was known has removed is no conflict if the service leaves it out", async () => {
+  const service = await startRaced({ behaviour: { absentValues: "omitted" } });
+  const saved = await madeInstance(service, { publicIp: "auto" });
+  const news = changed(saved, { publicIp: undefined, flavor: "m1.large" });
+  await service.instances.update(saved.id, saved.state, news); // the state doesn't know of it
+  const { outs } = await service.instances.update(saved.id, saved.state, news);
+  expect(outs).toMatchObject({ flavor: "m1.large" });
+  expect(outs.publicIp).toBeUndefined();
+});
+
+test.each([false, true])(
+  "a service's own word for a new value is learnt although the reply to the update was lost, refreshed twice: %s",
+  async (isTwice) => {
+    const spelling = (now: Readonly<Record<string, unknown>>): object => ({
+      ...now,
+      ...(now.public_ip === "auto" && { public_ip: "Dynamic" }),
+    });
+    const { service, web } = await oneInstance({ behaviour: { spelling } });
+    await web.up({ publicIp: "none" });
+    service.emulator.fail({ kind: "lost-reply", method: "PUT" });
+    expect(await web.up({ publicIp: "auto" })).toContain("a reply to this update was lost");
+    await web.refresh();
+    if (isTwice) await web.refresh();
+    expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+    await web.refresh();
+    expect(web.there().state.publicIp).toBe("auto");
+  },
+);
+
+describe("a service that shows SSH keys by their fingerprints", () => {
+  const [ours, theirs] = ["A", "B"].map((key) => `ssh-ed25519 ${key} comment`);
+  const fingerprints = (now: Readonly<Record<string, unknown>>): object => ({
+    ...now,
+    ssh_keys: (Array.isArray(now.ssh_keys) ? now.ssh_keys : []).map((key) => ({
+      fingerprint: String(key).split(" ")[1],
+    })),
+  });
+
+  async function drifted() {
+    const service = await startRaced({ behaviour: { spelling: fingerprints } });
+    const saved = await madeInstance(service, { sshKeys: [ours] });
+    service.emulator.edit(saved.id, { ssh_keys: [ours, theirs] });
+    return { service, saved, state: await refreshed(service, saved) };
+  }
+
+  test("keeps a key that somebody has added once the program has it, too", async () => {
+    const { service, saved, state } = await drifted();
+    const sshKeys = [ours, theirs];
+    const { outs } = await service.updated(saved, { sshKeys }, state);
+    expect(await refreshed(service, saved, outs)).toMatchObject({ sshKeys });
+    expect(outs).not.toHaveProperty("__applied");
+  });
+
+  test("has a key that an update has added whose reply was lost: after a refresh, the next `up` is content", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
+    await web.up();
+    service.emulator.fail({ kind: "lost-reply", method: "PUT" });
+    expect(await web.up({ sshKeys: [ours] })).toContain("a reply to this update was lost");
+    await web.refresh();
+    expect(await web.up({ sshKeys: [ours] })).toBeUndefined();
+    service.emulator.clearRequests();
+    expect(await web.up({ sshKeys: [ours] })).toBeUndefined();
+    expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
+  });
+
+  test("may have a key that the program adds: the error advises to look at the service before a replacement", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
+    await web.up();
+    service.emulator.edit(web.there().id, { ssh_keys: [ours] });
+    await web.refresh();
+    expect(await web.up({ sshKeys: [ours] })).toContain("look there first");
+  });
+
+  test("is not said to have a label that it ignores and shows no trace of", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    service.emulator.ignoreUpdatesOf("labels");
+    const said = await web.up({ labels: { tier: "web" } });
+    expect(said).toContain("did not change labels");
+    expect(said).not.toContain("look there first");
+  });
+
+  test("doesn't have a key that it ignores, whatever became of the first update", async () => {
+    const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
+    await web.up();
+    service.emulator.ignoreUpdatesOf("ssh_keys");
+    const lost = service.emulator.fail({ kind: "lost-reply", method: "PUT", times: 99 });
+    expect(await web.up({ sshKeys: [ours] })).toContain("may have made the update");
+    lost.off();
+    await web.refresh();
+    for (const _ of ["first", "again"])
+      expect(await web.up({ sshKeys: [ours] })).toContain("did not change sshKeys");
+  });
+
+  test("has to remove that key if the program doesn't have it", async () => {
+    const { service, saved, state } = await drifted();
+    service.emulator.ignoreUpdatesOf("ssh_keys");
+    const error = await failureOf(service.updated(saved, {}, state));
+    expect(error.message).toContain("did not change sshKeys");
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/model/state";
+import { failureOf, madeInstance, type Saved } from "../service";
+import { type RacedService, startRaced } from "./raced-service";
+
+async function refreshed({ anew }: RacedService, saved: Saved, state: Properties): Promise<Properties> {
+  const { props } = await (await anew()).instances.read(saved.id, state);
+  return { ...props };
+}
+
+const slug = (text: unknown): string => String(text).replaceAll(" ", "-");
+const slugs = (now: Readonly<Record<string, unknown>>): object => ({
+  ...now,
+  labels: Object.fromEntries(Object.entries(Object(now.labels)).map(([key, value]) => [key, slug(value)])),
+});
+
+test("a label that drifts can be changed back where the service shows other labels in small letters", async () => {
+  const service = await startRaced({ behaviour: { normalize: ["lower-case"] } });
+  const labels = { team: "Web", size: "3" };
+  const saved = await madeInstance(service, { labels });
+  service.emulator.edit(saved.id, { labels: { team: "Web", size: "4" } });
+  const state = await refreshed(service, saved, saved.state);
+  expect(state.labels).toEqual({ team: "Web", size: "4" });
+  const { outs } = await service.updated(saved, { labels }, state);
+  expect(outs.labels).toEqual(labels);
+});
+
+describe("from the service's id of a flavor to its name", () => {
+  async function withId() {
+    const service = await startRaced({ behaviour: { normalize: ["ids"] } });
+    const saved = await madeInstance(service);
+    const id = Object(saved.state.__words).flavor;
+    const { outs } = await service.updated(saved, { flavor: id }, saved.state);
+    return { service, saved, id, outs };
+  }
+
+  test("is no change at the service if the name is known", async () => {
+    const { service, saved, id, outs } = await withId();
+    expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: id });
+    const next = await service.updated(saved, {}, outs);
+    expect(next.outs).toMatchObject({ flavor: "m1.small", __words: { flavor: id } });
+  });
+
+  test("is an error if the service ignores the change to another one", async () => {
+    const { service, saved, outs } = await withId();
+    service.emulator.ignoreUpdatesOf("flavor");
+    const error = await failureOf(service.updated(saved, { flavor: "m1.huge" }, outs));
+    expect(error.message).toContain("did not change flavor");
+  });
+
+  test("is remembered if the PUT is answered with an operation", async () => {
+    const { service, saved, outs } = await withId();
+    service.emulator.behaviour.putReply = 202;
+    const next = await service.updated(saved, { flavor: "m1.large" }, outs);
+    expect((await refreshed(service, saved, next.outs)).flavor).toBe("m1.large");
+  });
+});
+
+describe("labels that are set for the first time, and that the service shows as slugs,", () => {
+  async function set() {
+    const service = await startRaced({ behaviour: { spelling: slugs, putReply: 202 } });
+    const saved = await madeInstance(service);
+    const labels = { team: "web shop" };
+    const { outs } = await service.updated(saved, { labels });
+    const state = await refreshed(service, saved, outs);
+    expect(state.labels).toEqual({ team: "web-shop" }); // somebody else may have changed it
+    return { service, saved, labels, state };
+  }
+
+  test("converge if the service accepts them again after a refresh", async () => {
+    const { service, saved, labels, state } = await set();
+    const { outs } = await service.updated(saved, { labels }, state);
+    expect(await refreshed(service, saved, outs)).toMatchObject({ labels });
+  });
+
+  test("are an error if the service ignores a change of them", async () => {
+    const { service, saved, state } = await set();
+    service.emulator.ignoreUpdatesOf("labels");
+    const error = await failureOf(service.updated(saved, { labels: { team: "other shop" } }, state));
+    expect(error.message).toContain("did not change labels");
+  });
+});
+
+test("an address proves that it was assigned if the service never shows the mode", async () => {
+  const spelling = (now: object) => ({ ...now, public_ip: null });
+  const service = await startRaced({ behaviour: { spelling } });
+  const saved = await madeInstance(service);
+  const { outs } = await service.updated(saved, { publicIp: "auto" });
+  expect(outs).toMatchObject({ publicIp: "auto", ipAddress: "203.0.113.1" });
+  expect(await refreshed(service, saved, outs)).toMatchObject({ publicIp: "auto" });
+});
+
+test("an address that comes after the mode is no conflict", async () => {
+  const late = { is: true };
+  const spelling = (now: { ip_address?: unknown }) => ({
+    ...now,
+    public_ip: late.is ? "auto" : now.ip_address,
+  });
+  const service = await startRaced({ behaviour: { spelling } });
+  const saved = await madeInstance(service, { publicIp: "auto" });
+  late.is = false;
+  service.emulator.touch(saved.id);
+  const { outs } = await service.updated(saved, { publicIp: "auto", flavor: "m1.large" });
+  expect(await refreshed(service, saved, outs)).toMatchObject({ publicIp: "auto", flavor: "m1.large" });
+});

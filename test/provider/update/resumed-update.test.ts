@@ -1,0 +1,349 @@
+import { describe, expect, test } from "vitest";
+import { fastClock } from "../../polling/fast-clock";
+import { type OneInstance, oneInstance } from "../one-instance";
+import type { Service } from "../service";
+
+const SHORT = { __timeouts: { create: "5s", update: "5s" } };
+const LARGE = { ...SHORT, flavor: "m1.large" };
+
+/** An instance whose creation takes longer than it may, and whose id is known. */
+async function slowCreation({ fails = false, leaveObject = false } = {}) {
+  const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000, resultLink: "early" } });
+  if (fails) service.emulator.failNextOperation({ kind: "create", leaveObject });
+  await web.up(SHORT);
+  expect(web.there().id).toBe([...service.emulator.instances.keys()][0]);
+  return { service, web };
+}
+
+/** An instance whose update to a larger flavor was accepted, and takes longer than it may. */
+async function slowUpdate(more: Record<string, unknown> = LARGE, behaviour = {}) {
+  const { service, web } = await oneInstance({ behaviour: { putReply: 202, ...behaviour } });
+  await web.up(SHORT);
+  const before = web.there();
+  service.emulator.behaviour.operationMs = 3_600_000;
+  const said = await web.up(more);
+  return { service, web, before, said };
+}
+
+const puts = ({ emulator }: Service) => emulator.requests.filter(({ method }) => method === "PUT");
+const flavor = ({ emulator }: Service) => [...emulator.instances.values()].map(({ fields }) => fields.flavor);
+
+describe("an instance that is in the state and still being created", () => {
+  test("is waited for again, a second time too, and then updated as the program wants it", async () => {
+    const { service, web } = await slowCreation();
+    const before = web.there();
+    expect(await web.up(SHORT)).toContain("is not over");
+    expect(web.there()).toMatchObject({ id: before.id, state: { __pending: before.state.__pending } });
+    service.emulator.finishOperations();
+    expect(await web.up(LARGE)).toBeUndefined();
+    await web.expectOne();
+    expect(flavor(service)).toEqual(["m1.large"]);
+  });
+
+  test("whose operation failed and left nothing, is an error, and the `up` after that makes it anew", async () => {
+    const { service, web } = await slowCreation({ fails: true });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(service.emulator.instances.size).toBe(0);
+    expect(await web.up(SHORT)).toContain("capacity_exhausted");
+    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(web.keys()).toBe(2);
+    await web.expectOne();
+  });
+
+  test("whose operation failed and left the object behind, is never accepted as healthy: it is replaced", async () => {
+    for (const between of [() => {}, (web: OneInstance) => web.refresh()]) {
+      const { service, web } = await slowCreation({ fails: true, leaveObject: true });
+      const broken = web.there().id;
+      service.emulator.finishOperations();
+      service.emulator.behaviour.operationMs = 2_000;
+      expect(service.emulator.instances.get(broken)?.status).toBe("error");
+      await between(web);
+      for (let run = 0; run < 2 && web.there().id === broken; run++) {
+        expect(web.there().state).toHaveProperty("__pending");
+        await web.up(SHORT);
+      }
+      expect(web.there().id).not.toBe(broken);
+      await web.expectOne();
+    }
+  });
+
+  test("stays marked as failed through a refresh", async () => {
+    const { service, web } = await slowCreation({ fails: true, leaveObject: true });
+    service.emulator.finishOperations();
+    expect(await web.up(SHORT)).toContain("capacity_exhausted");
+    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+    for (const id of service.emulator.operations.keys()) service.emulator.remove(id);
+    await web.refresh();
+    expect(web.there().state).toMatchObject({ __pending: { failed: true } });
+  });
+
+  test("whose operation can no longer be found, and which isn't shown, is not created again", async () => {
+    const { service, web } = await slowCreation();
+    const { id } = web.there();
+    for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
+    service.emulator.remove(id);
+    for (const _ of [1, 2]) {
+      const said = await web.up(SHORT);
+      expect(said).toContain("code operation_unknown");
+      expect(said).toContain("pulumi state delete");
+      await web.refresh();
+      expect(web.there().id).toBe(id);
+    }
+    expect(web.posts()).toHaveLength(1);
+  });
+
+  test("is not taken for failed because the token may no longer see its project", async () => {
+    const { service, web } = await slowCreation();
+    service.emulator.finishOperations();
+    const { projects, instances } = service.emulator;
+    for (const id of [...instances.keys(), ...projects.keys()]) service.emulator.remove(id);
+    const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
+    expect(said).toContain("this token may belong to another account");
+    expect(web.there().state).not.toMatchObject({ __pending: { failed: true } });
+  });
+
+  test("is waited for also where the service offers no GET of one object, which says nothing about it", async () => {
+    const { service, web } = await slowCreation();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.getObject = 404;
+    expect(await web.up(SHORT)).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("that somebody deleted is an error first, too", async () => {
+    const { service, web } = await slowCreation();
+    service.emulator.finishOperations();
+    service.emulator.remove(web.there().id);
+    service.emulator.behaviour.operationMs = 2_000;
+    const said = await web.up({ __timeouts: { update: "5m" } }, { clock: fastClock(100) });
+    expect(said).toContain("no longer exists");
+    expect(await web.up(SHORT)).toBeUndefined();
+    await web.expectOne();
+  });
+});
+
+describe("an update that goes on at the service when its time is over", () => {
+  test("is in the state with its operation, and is waited for by the next `up`, on any machine", async () => {
+    const { service, web, before, said } = await slowUpdate();
+    expect(said).toContain("goes on at the service");
+    expect(web.there()).toMatchObject({
+      id: before.id,
+      state: {
+        flavor: "m1.small",
+        revision: before.state.revision,
+        __pending: { operation: { id: expect.any(String) } },
+      },
+    });
+    expect(await web.up(LARGE, { onAnotherMachine: true })).toContain("is not over");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    expect(flavor(service)).toEqual(["m1.large"]);
+    await web.expectOne();
+  });
+
+  test("is its own also right after a cut-off creation, which was gone on with in the same `up`", async () => {
+    const { service, web } = await oneInstance({ behaviour: { putReply: 202, operationMs: 3_600_000 } });
+    await web.up(SHORT);
+    service.emulator.finishOperations();
+    expect(await web.up(LARGE)).toContain("goes on at the service");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(flavor(service)).toEqual(["m1.large"]);
+    expect(await web.up({ ...SHORT, flavor: "m1.huge" })).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.huge"]);
+    await web.expectOne();
+  });
+
+  test("and fails then, is made again", async () => {
+    const { service, web } = await slowUpdate(SHORT);
+    service.emulator.failNextOperation({ kind: "update" });
+    await web.up(LARGE);
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(flavor(service)).toEqual(["m1.small"]);
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.large"]);
+    expect(puts(service).length).toBeGreaterThan(1);
+  });
+
+  test("and fails then, is no excuse to take somebody else's value for the service's spelling", async () => {
+    const { service, web } = await slowUpdate(SHORT, { normalize: ["ids"] });
+    service.emulator.failNextOperation({ kind: "update" });
+    await web.up(LARGE);
+    service.emulator.finishOperations();
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(flavor(service)).toEqual(["theirs"]);
+  });
+
+  test("and that the program has taken back meanwhile, is taken back at the service", async () => {
+    const { service, web } = await slowUpdate();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(flavor(service)).toEqual(["m1.large"]);
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.small"]);
+    expect(web.there().state).toMatchObject({ flavor: "m1.small" });
+    await web.expectOne();
+  });
+
+  test("is waited for and taken back if the program takes it back after a refresh, which clears the engine's error", async () => {
+    const { service, web } = await slowUpdate();
+    await web.refresh();
+    expect(await web.up(SHORT)).toContain("is not over");
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.small"]);
+    await web.expectOne();
+  });
+
+  test("stays in the state with the revision from before if a refresh can't find the operation", async () => {
+    const { service, web, before } = await slowUpdate();
+    service.emulator.fail({ kind: "status", status: 404, path: "/v1/operations/" });
+    service.emulator.edit(web.there().id, { network: "theirs" });
+    await web.refresh();
+    expect(web.there().state).toMatchObject({
+      network: "theirs",
+      revision: before.state.revision,
+      __pending: { operation: { id: expect.any(String) } },
+    });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(SHORT)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.small"]);
+    await web.expectOne();
+  });
+
+  test("is no excuse to go over what somebody else has changed meanwhile", async () => {
+    const { service, web } = await slowUpdate();
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    service.emulator.edit(web.there().id, { network: "theirs" });
+    expect(await web.up(SHORT)).toContain("somebody else changed network");
+    expect(await web.up(LARGE), "there is nothing left to write").toBeUndefined();
+    expect(await web.up(SHORT)).toContain("somebody else changed network");
+    const [instance] = service.emulator.instances.values();
+    expect(instance?.fields).toMatchObject({ flavor: "m1.large", network: "theirs" });
+  });
+
+  test("and was accepted but not made, is an error", async () => {
+    const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
+    await web.up(SHORT);
+    service.emulator.ignoreUpdatesOf("flavor");
+    service.emulator.behaviour.operationMs = 3_600_000;
+    await web.up(LARGE);
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up(LARGE)).toContain("did not change flavor");
+  });
+
+  test("is nobody else's change where the service spells it in its own way", async () => {
+    const { service, web } = await slowUpdate({ ...SHORT, publicIp: "auto" }, { ipField: "public_ip" });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    expect(await web.up({ ...SHORT, publicIp: "auto" })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ publicIp: "auto" });
+    await web.expectOne();
+  });
+});
+
+test("an update that is sent again after a refresh, and takes too long, is made once its operation has succeeded: capital letters", async () => {
+  const { service, web, before: saved } = await slowUpdate(LARGE, { normalize: ["upper-case"] });
+  service.emulator.finishOperations();
+  web.saved = saved; // the state doesn't know of the update
+  await web.refresh();
+  expect(web.there().state).toMatchObject({ flavor: "M1.LARGE" });
+  expect(await web.up(LARGE)).toContain("is not over");
+  service.emulator.finishOperations();
+  const before = puts(service).length;
+  expect(await web.up(LARGE)).toBeUndefined();
+  expect(puts(service)).toHaveLength(before);
+  await web.expectOne();
+});
+
+describe("at a service that shows ids for names, somebody else's value", () => {
+  test("is a conflict after the update's operation has ended, and a refresh puts it right", async () => {
+    const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
+    service.emulator.finishOperations();
+    service.emulator.behaviour.operationMs = 2_000;
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(flavor(service)).toEqual(["theirs"]);
+    await web.refresh();
+    expect(await web.up(LARGE)).toBeUndefined();
+    expect(flavor(service)).toEqual(["m1.large"]);
+    await web.expectOne();
+  });
+
+  test("is not suspected if the operation ends while it is waited for", async () => {
+    const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
+    const looks = (): number =>
+      service.emulator.requests.filter(({ path }) => path.includes("/operations/")).length;
+    const before = looks();
+    const end = (): boolean => {
+      if (looks() > before + 1) service.emulator.finishOperations();
+      return false;
+    };
+    service.emulator.fail({ kind: "status", when: end, times: Number.POSITIVE_INFINITY });
+    expect(await web.up({ ...LARGE, __timeouts: { update: "10m" } })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    await web.expectOne();
+  });
+
+  test("is a conflict after an accepted update of which the result could not be read", async () => {
+    const { service, web } = await unread();
+    service.emulator.edit(web.there().id, { flavor: "theirs" });
+    expect(await web.up(LARGE)).toContain("somebody else changed flavor");
+    expect(flavor(service)).toEqual(["theirs"]);
+  });
+});
+
+/** An instance whose update was accepted, at a service that shows ids for names and fails afterwards. */
+async function unread() {
+  const { service, web } = await oneInstance({ behaviour: { normalize: ["ids"] } });
+  await web.up(SHORT);
+  let isDown = true;
+  const when = (): boolean => isDown && puts(service).length > 0;
+  service.emulator.fail({ method: "GET", kind: "status", when, times: Number.POSITIVE_INFINITY });
+  expect(await web.up(LARGE)).toContain("The service has accepted the update");
+  isDown = false;
+  return { service, web };
+}
+
+test("an accepted update of which the result can't be read is recognized by the next `up`, though the service shows ids for names", async () => {
+  const { service, web } = await unread();
+  expect(await web.up(LARGE)).toBeUndefined();
+  expect(puts(service)).toHaveLength(1);
+  expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+  await web.expectOne();
+});
+
+describe("a creation whose running operation has named another object than the one that it has made", () => {
+  async function misnamed() {
+    const { service, web } = await slowCreation();
+    const { id } = web.there();
+    web.saved = { ...web.there(), id: "None" };
+    service.emulator.finishOperations();
+    return { service, web, id };
+  }
+
+  test("creates nothing else: a refresh corrects the id", async () => {
+    const { web, id } = await misnamed();
+    expect(await web.up(SHORT)).toContain(`has made instance ${id}`);
+    await web.refresh();
+    expect(web.there().id).toBe(id);
+    expect(await web.up(SHORT)).toBeUndefined();
+    await web.expectOne();
+  });
+
+  test("leaves nothing behind if it is deleted", async () => {
+    const { service, web } = await misnamed();
+    expect(await web.destroy()).toBeUndefined();
+    expect(service.emulator.instances.size).toBe(0);
+  });
+});

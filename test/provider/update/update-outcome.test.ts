@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import type { Accepted, ApiObject } from "../../../src/api/client";
+import type { Behaviour } from "../../../src/emulator";
+import { instanceKind } from "../../../src/model/kinds";
+import type { Properties } from "../../../src/model/state";
+import { outputsAfterUpdate, waitUntilApplied } from "../../../src/provider/update/outcome";
+import type { Change } from "../../../src/provider/update/write";
+import { callTo } from "../fake-call";
+import { FakeService } from "../fake-service";
+import { instanceNews, SSH_KEY } from "../samples";
+import { failureOf, madeInstance } from "../service";
+import { startRaced } from "./raced-service";
+
+const withoutKeys = ({ ssh_keys, ...now }: Readonly<Properties>): object => now;
+
+/** What an update of the flavor comes to if the service replies with this, and shows the object at these revisions. */
+async function outcomeOf(accepted: (before: ApiObject) => Accepted, shown: Properties, revisions: string[]) {
+  const fake = new FakeService();
+  fake.addProject("prj-1");
+  const fieldsOf = (more: Properties) => ({ ...instanceNews(), id: "ins-1", ...more });
+  const before = { id: "ins-1", fields: fieldsOf({ flavor: "m1.small" }), revision: "r1" };
+  const show = (revision: string): void =>
+    void fake.instances.set("ins-1", { id: "ins-1", fields: fieldsOf(shown), revision });
+  show(revisions[0] ?? "r1");
+  fake.whenAsked = () => show(revisions.shift() ?? "r2");
+  const call = callTo(fake, instanceKind);
+  const olds = { ...instanceNews(), revision: "r1" };
+  const fields = instanceKind.fields.filter(({ name }) => name === "flavor");
+  const change: Change = { id: "ins-1", olds, news: instanceNews({ flavor: "m1.large" }), fields };
+  const outcome = await waitUntilApplied(call, change, {
+    kind: "accepted",
+    accepted: accepted(before),
+    before,
+  });
+  return { outcome, outs: outputsAfterUpdate(call, change, outcome) };
+}
+
+describe("a reply to an update that shows the object as it was before", () => {
+  test.each<[string, (before: ApiObject) => Accepted]>([
+    ["202", (object) => ({ kind: "object", object: { ...object, revision: undefined }, deferred: true })],
+    ["200 with the former revision", (object) => ({ kind: "object", object })],
+    ["200 without a revision", (object) => ({ kind: "object", object: { ...object, revision: undefined } })],
+  ])("says nothing about how the service shows the new value: %s", async (_status, accepted) => {
+    const { outs } = await outcomeOf(accepted, { flavor: "m1.large" }, ["r2"]);
+    expect(outs).toMatchObject({ flavor: "m1.large", revision: "r2" });
+    expect("__words" in outs).toBe(false);
+  });
+});
+
+describe("an accepted value that isn't shown", () => {
+  const nothing = (): Accepted => ({ kind: "none" });
+
+  // The service may have had it before, or make revisions of nothing but what it shows.
+  test("counts as set even if the revision is still the one that If-Match carried", async () => {
+    const { outcome } = await outcomeOf(nothing, { flavor: undefined }, Array(9).fill("r1"));
+    expect(outcome.unapplied).toEqual([]);
+  });
+
+  test("is waited for until the revision changes", async () => {
+    const { outcome } = await outcomeOf(nothing, { flavor: undefined }, ["r1", "r1"]);
+    expect(outcome).toMatchObject({ unapplied: [], object: { revision: "r2" } });
+  });
+});
+
+test.each<[string, Partial<Behaviour>, Properties, Properties]>([
+  ["and isn't shown", { spelling: withoutKeys }, { ssh_keys: [SSH_KEY] }, { sshKeys: [SSH_KEY] }],
+  ["as an address", { ipField: "public_ip" }, { public_ip: "auto" }, { publicIp: "auto" }],
+  [
+    "as an address, without a reply",
+    { ipField: "public_ip", putReply: 204 },
+    { public_ip: "auto" },
+    { publicIp: "auto" },
+  ],
+  [
+    "in small letters",
+    { normalize: ["lower-case"] },
+    { labels: { team: "Web" } },
+    { labels: { team: "Web" } },
+  ],
+])("a value that is there already %s can be set after a refresh", async (_how, behaviour, there, news) => {
+  const service = await startRaced({ behaviour });
+  const saved = await madeInstance(service);
+  service.emulator.edit(saved.id, there);
+  const { props } = await service.instances.read(saved.id, saved.state);
+  const { outs } = await service.updated(saved, news, { ...props });
+  expect(outs).toMatchObject(news);
+  expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject(news);
+});
+
+describe("a list that lags behind an update for longer than a few seconds", () => {
+  async function lagging(behaviour: object, lagMs: number) {
+    const service = await startRaced({ behaviour: { getObject: 405, ...behaviour } });
+    const saved = await madeInstance(service);
+    Object.assign(service.emulator.behaviour, { lagMs, lagPart: "fields" });
+    await service.clock.advance(lagMs + 1_000);
+    return { service, saved };
+  }
+
+  test.each([{ writeReply: "slim" }, { putReply: 202 }])("is waited for: %j", async (behaviour) => {
+    const { service, saved } = await lagging(behaviour, 20_000);
+    const { outs } = await service.updated(saved, { flavor: "m1.large" });
+    expect(outs).toMatchObject({
+      flavor: "m1.large",
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+  });
+
+  test("leaves the state as it was, with the note that the update was accepted", async () => {
+    const { service, saved } = await lagging({ writeReply: "slim" }, 3_600_000);
+    const error = await failureOf(service.updated(saved, { flavor: "m1.large" }));
+    expect(error.message).toContain("still shows an older revision");
+    expect(error).toMatchObject({
+      properties: {
+        flavor: "m1.small",
+        revision: saved.state.revision,
+        __pending: { asked: { flavor: "m1.large" } },
+      },
+    });
+  });
+});

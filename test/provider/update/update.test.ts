@@ -1,0 +1,264 @@
+import { describe, expect, test } from "vitest";
+import type { Properties } from "../../../src/model/state";
+import { SSH_KEY } from "../samples";
+import { changed, failureOf, madeInstance, type Saved, type Service, startService } from "../service";
+
+const everything = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
+
+/** An update as the host asks for it, with the state's outputs and the checked inputs. */
+function updated({ instances }: Service, saved: Saved, more: Properties) {
+  return instances.update(saved.id, saved.state, changed(saved, more));
+}
+
+const putsOf = ({ emulator }: Service) => emulator.requests.filter(({ method }) => method === "PUT");
+const bodyOf = (request: { body: string } | undefined): Properties => JSON.parse(request?.body ?? "");
+
+describe("each field is changed in place", () => {
+  test.each([
+    ["name", "name", "front", "front"],
+    ["flavor", "flavor", "m1.large", "m1.large"],
+    ["network", "network", "backend", "backend"],
+    ["publicIp", "public_ip", "203.0.113.50", "203.0.113.50"],
+    ["publicIp", "public_ip", undefined, undefined],
+    ["sshKeys", "ssh_keys", ["ssh-rsa AAAAB4"], ["ssh-rsa AAAAB4"]],
+    ["sshKeys", "ssh_keys", undefined, []],
+    ["labels", "labels", { team: "ops", tier: "a" }, { team: "ops", tier: "a" }],
+    ["labels", "labels", undefined, {}],
+  ])("%s → %s: %j", async (name, wire, value, atService) => {
+    const service = await startService();
+    const saved = await madeInstance(service, everything);
+    const { outs } = await updated(service, saved, { [name]: value });
+    expect(service.emulator.instances.get(saved.id)?.fields[wire]).toEqual(atService);
+    expect(outs[name]).toEqual(value);
+    expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
+    expect(putsOf(service)).toHaveLength(1);
+  });
+});
+
+describe("the request", () => {
+  test.each([
+    ["a header", "header"],
+    ["a field", "body"],
+    ["both", "both"],
+    ["a weak tag", "weak"],
+  ] as const)(
+    "carries the state's revision in If-Match, quoted and strong, where it came in %s",
+    async (_where, revision) => {
+      const service = await startService({ behaviour: { revision } });
+      const saved = await madeInstance(service);
+      const inForce = service.emulator.instances.get(saved.id)?.revision;
+      service.emulator.clearRequests();
+      if (revision === "weak")
+        service.emulator.behaviour = { ...service.emulator.behaviour, revision: "both" };
+      await updated(service, saved, { flavor: "m1.large" });
+      expect(putsOf(service)[0]?.headers["if-match"]).toBe(`"${inForce}"`);
+    },
+  );
+
+  test("carries a revision from the field that the setting names", async () => {
+    const service = await startService({
+      behaviour: { revision: "body", revisionField: "lock" },
+      config: { revisionField: "lock" },
+    });
+    const saved = await madeInstance(service);
+    const inForce = service.emulator.instances.get(saved.id)?.revision;
+    await updated(service, saved, { flavor: "m1.large" });
+    expect(putsOf(service)[0]?.headers["if-match"]).toBe(`"${inForce}"`);
+  });
+
+  test("is a full body that keeps what others set", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, { labels: { team: "web" } });
+    service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" }, public_ip: "auto" });
+    const { props } = await service.instances.read(saved.id, saved.state);
+    const { outs } = await updated(service, { ...saved, state: { ...props } }, { flavor: "m1.large" });
+    expect(bodyOf(putsOf(service)[0])).toEqual({
+      project: saved.state.project,
+      name: "web",
+      image: "debian-13",
+      flavor: "m1.large",
+      network: "default",
+      public_ip: "auto",
+      ssh_keys: [],
+      labels: { owner: "ops", team: "web" },
+    });
+    expect(outs.labels).toEqual({ team: "web" });
+    expect("publicIp" in outs).toBe(false);
+  });
+});
+
+describe("labels that the service shows as a list", () => {
+  test.each<[string, (pair: [string, unknown]) => unknown]>([
+    ["pairs", ([key, value]) => ({ key, value })],
+    ["strings", (pair) => pair.join("=")],
+  ])("of %s are changed, and others' are kept", async (_form, item) => {
+    const spelling = (now: { labels?: unknown }) => ({
+      ...now,
+      labels: Object.entries(Object(now.labels)).map(item),
+    });
+    const service = await startService({ behaviour: { spelling } });
+    const saved = await madeInstance(service, everything);
+    service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
+    const { outs } = await updated(service, saved, { labels: { team: "api" } });
+    expect(outs.labels).toEqual({ team: "api" });
+    expect(service.emulator.instances.get(saved.id)?.fields.labels).toEqual({ team: "api", owner: "ops" });
+  });
+});
+
+describe("the answer", () => {
+  test.each([200, 204, 202] as const)("%d is read back, and is the state from then on", async (putReply) => {
+    const service = await startService({ behaviour: { putReply } });
+    const saved = await madeInstance(service, everything);
+    const { outs } = await updated(service, saved, { flavor: "m1.large" });
+    const now = await service.instances.read(saved.id, { ...outs });
+    expect(now.props).toEqual(outs);
+    expect(service.emulator.requests.at(-1)?.method).toBe("GET");
+  });
+
+  test("is looked at once where it shows the change", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.clearRequests();
+    await updated(service, saved, { flavor: "m1.large" });
+    expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET", "PUT", "GET"]);
+  });
+
+  test.each([404, 405] as const)("is read back from the list where GET answers %d", async (getObject) => {
+    const service = await startService({ behaviour: { getObject } });
+    const saved = await madeInstance(service);
+    const { outs } = await updated(service, saved, { flavor: "m1.large" });
+    expect(outs.flavor).toBe("m1.large");
+    expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
+  });
+
+  test("that was lost is asked for again, and is a success", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.fail({ method: "PUT", kind: "reset" });
+    const { outs } = await updated(service, saved, { flavor: "m1.large" });
+    expect(outs.flavor).toBe("m1.large");
+    expect(putsOf(service)).toHaveLength(2);
+  });
+});
+
+describe("the service's own spelling", () => {
+  test("of a value that did not change is not remembered as another one", async () => {
+    const service = await startService({ behaviour: { ipField: "public_ip" } });
+    const saved = await madeInstance(service, everything);
+    expect(saved.state.__words).toEqual({ publicIp: saved.state.ipAddress });
+    const { outs } = await updated(service, saved, { flavor: "m1.large" });
+    expect(outs.__words).toEqual(saved.state.__words);
+    expect(outs).toMatchObject({ publicIp: "auto", ipAddress: saved.state.ipAddress });
+  });
+
+  test("goes when the argument goes, and the address with it", async () => {
+    const service = await startService({ behaviour: { ipField: "public_ip" } });
+    const saved = await madeInstance(service, everything);
+    const { outs } = await updated(service, saved, { publicIp: undefined });
+    expect("__words" in outs || "publicIp" in outs || "ipAddress" in outs).toBe(false);
+  });
+});
+
+describe("without a change of its own", () => {
+  test("an update that the engine asks for all the same sends nothing and takes over hidden inputs", async () => {
+    const service = await startService();
+    const saved = await madeInstance(service, everything);
+    service.emulator.clearRequests();
+    const { outs } = await updated(service, saved, { __timeouts: { delete: "5m" } });
+    expect(outs).toEqual({ ...saved.state, __provider: undefined, __timeouts: { delete: "5m" } });
+    expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET"]);
+  });
+});
+
+describe("an update that the service accepts with 202 and no operation to wait for", () => {
+  /** An instance whose update takes that long, and of which the service tells nothing but its acceptance. */
+  async function accepted(operationMs: number) {
+    const service = await startService({ behaviour: { putReply: 202, location: "missing" } });
+    const saved = await madeInstance(service, { __timeouts: { update: "10m" } });
+    service.emulator.behaviour.operationMs = operationMs;
+    service.emulator.fail({ method: "PUT", kind: "empty", times: Number.POSITIVE_INFINITY });
+    return { service, saved };
+  }
+
+  test("is waited for until the change shows", async () => {
+    const { service, saved } = await accepted(5 * 60_000);
+    const { outs } = await updated(service, saved, { flavor: "m1.large" });
+    expect(outs).toMatchObject({
+      flavor: "m1.large",
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+  });
+
+  test("is an error after the time allowed, which the next update resumes", async () => {
+    const { service, saved } = await accepted(3_600_000);
+    const error = await failureOf(updated(service, saved, { flavor: "m1.large" }));
+    expect(error.message).toContain("accepted the update, but did not change flavor within 10 min");
+    expect(error.message).toContain("customTimeouts");
+    expect(error.message, "they take precedence").not.toContain("cloudinfra:operationTimeout");
+    expect(error.message).toContain("code timeout");
+    expect(error).toHaveProperty("properties.flavor", "m1.small");
+    service.emulator.finishOperations();
+    const puts = putsOf(service).length;
+    const { outs } = await updated(
+      service,
+      { ...saved, state: { ...Object(Object(error).properties) } },
+      { flavor: "m1.large" },
+    );
+    expect(outs.flavor).toBe("m1.large");
+    expect(putsOf(service)).toHaveLength(puts);
+  });
+});
+
+describe("a reply to the update that carries only id, status and revision", () => {
+  const slim = ({ id, revision }: Properties) => ({ id, status: "active", revision });
+
+  /** What the update comes to where its own reply is slim; `spelling` is how the instance shows from then on. */
+  async function updatedSlim(getObject: 200 | 405, spelling: (now: Properties) => object = (now) => now) {
+    let isSent = false;
+    const service = await startService({
+      behaviour: { getObject, revision: "body" },
+      onRequest: ({ method }) => {
+        isSent ||= method === "PUT";
+      },
+    });
+    const saved = await madeInstance(service, { labels: { team: "web" } });
+    service.emulator.behaviour.spelling = (now, place) => {
+      if (isSent) return spelling({ ...now });
+      return place === "object" && putsOf(service).length > 0 ? slim({ ...now }) : now;
+    };
+    const outcome = updated(service, saved, { flavor: "m1.large" });
+    return { service, saved, outcome };
+  }
+
+  test("loses nothing of the state", async () => {
+    const { service, saved, outcome } = await updatedSlim(200);
+    const { outs } = await outcome;
+    expect(outs).toEqual({
+      ...saved.state,
+      __provider: undefined,
+      flavor: "m1.large",
+      revision: service.emulator.instances.get(saved.id)?.revision,
+    });
+  });
+
+  test("does not prove that a change was made", async () => {
+    const older = (now: Properties) => ({ ...now, flavor: "m1.small", revision: "an-older-one" });
+    const { saved, outcome } = await updatedSlim(405, (now) => ({
+      ...older(now),
+      revision: saved.state.revision,
+    }));
+    const error = await failureOf(outcome);
+    expect(error.message).toContain("still shows an older revision");
+    expect(error).toHaveProperty("properties.revision", saved.state.revision);
+  });
+
+  test("does not make the service's own spelling look like somebody else's change", async () => {
+    const { service, saved, outcome } = await updatedSlim(200, (now) => ({
+      ...now,
+      flavor: String(now.flavor).toUpperCase(),
+      revision: "of-a-later-status-change",
+    }));
+    const { outs } = await outcome;
+    expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ flavor: "m1.large" });
+  });
+});
