@@ -55,8 +55,9 @@ async function recoverStack(args: RecoverArgs): Promise<boolean> {
   if (args.forget !== undefined) {
     // The entry may be for a service that the stack no longer uses.
     const at = endpoint && parseEndpoint(endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
-    const journals = settings.journalDirs.flatMap((journalDir) =>
-      [undefined, dir].map((backend) => journalAt({ endpoint: at ?? "", journalDir }, backend)),
+    const { journalDir } = settings;
+    const journals = [undefined, dir].map((backend) =>
+      journalAt({ endpoint: at ?? "", journalDir }, backend),
     );
     return forgetEntry(journals, args.forget, deployment, pending, args);
   }

@@ -24,7 +24,9 @@ export type Fact =
   /** The creation with this key has come to its end, and its object has been dealt with. */
   | { readonly settled: string }
   /** The resource with this key is being replaced: the create that follows deals with its unfinished creations. */
-  | { readonly replacing: string };
+  | { readonly replacing: string }
+  /** The run has a program, which warns of unsettled creations itself: a process that only deletes doesn't know that. */
+  | { readonly hasProgram: true };
 
 const RETRACTED = "not ";
 

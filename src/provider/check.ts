@@ -158,6 +158,7 @@ async function recordAndInspectCheck(
   sessions.tracker.projectFolder = hidden.__projectFolder;
   sessions.tracker.isPreview = isUnknown(news.__key);
   const { journal, tracker } = sessions;
+  if (!tracker.isPreview) await journal?.run.add({ hasProgram: true });
   await moveFormerEntries(sessions, urn);
   const exists = Object.keys(olds).length > 0;
   const { __retainOnDelete: isRetained = false, __aliasUrns: formerUrns } = hidden;

@@ -106,7 +106,11 @@ export function objectRefOf(kind: Kind, id: string, state: Properties): ObjectRe
  *
  * @throws CloudInfraError `endpoint_changed`
  */
-export function requireRecordedEndpoint(context: Context, id: string, state: Properties): void {
+export function requireRecordedEndpoint(
+  context: Pick<Context, "kind" | "session">,
+  id: string,
+  state: Properties,
+): void {
   const { session, kind } = context;
   const recorded = otherRecordedEndpoint(context, state);
   if (recorded === undefined) return;
@@ -151,7 +155,10 @@ export function nameOfProvider(name: string | undefined): string {
 }
 
 /** The endpoint at which an object was recorded, if it is not that of the call, or a former one. */
-export function otherRecordedEndpoint({ session }: Context, state: Properties): string | undefined {
+export function otherRecordedEndpoint(
+  { session }: Pick<Context, "session">,
+  state: Properties,
+): string | undefined {
   const recorded = hiddenOf(state).__endpoint;
   const known = [session.client.endpoint, ...session.settings.formerEndpoints].map(comparableEndpoint);
   return recorded === undefined || known.includes(comparableEndpoint(recorded)) ? undefined : recorded;

@@ -6,6 +6,7 @@ import type { Kind } from "../model/kinds";
 import { isPlaceholder, pendingOf } from "../model/pending";
 import { hiddenOf, type Properties } from "../model/state";
 import { withUnknown } from "../model/unknown";
+import { requireRecordedEndpoint } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import type { DiffResult } from "./host";
@@ -36,6 +37,10 @@ export async function diffResource(
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
+  // With create before delete, the replacement would exist before the deletion of the old object fails.
+  const session = sessions.openIfConfigured();
+  if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
+    requireRecordedEndpoint({ kind, session }, id, olds);
   const replaces = answer.replaces.length > 0;
   tracker.recordDiff(urn, object, { pending, replaces, at: endpoint, key, importedBefore });
   // Another process may be about to delete another record of the object, or to adopt it.

@@ -106,7 +106,8 @@ export function recordDeletion(sessions: Sessions, interruption: Shutdown, state
 
 async function warnOfUnsettled({ tracker, warn, opened }: Sessions, stack: string): Promise<void> {
   if (tracker.urn !== undefined) return;
-  const entries = (await opened?.journal.listEverywhere()) ?? [];
+  if (opened === undefined || (await opened.journal.run.hasOther({ hasProgram: true }))) return;
+  const entries = await opened.journal.listEverywhere();
   const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
   if (ours.length > 0) await warn(unsettledWarning(ours.map(summarizeEntry), WORDS));
 }

@@ -174,6 +174,29 @@ describe("recover", () => {
     });
   });
 
+  it("writes the entries of an explicit provider into the folder that the stack has now", async () => {
+    const provider = {
+      ...{ urn: urnOf("pulumi:providers:pulumi-nodejs", "eu"), id: "eu", custom: true },
+      type: "pulumi:providers:pulumi-nodejs",
+      inputs: {
+        "cloudinfra:endpoint": ENDPOINT,
+        "cloudinfra:providerName": "eu",
+        "cloudinfra:journalDir": "before",
+      },
+    };
+    const ofProvider = creating({
+      ...resource(INSTANCE, "web", instanceInputs()),
+      provider: `${provider.urn}::eu`,
+    });
+    const { write, recover, files } = machine();
+    const file = write(exported({ resources: [provider], pending: [ofProvider], settings: undefined }));
+    const pulumi = `
+      const text = require("node:fs").readFileSync(${JSON.stringify(file)}, "utf8");
+      process.stdout.write(process.argv[2] === "config" ? '{"cloudinfra:journalDir":{"value":"present"}}' : text);`;
+    expect(await recover([], { pulumi })).toMatchObject({ code: 0, stderr: "" });
+    expect(files()).toEqual([expect.stringMatching(/^present/)]);
+  });
+
   it("writes each entry for the service of the resource's own provider", async () => {
     const { dir, journal, write, recover } = machine();
     const provider = (name: string, host: string): Record<string, unknown> => ({

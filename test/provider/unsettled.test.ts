@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { openJournal } from "../../src/journal/journal";
 import { OneInstance, URN } from "./one-instance";
+import { KEY } from "./samples";
 import { madeProject, type Saved, type Service, saidBy, startService } from "./service";
 
 /** A stack with a project, and a creation of it that was killed in a project that isn't in the stack. */
@@ -45,6 +47,21 @@ test("a destroy warns of an interrupted creation at an endpoint that it doesn't 
   await elsewhere.begin(entry);
   await destroyed(service, saved);
   expect(service.warnings).toEqual([expect.stringContaining(URN)]);
+});
+
+test("a process that only deletes in a run with a program doesn't warn: the program does", async () => {
+  const { service, saved } = await killed();
+  const run = { outside: { run: `127.0.0.1:${randomUUID()}` } };
+  const withProgram = await service.anew({}, undefined, run);
+  await withProgram.projects.check(
+    {},
+    { region: "eu-1", __urn: URN.replace("Instance::web", "Project::shop"), __key: KEY },
+  );
+  const { projects } = await service.anew({}, undefined, run);
+  await projects.delete(saved.id, saved.state);
+  service.signals.emit("SIGINT", "SIGINT");
+  await vi.waitFor(() => expect(service.signals.endedBy).toEqual(["SIGINT"]));
+  expect(service.warnings).toEqual([]);
 });
 
 test("a destroy doesn't warn of an interrupted creation that it settles", async () => {

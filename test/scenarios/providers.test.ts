@@ -134,6 +134,34 @@ describeLongOnEngines("an explicit provider", (engine) => {
     );
   });
 
+  it("with another endpoint and a change that replaces is an error in the preview and the up, and creates nothing", async () => {
+    const inRegion = (place: { endpoint: string }, region: string): string => `
+      ${EU(place)}
+      new Project("shop", { region: "${region}" }, { provider: eu });
+    `;
+    await withTwoPlaces(
+      engine,
+      (there) => inRegion(there, "eu-1"),
+      async ({ stack, emulator, there, write }) => {
+        expectOk(await stack.run("up"));
+        write(inRegion(emulator, "us-1"));
+        for (const command of ["preview", "up"] as const) {
+          const { ok, output } = await stack.run(command);
+          expect(ok).toBe(false);
+          expect(output.replace(/\s+/g, " ")).toContain(`was recorded at ${there.endpoint}`);
+        }
+        expect([counts(emulator), counts(there)]).toEqual([
+          [0, 0],
+          [1, 0],
+        ]);
+        write(inRegion(there, "eu-1"));
+        const back = await stack.run("up");
+        expectOk(back);
+        expect(changesOf(back), "the provider alone").toEqual({ update: 1 });
+      },
+    );
+  });
+
   it("reads with `get` and functions, imports, and isn't asked by those of the stack", async () => {
     const program = (there: { endpoint: string }) => `${EU(there)} const options = { provider: eu };`;
     await withTwoPlaces(engine, program, async ({ stack, emulator, there, write }) => {

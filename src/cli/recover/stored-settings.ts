@@ -33,8 +33,8 @@ export interface StoredSettings {
   placeOf(creation: Pick<InterruptedCreation, "provider">): JournalPlace | undefined;
   /** The journals for all providers. */
   readonly places: readonly JournalPlace[];
-  /** The folders of all providers' journals. */
-  readonly journalDirs: readonly JournalPlace["journalDir"][];
+  /** The folder of the stack's journal, which all its providers share. */
+  readonly journalDir: JournalPlace["journalDir"];
 }
 
 /** Reads the settings as the provider does: those in the state take precedence over the environment. */
@@ -44,16 +44,18 @@ export function storedSettings(
   given: Given = {},
 ): StoredSettings {
   const providers = resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs");
-  const byReference = new Map(
-    providers.map((one) => [`${one.urn}::${one.id}`, settingsOf(one, environment, given)]),
-  );
-  const ofDefault = settingsOf(providers.find(isDefault), environment, given);
-  const each = [ofDefault, ...byReference.values()];
-  const all = each.map(({ place }) => place()).filter((place) => place !== undefined);
+  const journalDir = journalDirOf(providers, environment, given);
+  const placeFor = (provider: Resource | undefined) => (): JournalPlace | undefined => {
+    const endpoint = endpointOf(provider, environment, given);
+    return endpoint === undefined ? undefined : { endpoint, journalDir };
+  };
+  const byReference = new Map(providers.map((one) => [`${one.urn}::${one.id}`, placeFor(one)]));
+  const ofDefault = placeFor(providers.find(isDefault));
+  const all = [ofDefault, ...byReference.values()].flatMap((place) => place() ?? []);
   return {
-    placeOf: ({ provider = "" }) => (byReference.get(provider) ?? ofDefault).place(),
+    placeOf: ({ provider = "" }) => (byReference.get(provider) ?? ofDefault)(),
     places: [...new Map(all.map((place) => [JSON.stringify(place), place])).values()],
-    journalDirs: [...new Set(each.map(({ journalDir }) => journalDir))],
+    journalDir,
   };
 }
 
@@ -62,34 +64,40 @@ function isDefault({ urn }: Resource): boolean {
   return /::default(_[\w.-]*)?$/.test(urn);
 }
 
-function settingsOf(
+/**
+ * Returns the folder that the next `up` uses: the one in the stack's present configuration. If that can't be read, or has lost the address that the
+ * last `up` had, the folder of the last `up` applies.
+ */
+function journalDirOf(
+  providers: readonly Resource[],
+  environment: NodeJS.ProcessEnv,
+  { config }: Given,
+): string | undefined {
+  const present = (name: string): string | undefined => textOf(config?.(`cloudinfra:${name}`));
+  const ofDefault = providers.find(isDefault);
+  const hasLostAddress = storedIn(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;
+  const isUsable = config !== undefined && !hasLostAddress;
+  const last = isUsable ? [] : [ofDefault, ...providers].map((one) => storedIn(one, "journalDir"));
+  return present("journalDir") ?? last.find(Boolean) ?? textOf(environment.CLOUDINFRA_JOURNAL_DIR);
+}
+
+/** Returns the normalized address of the service that a provider uses. */
+function endpointOf(
   provider: Resource | undefined,
   environment: NodeJS.ProcessEnv,
-  { endpoint: named, config }: Given,
-) {
-  const stored = (name: string): string | undefined =>
-    textOf(withoutSecretMarks(provider?.inputs[`cloudinfra:${name}`]));
-  const look = (name: string, variable: string): string | undefined =>
-    stored(name) ?? textOf(environment[variable]);
+  { endpoint: named }: Given,
+): string | undefined {
+  const stored = storedIn(provider, "endpoint");
   const isExplicit = provider !== undefined && !isDefault(provider);
   const address =
-    (isExplicit ? stored("endpoint") : undefined) ?? named ?? look("endpoint", "CLOUDINFRA_ENDPOINT");
-  // The next `up` reads entries in the present folder. A configuration that has lost its address may not be the one that it uses.
-  const present = (name: string): string | undefined =>
-    isExplicit ? undefined : textOf(config?.(`cloudinfra:${name}`));
-  const hasLostAddress = stored("endpoint") !== undefined && present("endpoint") === undefined;
-  const last = isExplicit || config === undefined || hasLostAddress ? stored("journalDir") : undefined;
-  const journalDir = present("journalDir") ?? last ?? textOf(environment.CLOUDINFRA_JOURNAL_DIR);
-  return {
-    journalDir,
-    place(): JournalPlace | undefined {
-      if (address === undefined) return undefined;
-      // Nothing is sent there.
-      const setting = address === named ? ENDPOINT_OPTION : undefined;
-      const { base: endpoint } = parseEndpoint(address, { allowHttp: true, setting });
-      return { endpoint, journalDir };
-    },
-  };
+    (isExplicit ? stored : undefined) ?? named ?? stored ?? textOf(environment.CLOUDINFRA_ENDPOINT);
+  if (address === undefined) return undefined;
+  const setting = address === named ? ENDPOINT_OPTION : undefined;
+  return parseEndpoint(address, { allowHttp: true, setting }).base; // no request is sent there
+}
+
+function storedIn(provider: Resource | undefined, name: string): string | undefined {
+  return textOf(withoutSecretMarks(provider?.inputs[`cloudinfra:${name}`]));
 }
 
 function textOf(value: unknown): string | undefined {
