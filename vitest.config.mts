@@ -1,16 +1,37 @@
 import os from "node:os";
-import { defineConfig } from "vitest/config";
+import path from "node:path";
+import { configDefaults, defineConfig } from "vitest/config";
 
-export default defineConfig({
-  test: {
-    include: ["test/**/*.test.ts"],
-    globalSetup: ["test/build-once.ts"],
-    pool: "forks",
-    // Scenarios mostly wait for processes that they have started: on two cores two of them leave half a core idle.
-    maxWorkers: Math.max(3, os.availableParallelism() - 1),
-    testTimeout: 300_000,
-    hookTimeout: 120_000,
-    // In CI the provider shows progress by quarters only; scenarios wait for what a person would see.
-    env: { CI: "" },
-  },
+/** Takes minutes, and shows little that the other tests don't: `npm run test:all` runs it. */
+const SLOW = [
+  "test/campaigns/**",
+  "test/demo/**",
+  "test/engine/**",
+  "test/examples/lives.test.ts",
+  "test/harness/**",
+  "test/scenarios/life.test.ts",
+  "test/upgrades/**",
+];
+
+export default defineConfig(({ mode }) => {
+  const isFull = mode === "all";
+  return {
+    test: {
+      include: ["test/**/*.test.ts"],
+      exclude: isFull ? configDefaults.exclude : [...configDefaults.exclude, ...SLOW],
+      globalSetup: ["test/build-once.ts"],
+      pool: "forks",
+      // Scenarios mostly wait for processes that they have started: on two cores, two of them leave half a core idle.
+      maxWorkers: Math.max(3, os.availableParallelism() - 1),
+      testTimeout: 300_000,
+      hookTimeout: 120_000,
+      env: {
+        // In CI, the provider shows progress in quarters only, but scenarios wait for what a person would see.
+        CI: "",
+        CLOUDINFRA_TEST: isFull ? "all" : "",
+        // Every command starts two or three processes that load @pulumi/pulumi. With the cache, that takes half the time.
+        NODE_COMPILE_CACHE: path.join(os.tmpdir(), "pulumi-cloudinfra-compile-cache"),
+      },
+    },
+  };
 });

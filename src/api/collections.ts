@@ -7,7 +7,7 @@ import { collect, followPages, type Page } from "./pages";
 import type { CallOptions, Send } from "./request";
 
 /** Largest page that the API names (§8). */
-export const PAGE_LIMIT = "200";
+const PAGE_LIMIT = "200";
 
 /** What projects and instances have in common. */
 export interface Collection {

@@ -139,4 +139,4 @@ function whenNeeded(open: () => Dispatcher): Connections {
 }
 
 /** Milliseconds until a connection must stand. */
-export const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;

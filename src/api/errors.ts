@@ -64,7 +64,7 @@ export function attemptError(
 }
 
 /** Whether any attempt may have been carried out. */
-export function mayBeCarriedOut({ unknown }: RequestHistory): boolean {
+function mayBeCarriedOut({ unknown }: RequestHistory): boolean {
   return unknown.length > 0;
 }
 

@@ -115,7 +115,7 @@ export function createRateLimiter({
 }
 
 /** How often a request may start, for a whole client. */
-export interface Pace {
+interface Pace {
   /** Milliseconds until the next one may start. */
   waitMs(): number;
   /** One starts now. */
@@ -144,7 +144,7 @@ const UNLIMITED_RATE = 1_000;
 const MAX_HOLD_MS = 30_000;
 
 /** @param maxRequestsPerSecond fractions are allowed: 0.5 is one every two seconds */
-export function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pace {
+function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pace {
   const most = maxRequestsPerSecond ?? Number.POSITIVE_INFINITY;
   const answers = countEachSecond(clock);
   let rate = most;

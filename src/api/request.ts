@@ -237,7 +237,7 @@ export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL
 }
 
 /** The request's headers, the token among them. */
-export function headersOf(
+function headersOf(
   { body, idempotencyKey, ifMatch }: ApiRequest,
   token: string,
   userAgent: string,

@@ -49,7 +49,7 @@ const PAUSE_MS = 10_000;
  * Fetched once, and again shortly before it ends or when it is refused; one fetch at a time, however many wait for it. While a
  * token is still good, a renewal that fails is no failure.
  */
-export class RenewableToken implements TokenSource {
+class RenewableToken implements TokenSource {
   private held: HeldToken | undefined;
   private fetching: Promise<string> | undefined;
 

@@ -164,6 +164,6 @@ export const MEANINGS = {
 /** The kind of a failure, such as `"revision_conflict"`. `docs/errors.md` lists all of them. */
 export type ErrorCode = keyof typeof MEANINGS;
 
-export function isErrorCode(code: unknown): code is ErrorCode {
+function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);
 }

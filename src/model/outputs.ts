@@ -217,7 +217,7 @@ function ipAddress(
 }
 
 /** The output that is the public address: its fields are shown beside the property that asks for it. */
-export const ADDRESS_OUTPUT = "ipAddress";
+const ADDRESS_OUTPUT = "ipAddress";
 
 /**
  * Returns the object with null for each field that has been removed. Many services omit what has no value: what the object's own address has

@@ -70,7 +70,7 @@ function remembered(state: Properties): Properties[] {
 const MIN_KEY_LENGTH = 8;
 
 /** The strings in a value. The keys of secret labels are secret, too. */
-export function stringsIn(value: unknown): string[] {
+function stringsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
   const keys = Array.isArray(value) ? [] : Object.keys(value);

@@ -116,7 +116,7 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
 }
 
 /** Names of the arguments that the program marks as secret, while the state has them, and what is derived from them, in the clear. */
-export function newlySecret(olds: Properties, news: Properties): string[] {
+function newlySecret(olds: Properties, news: Properties): string[] {
   const { __secrets: before = [], __sealed: sealed = [] } = hiddenOf(olds);
   const { __secrets: now = [] } = hiddenOf(news);
   return now.filter((name) => olds[name] !== undefined && ![...before, ...sealed].includes(name));

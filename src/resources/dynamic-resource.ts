@@ -117,7 +117,7 @@ function withNamedArguments(
  *
  * @throws Error that says what to add, if the program's folder doesn't resolve `pulumi-cloudinfra`
  */
-export function requireProviderFromProgram(resourceName: string): void {
+function requireProviderFromProgram(resourceName: string): void {
   try {
     createRequire(path.join(process.cwd(), "index.js")).resolve("pulumi-cloudinfra/provider");
   } catch (cause) {

@@ -107,7 +107,7 @@ async function otherUrns(identity: Identity): Promise<string[] | undefined> {
  * How to generate the names of a type's resources: a pattern, or `false` if the program must give them. The pattern still contains
  * `${name}` and the random parts, which the provider fills in.
  */
-export type Naming = string | false;
+type Naming = string | false;
 
 /**
  * Reads the setting `pulumi:autonaming` for a type of resources. The engine reads it, too, but Pulumi's host doesn't pass it on.
@@ -115,7 +115,7 @@ export type Naming = string | false;
  * @returns `undefined` if the setting leaves names to the provider
  * @throws Error if a pattern names a configuration key that is missing
  */
-export function autonaming(type: string): Naming | undefined {
+function autonaming(type: string): Naming | undefined {
   const setting = new pulumi.Config("pulumi").getObject<unknown>("autonaming");
   if (setting === undefined) return undefined;
   const provider = valueAt(setting, ["providers", "pulumi-nodejs"]);

@@ -2,31 +2,35 @@ import { beforeEach, describe } from "vitest";
 import type { Engine } from "./engine";
 import { engines } from "./engines";
 
-/** `CLOUDINFRA_TEST_CLI=all`: every scenario with the CLI, which takes its time. */
+/** `npm run test:all`: every scenario on the fake engine, and the first of each group with the CLI. */
+const isFull = process.env.CLOUDINFRA_TEST === "all";
+
+/** `CLOUDINFRA_TEST_CLI=all`: every scenario with the CLI, too. */
 export const isAllWithCli = process.env.CLOUDINFRA_TEST_CLI === "all";
 
-/** A group of scenarios, once for each engine at hand; with the CLI the first of the group only. */
+/** Describes a group of scenarios for each engine. `npm test` runs the first one on the fake engine. */
 export function describeOnEngines(title: string, scenarios: (engine: Engine) => void): void {
   describeEach(title, scenarios, 1);
 }
 
-/** A group whose scenarios take long with the CLI, for what little it would show that the fake does not: with it on request only. */
+/** Describes a group whose scenarios take long with the CLI, and would show little: they run with it only on request. */
 export function describeLongOnEngines(title: string, scenarios: (engine: Engine) => void): void {
   describeEach(title, scenarios, 0);
 }
 
-function describeEach(title: string, scenarios: (engine: Engine) => void, playedWithCli: number): void {
+function describeEach(title: string, scenarios: (engine: Engine) => void, withCli: number): void {
   describe(title, async () => {
     for (const engine of await engines())
       describe(`on ${engine.name}`, () => {
-        if (engine.name === "pulumi" && !isAllWithCli) playOnly(playedWithCli);
+        if (engine.name !== "pulumi") runOnly(isFull ? Number.POSITIVE_INFINITY : 1, "npm run test:all");
+        else if (!isAllWithCli) runOnly(isFull ? withCli : 0, "CLOUDINFRA_TEST_CLI=all npm run test:all");
         scenarios(engine);
       });
   });
 }
 
-/** The first so many. */
-function playOnly(most: number): void {
-  let count = 0;
-  beforeEach(({ skip }) => skip(count++ >= most, "played with CLOUDINFRA_TEST_CLI=all"));
+/** Skips all but the first scenarios of a group. */
+function runOnly(count: number, command: string): void {
+  let started = 0;
+  beforeEach(({ skip }) => skip(started++ >= count, `runs with ${command}`));
 }

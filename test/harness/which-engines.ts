@@ -1,10 +1,10 @@
 import { pulumiOnPath } from "./pulumi-environment";
 
-/** How much of them the CLI plays (`describeOnEngines`). */
-const share = (): string =>
-  process.env.CLOUDINFRA_TEST_CLI === "all"
-    ? ""
-    : " (the first of each group; all with CLOUDINFRA_TEST_CLI=all)";
+/** The part of the scenarios that runs with the CLI (`describeOnEngines`). */
+const share = (): string => {
+  if (process.env.CLOUDINFRA_TEST_CLI === "all") return "";
+  return ": the first of each group with `npm run test:all`, and all with CLOUDINFRA_TEST_CLI=all";
+};
 
 /** Says on which engines the scenarios of this run are played; loudly where the real one is missing. */
 export function sayWhichEngines(say: (line: string) => void = console.warn, searchPath?: string): void {

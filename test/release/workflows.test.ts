@@ -69,7 +69,7 @@ describe("the checks of each change", () => {
     const commands = commandsOf(job);
     expect(commands[0]).toBe("npm ci");
     expect(commands[1]).toMatch(/^rm node_modules\/\.bin\/node\b/);
-    expect(commands.slice(2)).toEqual(["npm run check", "npm test"]);
+    expect(commands.slice(2)).toEqual(["npm run check", "npm test", "npm run test:all"]);
     expect(job?.permissions).toEqual({ contents: "read" });
   });
 });
@@ -86,8 +86,8 @@ describe("a release", () => {
     const commands = commandsOf(build);
     expect(commands[0]).toBe("npm ci");
     expect(commands[1]).toContain('npm run -s release:notes -- "$TAG" >');
-    expect(commands.slice(2, 4)).toEqual(["npm run check", "npm test"]);
-    expect(commands[4]).toMatch(/^npm pack /);
+    expect(commands.slice(2, 5)).toEqual(["npm run check", "npm test", "npm run test:all"]);
+    expect(commands[5]).toMatch(/^npm pack /);
     expect(build?.permissions).toEqual({ contents: "read" });
   });
 

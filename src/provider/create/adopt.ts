@@ -126,13 +126,13 @@ async function finishOwnCreation(
 }
 
 /** An unfinished creation that has made an object which `import` names, or that may have made it. */
-export interface PossibleCreator {
+interface PossibleCreator {
   readonly key: string;
   readonly isCertain: boolean;
 }
 
 /** Returns the unfinished creations, of this or of another resource, that have made an object which `import` names, or may have made it. */
-export async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
+async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
   const makers: PossibleCreator[] = [];
   for (const entry of await context.session.journal.list()) {
     if (!isUrnOf(context.kind, entry.urn)) continue;
@@ -150,7 +150,7 @@ async function createdBy(context: Context, { operation }: Entry): Promise<string
 }
 
 /** Once the state has an object, no unfinished creation may delete it or adopt it as its own (I3). */
-export async function releaseObject(
+async function releaseObject(
   makers: readonly PossibleCreator[],
   context: Context,
   { id }: ApiObject,

@@ -194,7 +194,7 @@ function createdObjectRef({ kind }: Context, id: string, { project }: Sent): Obj
 }
 
 /** A creation as it is sent, and as it is sent again. */
-export interface CreationRequest {
+interface CreationRequest {
   readonly key: string;
   readonly body: string;
   /** When it was sent first, in milliseconds since 1970. */
@@ -202,7 +202,7 @@ export interface CreationRequest {
 }
 
 /** How a POST ended: accepted; rejected, with nothing made; failed in the same way for as long as its key is kept; or not known. */
-export type SendOutcome =
+type SendOutcome =
   | { readonly kind: "accepted"; readonly accepted: Accepted }
   | { readonly kind: "refused"; readonly error: CloudInfraError }
   | { readonly kind: "stored failure"; readonly error: CloudInfraError }
@@ -214,7 +214,7 @@ export type SendOutcome =
  * @param again whether an earlier process may have sent it. What became of that attempt is not known, so no failure of a later one
  * settles the creation
  */
-export async function sendCreation(
+async function sendCreation(
   context: Context,
   { key, body }: CreationRequest,
   again: boolean,
@@ -259,7 +259,7 @@ export function keyAfter(spent: string | undefined, first: string): string {
 }
 
 /** The creation that a state or a journal tells of, where it tells enough to send it again, and is not damaged. */
-export function creationRequestOf({ key, body, at }: Pending): CreationRequest | undefined {
+function creationRequestOf({ key, body, at }: Pending): CreationRequest | undefined {
   if (key === undefined || body === undefined || at === undefined) return undefined;
   return validate(key) && parseSentBody(body) !== undefined ? { key, body, at } : undefined;
 }

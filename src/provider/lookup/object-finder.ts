@@ -204,7 +204,7 @@ function projectOf({ kind, id, project }: ObjectRef): string | undefined {
  * @param what it is, for the words: `the list of instances`
  * @throws CloudInfraError `timeout`, `aborted`; whatever the work itself failed with
  */
-export async function withinOwnDeadline<T>(
+async function withinOwnDeadline<T>(
   shared: Promise<T>,
   { deadline, signal: outer }: CallOptions,
   clock: Clock,
