@@ -15,7 +15,7 @@ const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
  * @throws CloudInfraError `timeout` where the call's deadline comes first: that it was not seen yet says nothing
  */
 export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  const what = `waiting until the service shows the ${ref.kind.name}`;
+  const what = `waiting for the ${ref.kind.name} to appear`;
   return context.progress.during(what, () => listUntilFound(context, ref));
 }
 

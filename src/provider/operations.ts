@@ -34,7 +34,7 @@ export async function createdObjectId(context: Context, id: string, state: Prope
   const { client, finder } = context.session;
   if (isTerminal(seen)) return client.resultId(seen) ?? id;
   if ("found" in (await finder.find(objectRefOf(context.kind, id, state), context))) return id;
-  const end = await context.progress.during("waiting until it is made", () =>
+  const end = await context.progress.during("waiting for the creation to finish", () =>
     waitForOperationEnd(context, seen),
   );
   return client.resultId(end) ?? id;

@@ -37,7 +37,7 @@ export async function removeObject(
   if (!isCloudInfraError(accepted)) {
     if (accepted.kind === "operation") await waitForDeletion(context, id, accepted.operation);
     if (accepted.kind !== "none") finder.recordSeen(ref);
-    await context.progress.during(`waiting until the service shows the ${context.kind.name} no more`, () =>
+    await context.progress.during("waiting for confirmation", () =>
       waitForConfirmation(context, ref, accepted),
     );
     // Some services accept the deletion of any id.

@@ -144,9 +144,9 @@ export class ObjectFinder {
     { kind }: Omit<ObjectRef, "id">,
     options: LookupOptions,
   ): Promise<T> {
-    const list = `the list of ${kind.name}s`;
-    const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, list);
-    const what = () => ({ for: `page ${listCacheFor.page} of ${list}`, pause: listCacheFor.pause });
+    const listing = `listing ${kind.name}s`;
+    const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, listing);
+    const what = () => ({ for: `${listing} (page ${listCacheFor.page})`, pause: listCacheFor.pause });
     return options.progress?.during(what, inTime) ?? inTime();
   }
 
@@ -199,10 +199,10 @@ function projectOf({ kind, id, project }: ObjectRef): string | undefined {
 }
 
 /**
- * What others may be waiting for, too: each waits no longer than its own call may take, and the work goes on for the rest.
+ * Waits for work that several calls share, each until its own deadline. If one call times out, the work continues for the others.
  *
- * @param what it is, for the words: `the list of instances`
- * @throws CloudInfraError `timeout`, `aborted`; whatever the work itself failed with
+ * @param what the work, for messages: `listing instances`
+ * @throws CloudInfraError `timeout`, `aborted`, or the error of the work
  */
 async function withinOwnDeadline<T>(
   shared: Promise<T>,
@@ -216,10 +216,7 @@ async function withinOwnDeadline<T>(
   } catch (error) {
     if (!limit.signal.aborted) throw error;
     if (outer?.aborted) throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
-    throw new CloudInfraError(
-      "timeout",
-      `${what} did not come to its end within ${formatDuration(deadline.ms)}`,
-    );
+    throw new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)} ${what}`);
   } finally {
     limit.release();
   }

@@ -35,7 +35,7 @@ describe("a list that several calls wait for", () => {
     await clock.advance(5_000);
     expect(await hasty).toMatchObject({
       code: "timeout",
-      summary: "the list of instances did not come to its end within 5 s",
+      summary: "timed out after 5 s listing instances",
     });
     come();
     expect(await first).toMatchObject({ found: { id: "ins-1" } });

@@ -45,17 +45,16 @@ describe("the row of a deletion", () => {
     const { instances, written } = await process(service, false);
     service.emulator.fail({ path: "/v1/instances", kind: "status", status: 503, retryAfter: 9 });
     await instances.delete(saved.id, saved.state);
-    expect(written[0]).toBe("deleting 0 %");
-    expect(written).toContainEqual(expect.stringMatching(/^deleting \d\d % · about \d+ s left$/));
-    const confirming =
-      "deleting · waiting until the service shows the instance no more · the service answers 503";
-    expect(written.at(-2)).toMatch(new RegExp(`^${confirming}; next try in \\d s$`));
+    expect(written[0]).toBe("deleting 0%");
+    expect(written).toContainEqual(expect.stringMatching(/^deleting \d\d% · about \d+ s left$/));
+    const confirming = "deleting · waiting for confirmation · the service returned 503";
+    expect(written.at(-2)).toMatch(new RegExp(`^${confirming} · retrying in \\d s$`));
     expect(written.at(-1)).toBe("");
   });
 
   test.each([
-    [false, /^deleting · waiting until the service shows the instance no more · \d+ s so far$/, 20],
-    [true, /^deleting · waiting until the service shows the instance no more · 6\d s so far$/, 1],
+    [false, /^deleting · waiting for confirmation · \d+ s elapsed$/, 20],
+    [true, /^deleting · waiting for confirmation · 6\d s elapsed$/, 1],
   ])("tells that the service still shows the object (CI: %s)", async (inCi, text, most) => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
     const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
@@ -76,8 +75,7 @@ describe("the row of a deletion", () => {
     const { projects, written } = await process(service, false);
     await projects.delete(id, state);
     expect(service.emulator.projects.size).toBe(0);
-    const text =
-      /^deleting · waiting for the deletion of the project's last instances · \d+ %( · about \d+ s left)?$/;
+    const text = /^deleting · cleaning up unfinished instances · \d+%( · about \d+ s left)?$/;
     expect(written.filter((line) => text.test(line)).length).toBeGreaterThan(3);
     expect(written.at(-1)).toBe("");
   });
@@ -103,7 +101,7 @@ describe("the row of a deletion", () => {
     const { instances, written } = await process(service, false);
     service.emulator.fail({ method: "DELETE", kind: "status", status: 503, retryAfter: 9, times: 3 });
     await instances.delete(saved.id, saved.state);
-    expect(written[0]).toMatch(/^deleting · the service answers 503; next try in [67] s$/);
+    expect(written[0]).toMatch(/^deleting · the service returned 503 · retrying in [67] s$/);
     expect(written.at(-1)).toBe("");
   });
 });
@@ -117,7 +115,7 @@ test("the row of a creation tells why its operation can't be looked at, however 
   service.emulator.fail({ kind: "status", path: "/v1/operations/", status: 503, retryAfter: 20, times: 10 });
   await instances.create(inputs);
   const told = written.filter((line) =>
-    /^creating 0 % · the service answers 503; (next try in \d+ s|trying again)$/.test(line),
+    /^creating 0% · the service returned 503 · retrying (in \d+ s|now)$/.test(line),
   );
   expect(told.length).toBeGreaterThan(10);
   expect(written.at(-1)).toBe("");
@@ -138,7 +136,7 @@ describe("the row of a read", () => {
     const { instances, written } = await process(service, false);
     service.emulator.fail({ method: "GET", kind: "status", status: 503, retryAfter: 9 });
     await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
-    const text = /^reading · page 1 of the list of instances · the service answers 503; next try in [67] s$/;
+    const text = /^reading · listing instances \(page 1\) · the service returned 503 · retrying in [67] s$/;
     expect(written.filter((line) => text.test(line))).toHaveLength(2);
     expect(written.filter((line) => line === "")).toHaveLength(2);
   });
@@ -163,8 +161,8 @@ describe("the row of a read", () => {
     expect(await look).toMatchObject({ found: { id: "ins-15" } });
     await progress.clear();
     expect(log.written).toEqual([
-      "reading · page 3 of the list of instances · 3 s so far",
-      "reading · page 13 of the list of instances · 13 s so far",
+      "reading · listing instances (page 3) · 3 s elapsed",
+      "reading · listing instances (page 13) · 13 s elapsed",
       "",
     ]);
   });
@@ -176,5 +174,5 @@ test("the row of an update tells that the change does not show yet", async () =>
   const { instances, written } = await process(service, false);
   service.emulator.ignoreUpdatesOf("flavor");
   await failureOf(instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })));
-  expect(written).toEqual(["updating · waiting until the service shows the change · 3 s so far", ""]);
+  expect(written).toEqual(["updating · waiting for confirmation · 3 s elapsed", ""]);
 });
