@@ -131,8 +131,8 @@ describe("a service that offers no deletion", () => {
       expect([...service.emulator.instances.keys()]).toEqual([id, web.there().id]);
       expect(web.replaced).toEqual([]);
       expect(service.warnings).toEqual([
-        `cloudinfra: instance ${id} was left alone, because the service offers no deletion of instances and the resource has the ` +
-          "option `retainOnDelete`. If nobody uses it, delete it in another way.",
+        `cloudinfra: instance ${id} was not deleted, because the service's API can't delete instances and the resource has the ` +
+          "option `retainOnDelete`. Pulumi no longer manages it. If nobody uses it, delete it in the service.",
       ]);
     },
   );

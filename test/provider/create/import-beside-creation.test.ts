@@ -141,7 +141,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
       await begin(web);
       await service.clock.sleep(100_000);
       const [id = ""] = idsOf(service);
-      expect(await web.up({ name: "Web-01" })).toContain(`under that name: ${id}`);
+      expect(await web.up({ name: "Web-01" })).toContain(`the service lists ${id} with the same name`);
       expect(await web.up({ name: "Web-01", __import: id })).toBeUndefined();
       expect(await web.expectOne()).toBe(id);
     },
@@ -246,7 +246,7 @@ describe("an instance that a resource has imported, and that an unfinished creat
     expect(await web.up({ name: "web" })).toBeUndefined();
     expect(web.there().id).not.toBe(id);
     expect(idsOf(service)).toEqual([id, web.there().id]);
-    expect(service.warnings.join()).toContain(`another resource of the program has instance ${id}`);
+    expect(service.warnings.join()).toContain(`an interrupted run created instance ${id} for`);
   });
 
   test("stays that resource's if its creation's resource is declared again and times out", async () => {
@@ -263,7 +263,7 @@ describe("an instance that a resource has imported, and that an unfinished creat
     const { web, id } = await imported();
     await web.note({ ...(await web.noted()), at: Date.now() - 25 * 3_600_000 });
     const said = await web.up({ name: "web" });
-    expect(said).toContain("no object of that name");
+    expect(said).toContain("the service lists no instance with the same name");
     expect(said).not.toContain(id);
   });
 });

@@ -24,7 +24,7 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
     const { service, web } = await killedAgo(DAY_MS - HOUR_MS + 60_000);
     const [id] = service.emulator.instances.keys();
     const said = await web.up();
-    expect(said).toContain(`its list shows under that name: ${id}`);
+    expect(said).toContain(`the service lists ${id} with the same name`);
     expect(said).toContain("recover --forget <urn>");
     expect(web.posts()).toHaveLength(1);
     expect(web.saved).toBeUndefined();
@@ -38,7 +38,7 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
     const name = "Web-01";
     const { service, web } = await killedAgo(DAY_MS, { normalize: ["lower-case"] }, { name });
     const [id] = service.emulator.instances.keys();
-    expect(await web.up({ name })).toContain(`its list shows under that name: ${id}`);
+    expect(await web.up({ name })).toContain(`the service lists ${id} with the same name`);
   });
 
   test("an operation that was noted is waited for however old it is", async () => {
@@ -60,7 +60,7 @@ test("a replacement that was killed too long ago doesn't lead a person to delete
   await web.note({ ...entry, at: 1 });
   const other = [...service.emulator.instances.keys()].filter((one) => one !== id);
   const said = await web.up({ image: "debian-14" }, { deleteBeforeReplace: false });
-  expect(said).toContain(`its list shows under that name: ${other}\n`);
+  expect(said).toContain(`the service lists ${other} with the same name\n`);
   expect(said).toContain("recover --forget <urn>");
   expect(said).not.toContain("pulumi state delete");
 });

@@ -39,7 +39,7 @@ describe("what a killed replacement was making", () => {
     expect(web.there().id).toBe(id);
     expect([...service.emulator.instances.keys()]).toEqual([id, other]);
     expect(service.warnings).toEqual([
-      expect.stringMatching(new RegExp(`instance ${other}.* was left alone`)),
+      expect.stringMatching(new RegExp(`instance ${other}.* was not deleted`)),
     ]);
     expect(await web.up({ __retainOnDelete: true })).toBeUndefined();
     expect(service.warnings).toHaveLength(1);
@@ -106,7 +106,7 @@ test("what was being made before the resource of the state is left alone: anothe
   const { id } = web.there();
   expect(await web.up()).toBeUndefined();
   expect([...service.emulator.instances.keys()]).toEqual([other, id]);
-  expect(service.warnings.join()).toMatch(new RegExp(`instance ${other}.* was left alone`));
+  expect(service.warnings.join()).toMatch(new RegExp(`instance ${other}.* was not deleted`));
   expect(await web.entry()).toBeUndefined();
 });
 

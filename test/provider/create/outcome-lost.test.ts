@@ -17,7 +17,7 @@ describe("an interrupted creation whose operation can't be found", () => {
     const before = await web.noted();
     const said = await web.up();
     expect(said).toContain(`the service no longer reports operation ${operation}`);
-    expect(said).toContain(`under that name: ${id}`);
+    expect(said).toContain(`the service lists ${id} with the same name`);
     expect(said).toContain("Adopt the object with the `import` option");
     expect(service.emulator.instances.size).toBe(1);
     expect(web.keys()).toBe(1);

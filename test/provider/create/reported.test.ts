@@ -153,7 +153,9 @@ test("a creation whose object another resource has imported by now isn't resumed
   await later.diff(id, { ...outs }, await checked(later, server, server));
   const own = await later.create(await checked(later, {}, web.news({ flavor: "m1.large" })));
   expect(idsOf(service)).toEqual([id, own.id]);
-  expect(service.warnings.join()).toContain(`has instance ${id}, which an interrupted run created for "web"`);
+  expect(service.warnings.join()).toContain(
+    `created instance ${id} for "web", but another resource of the program uses it now`,
+  );
   expect(service.emulator.instances.get(id)?.fields).toMatchObject({ flavor: "m1.small" });
 });
 

@@ -141,7 +141,7 @@ describe("a resumed creation whose object doesn't fit any longer", () => {
     const { service, web, emulator, id } = await cutOff({ image: "v1" });
     expect(await web.up({ image: "v2", __retainOnDelete: true })).toBeUndefined();
     expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
 
   test.each<[string, string | undefined]>([
@@ -154,7 +154,7 @@ describe("a resumed creation whose object doesn't fit any longer", () => {
     expect(await web.up(retained)).toContain("422");
     expect(await web.up(retained)).toBeUndefined();
     expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
     expect(web.isSettled).toBe(true);
   });
 

@@ -229,7 +229,7 @@ describe("an instance that the engine may have saved", () => {
     const { projects } = await service.anew();
     await failureOf(projects.delete(project.id, project.state));
     expect([...service.emulator.instances.keys()]).toEqual([id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
 
   test("is forgotten once it is deleted in the same run", async () => {
@@ -247,7 +247,7 @@ describe("an instance that the engine may have saved", () => {
     expect(await web.up({ image: "debian-14" })).toBeUndefined();
     expect(web.there().id).not.toBe(id);
     expect(service.emulator.instances.has(id)).toBe(true);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
 
   /** The engine is killed after create has reported the replacement, and before it saves it. */
@@ -273,7 +273,7 @@ describe("an instance that the engine may have saved", () => {
     const { service, web, made } = await unsavedReplacement();
     expect(await web.destroy()).toBeUndefined();
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${made.id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${made.id}.* was not deleted`));
   });
 });
 
