@@ -7,9 +7,9 @@ import { type Context, objectRefOf, waitForOperationEnd } from "./context";
 type KnownOperation = NonNullable<Pending["operation"]>;
 
 /**
- * One look at an operation of an earlier run.
+ * Fetches an operation of an earlier run.
  *
- * @returns `undefined` where the service does not know it, which says nothing about what it made
+ * @returns `undefined` if the service no longer reports the operation, which proves nothing about its result
  */
 export async function fetchOperation(
   context: Context,
@@ -24,7 +24,8 @@ export async function fetchOperation(
 }
 
 /**
- * Returns the id of the object that an unfinished creation has made: a running operation may name another one than it does in the end. If the object isn't shown yet, waits for the end of the creation, because the object could not be deleted before.
+ * Returns the id of the object of an unfinished creation. A running operation may name another object than it does at its end. If the service
+ * doesn't show the object yet, waits for the end of the creation, because the object can't be deleted before.
  */
 export async function createdObjectId(context: Context, id: string, state: Properties): Promise<string> {
   const { key, operation, failed } = pendingOf(state) ?? {};
