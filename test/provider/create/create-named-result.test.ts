@@ -72,7 +72,7 @@ describe("an object that a resumed creation has made, and that the list does not
   test("is not made a second time where there is no time to wait for it: its id goes into the state", async () => {
     const { failure, begun } = await resumed(3_000);
     expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { __pending: { key: KEY } } });
-    expect(failure.message).toContain("did not show it before the time was up");
+    expect(failure.message).toContain("did not show it before the deadline");
     expect(begun).toEqual([]);
   });
 

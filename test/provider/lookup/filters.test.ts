@@ -30,7 +30,7 @@ describe("the arguments of getInstances", () => {
     [{ project: null }, "project: must be a string, but is null"],
     [{ status: Number.NaN }, "status: must be a string, but is NaN"],
     [{ project: { id: "prj-1" } }, "project: must be a string, but is a map"],
-    [{ label: { env: "prod" } }, 'unknown argument "label": the arguments are project, status, labels'],
+    [{ label: { env: "prod" } }, 'unknown argument "label"; expected project, status, labels'],
     ["prj-1", "the arguments must be a map, but are a string"],
     [null, "the arguments must be a map, but are null"],
     [["prj-1"], "the arguments must be a map, but are a list"],
