@@ -27,8 +27,8 @@ function sharedList() {
   return { clock, look, come: () => come() };
 }
 
-describe("a list that several calls wait for", () => {
-  test("is waited for by each no longer than its own deadline", async () => {
+describe("a list that several calls share", () => {
+  test("is awaited by each call until its own deadline", async () => {
     const { clock, look, come } = sharedList();
     const first = look(300_000);
     const hasty = look(5_000).catch((error: unknown) => error);
@@ -41,7 +41,7 @@ describe("a list that several calls wait for", () => {
     expect(await first).toMatchObject({ found: { id: "ins-1" } });
   });
 
-  test("holds up no call that is told to end", async () => {
+  test("doesn't delay a call that is interrupted", async () => {
     const { look } = sharedList();
     const ending = new AbortController();
     const told = look(300_000, ending.signal).catch((error: unknown) => error);

@@ -17,7 +17,7 @@ const nextTry = (at: number, after = unavailable): Pause => ({ for: "next try", 
 const turn = (isSlowed: boolean): Pause => ({ for: "turn", isSlowed: () => isSlowed });
 const never = new Promise<never>(() => {});
 
-describe("in a terminal the row shows", () => {
+describe("in a terminal, the status message shows", () => {
   test.each([
     [{ progress: 0.42, remainingMs: 18_200 }, "creating 42% · about 18 s left"],
     [{ progress: 0.5 }, "creating 50%"],
@@ -32,7 +32,7 @@ describe("in a terminal the row shows", () => {
     expect(written).toEqual([text]);
   });
 
-  test("nothing twice, and is emptied at the end", async () => {
+  test("no text twice, and is removed at the end", async () => {
     const { written, progress } = row(false);
     for (const part of [0.1, 0.1, 0.101, 0.2]) progress.show({ progress: part });
     await progress.clear();
@@ -40,7 +40,7 @@ describe("in a terminal the row shows", () => {
     expect(written).toEqual(["creating 10%", "creating 20%", ""]);
   });
 
-  test("nothing at all of a call that is over within three seconds", async () => {
+  test("nothing for a call that ends within three seconds", async () => {
     const { clock, written, progress } = row(false, "reading");
     progress.begin();
     const read = progress.during("page 1 of the list", () => clock.sleep(2_900));
@@ -52,7 +52,7 @@ describe("in a terminal the row shows", () => {
     expect(written).toEqual([]);
   });
 
-  test("what is waited for, ever more seldom, and the time that has passed", async () => {
+  test("the reason for the wait and the elapsed time, at growing intervals", async () => {
     const { clock, written, progress } = row(false, "deleting");
     progress.begin();
     void progress.during("waiting for something", () => never);
@@ -66,7 +66,7 @@ describe("in a terminal the row shows", () => {
     expect(written.at(-1)).toBe("");
   });
 
-  test("no percent that is old beside a time left that goes down, and not more than there is to say", async () => {
+  test("no outdated percentage beside the remaining time", async () => {
     const { clock, written, progress } = row(false);
     progress.begin();
     progress.show({ progress: 0.2, remainingMs: 8_000 });
@@ -84,7 +84,7 @@ describe("in a terminal the row shows", () => {
     ]);
   });
 
-  test("the outermost of several waits, beside an operation's percent and time left, which goes down", async () => {
+  test("the outermost of several waits, with an operation's percentage and remaining time", async () => {
     const { clock, written, progress } = row(false, "deleting");
     progress.begin();
     void progress.during("waiting for the first", () =>
@@ -100,7 +100,7 @@ describe("in a terminal the row shows", () => {
     ]);
   });
 
-  test("at once what keeps a request from being tried again, once there is a row, and if it takes a while", async () => {
+  test("the pause before a retry at once, if it is long and a message is already shown", async () => {
     const { clock, written, progress } = row(false, "reading");
     progress.begin();
     await clock.advance(4_000);
@@ -116,7 +116,7 @@ describe("in a terminal the row shows", () => {
     ]);
   });
 
-  describe("before long, however long the call has lasted, that something is over:", () => {
+  describe("within a few seconds, even in a long call, the end of", () => {
     const SO_FAR_MS = 600_000;
 
     test("an operation", async () => {
@@ -133,7 +133,7 @@ describe("in a terminal the row shows", () => {
       ]);
     });
 
-    test("all that came before a wait", async () => {
+    test("the work before a wait", async () => {
       const { clock, written, progress } = row(false, "deleting");
       progress.begin();
       await clock.advance(SO_FAR_MS);
@@ -155,7 +155,7 @@ describe("in a terminal the row shows", () => {
       ]);
     });
 
-    test("an outage while an operation is waited for that tells no progress", async () => {
+    test("an outage during an operation without progress", async () => {
       const { clock, written, progress } = row(false);
       progress.begin();
       await clock.advance(SO_FAR_MS - 60_000);
@@ -167,7 +167,7 @@ describe("in a terminal the row shows", () => {
       expect(written.at(-1)).toBe("creating · 10 min elapsed");
     });
 
-    test("and again and again, without being put off", async () => {
+    test("one operation after another, without delay", async () => {
       const { clock, written, progress } = row(false, "reading");
       progress.begin();
       await clock.advance(SO_FAR_MS);
@@ -192,7 +192,7 @@ describe("in a terminal the row shows", () => {
     ],
     [turn(false), "queued behind other requests"],
     [turn(true), "rate limited by the service (429)"],
-  ])("why nothing is asked: %o", async (pause, words) => {
+  ])("why no request is sent: %o", async (pause, words) => {
     const { clock, written, progress } = row(false, "reading");
     progress.begin().pausing(pause);
     await clock.advance(3_000);
@@ -200,14 +200,14 @@ describe("in a terminal the row shows", () => {
   });
 });
 
-describe("in CI, where each message is a line", () => {
-  test("there are four of an operation", () => {
+describe("in CI, where each message is a line,", () => {
+  test("an operation has four lines", () => {
     const { written, progress } = row(true);
     for (let percent = 0; percent <= 100; percent++) progress.show({ progress: percent / 100 });
     expect(written).toEqual(["creating 25%", "creating 50%", "creating 75%", "creating 100%"]);
   });
 
-  test("there are four of each operation of a call", () => {
+  test("each operation of a call has four lines", () => {
     const { written, progress } = row(true, "updating");
     for (const _operation of ["an earlier one", "its own"]) {
       for (let percent = 0; percent <= 100; percent++) progress.show({ progress: percent / 100 });
@@ -217,7 +217,7 @@ describe("in CI, where each message is a line", () => {
     expect(written).toEqual([...four, ...four]);
   });
 
-  test("where nothing moves there is one after 1, 5 and 15 minutes, and then each hour", async () => {
+  test("a call without progress has a line after 1, 5 and 15 minutes, and then every hour", async () => {
     const { clock, written, progress } = row(true, "deleting");
     progress.begin();
     void progress.during("waiting for something", () => never);
@@ -231,7 +231,7 @@ describe("in CI, where each message is a line", () => {
     );
   });
 
-  test("an operation that moves has none of these but the first", async () => {
+  test("an operation with progress has only the first of these lines", async () => {
     const { clock, written, progress } = row(true);
     progress.begin();
     for (let percent = 1; percent <= 100; percent++) {
@@ -243,8 +243,8 @@ describe("in CI, where each message is a line", () => {
   });
 });
 
-describe("an engine that can't be told", () => {
-  test("holds nothing up: no address, no URN, nobody at the address", async () => {
+describe("an engine that can't be reached", () => {
+  test("delays no call: no address, no URN, or no server at the address", async () => {
     await new EngineLog(undefined).statusLogFor("urn:x").write("creating 1%");
     await new EngineLog("127.0.0.1:1").statusLogFor(undefined).write("creating 1%");
     await expect(
@@ -252,7 +252,7 @@ describe("an engine that can't be told", () => {
     ).resolves.toBeUndefined();
   });
 
-  test.each([undefined, "127.0.0.1:1"])("warns on the console instead (address %s)", async (address) => {
+  test.each([undefined, "127.0.0.1:1"])("makes warnings go to the console (address %s)", async (address) => {
     const said = vi.spyOn(console, "warn").mockImplementation(() => {});
     onTestFinished(() => said.mockRestore());
     await new EngineLog(address).warn("beware");

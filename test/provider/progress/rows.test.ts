@@ -38,8 +38,8 @@ async function process({ emulator, clock, journalDir }: Service, inCi: boolean) 
   return { ...providers, written: log.written, urns: log.urns };
 }
 
-describe("the row of a deletion", () => {
-  test("shows the operation's percent, then what else it waits for, and is emptied at the end", async () => {
+describe("the status message of a deletion", () => {
+  test("shows the operation's percentage, then the wait for confirmation, and is removed at the end", async () => {
     const service = await startService({ behaviour: { deleteObject: 202, operationMs: 60_000 } });
     const saved = await madeInstance(service);
     const { instances, written } = await process(service, false);
@@ -55,7 +55,7 @@ describe("the row of a deletion", () => {
   test.each([
     [false, /^deleting · waiting for confirmation · \d+ s elapsed$/, 20],
     [true, /^deleting · waiting for confirmation · 6\d s elapsed$/, 1],
-  ])("tells that the service still shows the object (CI: %s)", async (inCi, text, most) => {
+  ])("says that the deletion awaits confirmation (CI: %s)", async (inCi, text, most) => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
     const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
     service.emulator.fail({ method: "DELETE", kind: "status", status: 200, problem: { id: saved.id } });
@@ -67,7 +67,7 @@ describe("the row of a deletion", () => {
     for (const line of written) expect(line).toMatch(text);
   });
 
-  test("of a project tells that it waits for an instance whose creation was cut off", async () => {
+  test("of a project mentions the cleanup of an interrupted creation", async () => {
     const service = await startService({ behaviour: { operationMs: 60_000 } });
     const project = await madeProject(service);
     const { id, state } = project;
@@ -80,7 +80,7 @@ describe("the row of a deletion", () => {
     expect(written.at(-1)).toBe("");
   });
 
-  test("is none if the URN that the state records is another resource's by now", async () => {
+  test("is omitted if another resource has the recorded URN now", async () => {
     const service = await startService();
     const former = await madeInstance(service);
     const present = await madeInstance(service, { __key: randomUUID() });
@@ -95,7 +95,7 @@ describe("the row of a deletion", () => {
     expect(urns).toEqual([undefined, urn]);
   });
 
-  test("shows what hinders it: a service that is down", async () => {
+  test("shows an outage of the service", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     const { instances, written } = await process(service, false);
@@ -106,7 +106,7 @@ describe("the row of a deletion", () => {
   });
 });
 
-test("the row of a creation tells why its operation can't be looked at, however long", async () => {
+test("the status message of a creation shows an outage of the operation, however long it lasts", async () => {
   const service = await startService({ behaviour: { operationMs: 60_000 } });
   service.emulator.addProject();
   const { instances, written } = await process(service, false);
@@ -121,8 +121,8 @@ test("the row of a creation tells why its operation can't be looked at, however 
   expect(written.at(-1)).toBe("");
 });
 
-describe("the row of a read", () => {
-  test("is not there in a refresh that is quick", async () => {
+describe("the status message of a read", () => {
+  test("is omitted in a quick refresh", async () => {
     const service = await startService();
     const saved = await Promise.all(Array.from({ length: 8 }, () => madeInstance(service)));
     const { instances, written } = await process(service, false);
@@ -130,7 +130,7 @@ describe("the row of a read", () => {
     expect(written).toEqual([]);
   });
 
-  test("tells of a service that is down, and of the list that others wait for too", async () => {
+  test("shows an outage of a shared list", async () => {
     const service = await startService();
     const saved = [await madeInstance(service), await madeInstance(service)];
     const { instances, written } = await process(service, false);
@@ -141,7 +141,7 @@ describe("the row of a read", () => {
     expect(written.filter((line) => line === "")).toHaveLength(2);
   });
 
-  test("shows how far a long list is", async () => {
+  test("shows the page of a long list", async () => {
     const clock = new FakeClock();
     const client = new FakeService().client();
     async function* pages(): AsyncGenerator<Page> {
@@ -168,7 +168,7 @@ describe("the row of a read", () => {
   });
 });
 
-test("the row of an update tells that the change does not show yet", async () => {
+test("the status message of an update says that the change awaits confirmation", async () => {
   const service = await startService();
   const saved = await madeInstance(service);
   const { instances, written } = await process(service, false);
