@@ -129,7 +129,7 @@ describe("an instance that somebody deleted", () => {
   test.each([
     ["before the look", undefined],
     ["between look and PUT", "GET"],
-  ])("%s is told as such", async (_when, moment) => {
+  ])("%s causes an error that says so", async (_when, moment) => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     const remove = (): void => service.emulator.remove(saved.id);

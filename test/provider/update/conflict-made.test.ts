@@ -29,7 +29,7 @@ describe("an applied update whose reply was lost and whose retry was rejected", 
     expect(outs).toMatchObject({ flavor: "m1.large", publicIp: "auto", __words: saved.state.__words });
   });
 
-  test('is one as well where what it set is spelt in the service\'s own way: an address for "auto"', async () => {
+  test('succeeds if the service normalizes the new value: an address for "auto"', async () => {
     const service = await startRaced({ behaviour: { ipField: "public_ip" } });
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
