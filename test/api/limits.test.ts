@@ -25,28 +25,6 @@ describe("requests at once", () => {
     expect(entered).toEqual([0, 1, 2]);
   });
 
-  it("are halved after 429, once for a burst, never below one, and grow again with success", () => {
-    const clock = new FakeClock({ auto: true });
-    const limits = createRateLimiter({ concurrency: 8, clock });
-    limits.recordReply(429);
-    limits.recordReply(429);
-    expect(limits.maxConcurrent).toBe(4);
-    for (let good = 0; good < 4; good++) limits.recordReply(200);
-    expect(limits.maxConcurrent).toBe(5);
-    for (let good = 0; good < 100; good++) limits.recordReply(200);
-    expect(limits.maxConcurrent).toBe(8);
-  });
-
-  it("are at least one", async () => {
-    const clock = new FakeClock();
-    const limits = createRateLimiter({ concurrency: 3, clock });
-    for (let burst = 0; burst < 5; burst++) {
-      limits.recordReply(429);
-      await clock.advance(1_000);
-    }
-    expect(limits.maxConcurrent).toBe(1);
-  });
-
   it("leave the queue when they are given up, without taking a place", async () => {
     const limits = createRateLimiter({ concurrency: 1, clock: new FakeClock() });
     const leave = await limits.enter(never);

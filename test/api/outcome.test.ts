@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classifyAttempt } from "../../src/api/outcome";
+import { classifyAttempt } from "../../src/api/retry";
 import type { Attempt, WireReply } from "../../src/api/transport";
 import { parseProblem } from "../../src/diagnostics/problem";
 
@@ -65,10 +65,10 @@ describe("the outcome of an attempt", () => {
   });
 
   it("depends on whether a connection was established if there is no reply", () => {
-    const failure = { words: "", final: false, cause: new Error() };
+    const failure = { description: "", final: false, cause: new Error() };
     const outcomes = [true, false].flatMap((neverSent) => [
       classifyAttempt(creation, { kind: "failure", failure: { ...failure, neverSent } }),
-      classifyAttempt(creation, { kind: "silence", neverSent }),
+      classifyAttempt(creation, { kind: "timeout", neverSent }),
     ]);
     expect(outcomes).toEqual(["rejected", "rejected", "unknown", "unknown"]);
   });

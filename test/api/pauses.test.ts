@@ -25,7 +25,7 @@ it("a call is told of its turn, of each next try and when that comes, and when i
   expect(pauses).toEqual([
     { for: "turn", isSlowed: false },
     undefined,
-    { for: "next try", status: 503, at: 8_500 },
+    { for: "retry", status: 503, at: 8_500 },
     undefined,
   ]);
   expect(clock.now()).toBe(8_500);
@@ -45,6 +45,6 @@ it("a call that fails waits for nothing any more", async () => {
   const { client, call } = clientOf(origin);
   const { pauses, progress } = told();
   await failureOf(client.projects.list({ ...call, progress }));
-  expect(pauses.at(-2)).toMatchObject({ for: "next try" });
+  expect(pauses.at(-2)).toMatchObject({ for: "retry" });
   expect(pauses.at(-1)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration } from "../../src/diagnostics/durations";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../src/diagnostics/error";
 import { parseProblem } from "../../src/diagnostics/problem";
+import { formatDuration } from "../../src/polling/clock";
 
 describe("an error", () => {
   it("says verb and path after what happened, and keeps its cause", () => {

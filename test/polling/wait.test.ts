@@ -113,7 +113,7 @@ describe("progress", () => {
       onProgress: (progress) => told.push(progress),
     });
     await waitForOperation(first, options);
-    expect(told.map(({ pause }) => pause?.for)).toEqual([undefined, "next try", undefined]);
+    expect(told.map(({ pause }) => pause?.for)).toEqual([undefined, "retry", undefined]);
     expect(told[1]?.pause).toMatchObject({ after: { code: "unavailable" }, at: 660 + 9_500 });
   });
 

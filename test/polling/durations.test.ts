@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseDuration } from "../../src/diagnostics/durations";
+import { parseDuration } from "../../src/polling/clock";
 
 test.each([
   ["500ms", 500],
