@@ -124,7 +124,7 @@ describe("a proxy's 407", () => {
       const { client, call } = clientOf(`${scheme}://api.example.test`, options);
       const error = await failureOf(client.instances.create("{}", "key-1", call));
       expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
-      const words = formatError(error, { doing: "creating" });
+      const words = formatError(error, { action: "creating" });
       expect(words).toContain("the proxy answered 407");
       expect(words).toContain(`hint: Give the proxy's user name and password: ${variable}=http://user`);
     },
@@ -135,7 +135,7 @@ describe("a proxy's 407", () => {
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.projects.list(call));
     expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
-    expect(formatError(error, { doing: "reading" })).toContain(
+    expect(formatError(error, { action: "reading" })).toContain(
       "hint: Give the proxy's user name and password: HTTP_PROXY=http://user",
     );
   });

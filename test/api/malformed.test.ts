@@ -44,7 +44,7 @@ describe.each(MALFORMED)("a reply with %s", (_what, malformed) => {
     const error = await failureOf(client.instances.create("{}", "key-1", call));
     expect(error).toMatchObject({ code: "unreachable", sent: true, attempts: 8 });
     expect(inspect(error, { depth: null, showHidden: true })).not.toContain(SECRET);
-    const words = formatError(error, { doing: 'creating instance "web"' });
+    const words = formatError(error, { action: 'creating instance "web"' });
     expect(words).toContain('creating instance "web" failed: the reply was lost: ');
     expect(words).not.toContain("    at ");
   });
@@ -99,7 +99,7 @@ describe("a connection that is never established", () => {
     const { client, call } = clientOf(`https://localhost:${port}`, { dispatcher });
     const error = await failureOf(client.instances.create("{}", "key-1", call));
     expect(error).toMatchObject({ code: "unreachable", sent: false });
-    expect(formatError(error, { doing: "creating" })).toContain("the service can't be reached: ");
+    expect(formatError(error, { action: "creating" })).toContain("the service can't be reached: ");
   });
 
   it("sent nothing if the caller gives up, or the time passes, during the TLS handshake", async () => {

@@ -155,7 +155,7 @@ describe("a reply that can't be used", () => {
     const { origin } = await startService(inTurn({ status: 409, body }));
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.create("{}", "k", call));
-    expect(formatError(error, { doing: "creating" }).split("\n").slice(0, 2)).toEqual([
+    expect(formatError(error, { action: "creating" }).split("\n").slice(0, 2)).toEqual([
       "creating was refused: Conflict (409)",
       `  ${shown}`,
     ]);
@@ -172,7 +172,7 @@ describe("a reply that can't be used", () => {
     const { origin } = await startService(inTurn({ status, body }));
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.update("ins-1", "{}", "r1", call));
-    expect(formatError(error, { doing: "updating" })).toMatch(new RegExp(`${status}`));
+    expect(formatError(error, { action: "updating" })).toMatch(new RegExp(`${status}`));
     expect(inspect(error, { depth: null })).not.toContain("initial-5e1f");
   });
 

@@ -4,7 +4,7 @@ import { formatError } from "../../src/diagnostics/format";
 import { type FailedCall, hintFor } from "../../src/diagnostics/hints";
 import { parseProblem } from "../../src/diagnostics/problem";
 
-const doing = 'creating instance "web"';
+const action = 'creating instance "web"';
 const camelCase = (field: string) =>
   field.replace(/_(\w)/g, (_match, letter: string) => letter.toUpperCase());
 
@@ -13,14 +13,14 @@ function told(
   code: ConstructorParameters<typeof CloudInfraError>[0] = "refused",
   summary = "no",
 ): string {
-  return formatError(new CloudInfraError(code, summary, details), { doing, propertyOf: camelCase });
+  return formatError(new CloudInfraError(code, summary, details), { action, propertyOf: camelCase });
 }
 
 describe("a secret in the path of a property", () => {
   const secret = "tier/of.the-backend";
   const said = (path: object) => {
     const problem = parseProblem({ errors: [{ ...path, detail: "no" }] });
-    return formatError(new CloudInfraError("refused", "no", { problem }), { doing, secrets: [secret] });
+    return formatError(new CloudInfraError("refused", "no", { problem }), { action, secrets: [secret] });
   };
 
   it.each([
@@ -35,7 +35,7 @@ describe("a secret in the path of a property", () => {
 test("control sequences within a secret don't hide it", () => {
   const problem = parseProblem({ detail: "value geheim-\u001b[1mpässwort-42 is bad" });
   const words = formatError(new CloudInfraError("refused", "no", { problem }), {
-    doing,
+    action,
     secrets: ["geheim-pässwort-42"],
   });
   expect(words).toContain("value [secret] is bad");
@@ -230,15 +230,15 @@ describe("what is told", () => {
       new TypeError(`can't read ${secret}`, { cause: new Error(secret) }),
       secret,
     ]) {
-      const text = formatError(error, { doing, secrets: [secret] });
+      const text = formatError(error, { action, secrets: [secret] });
       expect(text).not.toContain(secret.slice(0, 5));
-      expect(text).toContain(doing);
+      expect(text).toContain(action);
     }
   });
 
   it("has no stack for our own errors, and one for bugs", () => {
     expect(told({})).not.toContain("    at ");
-    expect(formatError(new TypeError("x is not a function"), { doing })).toMatch(
+    expect(formatError(new TypeError("x is not a function"), { action })).toMatch(
       /TypeError: x is not a function\n {4}at /,
     );
   });

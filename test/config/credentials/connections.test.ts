@@ -47,7 +47,7 @@ function open(settings: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv
 
 const look = ({ client, clock }: Session) => client.projects.list({ deadline: deadlineIn(600_000, clock) });
 const wordsOf = async (session: Session): Promise<string> =>
-  formatError(await failureOf(look(session)), { doing: "reading" });
+  formatError(await failureOf(look(session)), { action: "reading" });
 
 describe("a proxy", () => {
   test.each(["HTTPS_PROXY", "https_proxy"])(
