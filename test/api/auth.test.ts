@@ -97,7 +97,7 @@ describe("the token", () => {
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "unauthorized",
       summary:
-        "the service does not accept the token from the setting cloudinfra:tokenFile (/run/token) (401)",
+        "the service rejected the token from the setting cloudinfra:tokenFile (/run/token) (401)",
       traceId: "tr-3",
     });
     expect(seen).toHaveLength(2);

@@ -125,8 +125,8 @@ describe("a proxy's 407", () => {
       const error = await failureOf(client.instances.create("{}", "key-1", call));
       expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
       const words = formatError(error, { action: "creating" });
-      expect(words).toContain("the proxy answered 407");
-      expect(words).toContain(`hint: Give the proxy's user name and password: ${variable}=http://user`);
+      expect(words).toContain("the proxy returned 407");
+      expect(words).toContain(`hint: Set the proxy's user name and password: ${variable}=http://user`);
     },
   );
 
@@ -136,7 +136,7 @@ describe("a proxy's 407", () => {
     const error = await failureOf(client.projects.list(call));
     expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
     expect(formatError(error, { action: "reading" })).toContain(
-      "hint: Give the proxy's user name and password: HTTP_PROXY=http://user",
+      "hint: Set the proxy's user name and password: HTTP_PROXY=http://user",
     );
   });
 });

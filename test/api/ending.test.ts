@@ -18,7 +18,7 @@ describe("a call ends", () => {
     await clock.advance(20_000);
     expect(await failed).toMatchObject({
       code: "timeout",
-      summary: "the service gave no answer within 20 s",
+      summary: "timed out after 20 s without a reply from the service",
       sent: true,
       attempts: 1,
     });

@@ -21,10 +21,10 @@ describe("the endpoint", () => {
   });
 
   it.each([
-    ["", "is not a URL that begins with https://"],
-    ["api.example.com", "is not a URL"],
-    ["localhost:8080", "is not a URL"],
-    ["ftp://example.com", "is not a URL"],
+    ["", "must be a URL that begins with https://"],
+    ["api.example.com", "must be a URL"],
+    ["localhost:8080", "must be a URL"],
+    ["ftp://example.com", "must be a URL"],
     ["https://user:pa55word@example.com", "user name or password"],
     ["https://example.com?key=pa55word", 'must not contain "?" or "#"'],
     ["https://example.com#x", 'must not contain "?" or "#"'],

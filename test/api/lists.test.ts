@@ -56,7 +56,7 @@ describe("a list", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the list's cursors go round in a circle",
+      summary: "the list repeats a cursor and never ends",
     });
     expect(seen).toHaveLength(3);
   });

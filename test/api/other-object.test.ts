@@ -9,7 +9,7 @@ describe("another object than the one that was asked for", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({
       code: "bad_reply",
-      summary: "the address of ins-1 answers with ins-2",
+      summary: "the service returned ins-2 instead of ins-1",
     });
   });
 

@@ -16,7 +16,7 @@ describe("something that is not this service", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "not_this_service",
-      summary: `it answered with a web page (200, text/html, ${html.body.length} characters)`,
+      summary: `the endpoint returned a web page (200, text/html, ${html.body.length} characters)`,
       attempts: 3,
     });
   });
@@ -62,7 +62,7 @@ describe("a reply that can't be used", () => {
     const first = await failureOf(client.projects.list(call));
     expect(first).toMatchObject({
       code: "bad_reply",
-      summary: "the reply is empty where something was to be said (200)",
+      summary: "the reply has no body (200)",
     });
     expect(await client.projects.list(call)).toHaveLength(1);
     expect(seen).toHaveLength(4);
@@ -73,7 +73,7 @@ describe("a reply that can't be used", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the reply is no complete JSON (200, application/json, 19 characters)",
+      summary: "the reply isn't complete JSON (200, application/json, 19 characters)",
     });
   });
 
@@ -82,7 +82,7 @@ describe("a reply that can't be used", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the reply is too large",
+      summary: "the reply is larger than 16 MiB",
     });
     expect(seen).toHaveLength(1);
   });
@@ -126,7 +126,7 @@ describe("a reply that can't be used", () => {
       const { client, call } = clientOf(origin);
       expect(await failureOf(client.projects.list(call))).toMatchObject({
         code: "bad_reply",
-        summary: `the reply is damaged, or its content coding "${coding}" is not supported (200)`,
+        summary: `the reply can't be decoded (200, content encoding "${coding}")`,
         attempts,
       });
     },
@@ -136,7 +136,7 @@ describe("a reply that can't be used", () => {
     const bomb = gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1, " "));
     const { origin } = await startService(inTurn({ headers: { "content-encoding": "gzip" }, body: bomb }));
     const { client, call } = clientOf(origin);
-    expect(await failureOf(client.projects.list(call))).toMatchObject({ summary: "the reply is too large" });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({ summary: "the reply is larger than 16 MiB" });
   });
 
   it("is no redirect if it is a 304", async () => {
@@ -144,7 +144,7 @@ describe("a reply that can't be used", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the service answered Not Modified (304), which this request never asks for",
+      summary: "the service returned an unexpected status: Not Modified (304)",
     });
   });
 
@@ -156,7 +156,7 @@ describe("a reply that can't be used", () => {
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.create("{}", "k", call));
     expect(formatError(error, { action: "creating" }).split("\n").slice(0, 2)).toEqual([
-      "creating was refused: Conflict (409)",
+      "creating was rejected: Conflict (409)",
       `  ${shown}`,
     ]);
   });

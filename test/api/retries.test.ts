@@ -227,7 +227,7 @@ describe("pauses", () => {
       code: "timeout",
       status: 429,
       cause: { code: "rate_limited" },
-      summary: expect.stringContaining("the service asks to come back in 1 h"),
+      summary: expect.stringContaining("the service requested a wait of 1 h"),
     });
     expect(clock.now()).toBe(0);
     expect(seen).toHaveLength(1);

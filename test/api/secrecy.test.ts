@@ -63,7 +63,7 @@ describe("the token goes to no other origin", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "not_this_service",
-      summary: `it answered with a redirect (${status}) to ${other.origin}/v1/projects`,
+      summary: `the endpoint returned a redirect (${status}) to ${other.origin}/v1/projects`,
     });
     expect(other.seen).toHaveLength(0);
   });

@@ -50,7 +50,7 @@ describe("a refusal", () => {
     });
     expect(told({ status: 422, method: "POST", path: "/v1/instances", problem, attempts: 1 })).toBe(
       [
-        'creating instance "web" was refused: validation_failed (422)',
+        'creating instance "web" was rejected: validation_failed (422)',
         "  flavor: flavor 'm9.huge' does not exist",
         "  POST /v1/instances · trace tr-41 · code refused",
         "  hint: correct `flavor` in the program and run `pulumi up` again",
@@ -107,8 +107,8 @@ describe("a refusal", () => {
         { status: 409, problem: parseProblem({ title: "Conflict", detail: "the name is taken" }) },
         "conflict",
       ),
-    ).toMatch(/was refused: Conflict \(409\)\n {2}the name is taken\n/);
-    expect(told({ status: 422 })).toContain("was refused: Unprocessable Entity (422)");
+    ).toMatch(/was rejected: Conflict \(409\)\n {2}the name is taken\n/);
+    expect(told({ status: 422 })).toContain("was rejected: Unprocessable Entity (422)");
   });
 
   it("of many properties shows twenty", () => {
@@ -191,7 +191,7 @@ describe("other failures", () => {
     ['the argument `token` of the provider "eu"', false],
     ["the token exchange at https://sts.example.com/ (the variable CLOUDINFRA_OIDC_ISSUER)", false],
   ])("name the setting of the token only where it came from there: %s", (origin, isSetting) => {
-    const said = told({}, "unauthorized", `the service does not accept the token from ${origin} (401)`);
+    const said = told({}, "unauthorized", `the service rejected the token from ${origin} (401)`);
     const hint = said.split("hint: ")[1];
     expect(hint).toContain(isSetting ? "config set --secret cloudinfra:token" : "renew the token where");
     if (!isSetting) expect(hint).not.toContain("cloudinfra:token");
@@ -200,7 +200,7 @@ describe("other failures", () => {
   it("name the token's variable only if it came from there, because the stack takes precedence", () => {
     const hint = (origin: string, provider?: string) =>
       hintFor(
-        new CloudInfraError("unauthorized", `the service does not accept the token from ${origin} (401)`),
+        new CloudInfraError("unauthorized", `the service rejected the token from ${origin} (401)`),
         [],
         provider,
       );
@@ -247,7 +247,7 @@ describe("what is told", () => {
     const blank = " ".repeat(500_000);
     for (const detail of [`a${blank}b`, `a\n${blank}\n`, "\t ".repeat(250_000), "\u001b[".repeat(250_000)]) {
       const text = told({ status: 422, problem: parseProblem({ code: "x", detail }) });
-      expect(text).toContain("was refused: x (422)");
+      expect(text).toContain("was rejected: x (422)");
     }
   });
 

@@ -12,7 +12,7 @@ describe("the deadline of a wait", () => {
     const { options, clock, polledAt } = wait([running(0.42)], { minutes: 2 });
     await expect(waitForOperation(first, options)).rejects.toMatchObject({
       code: "operation_timeout",
-      summary: "operation op-1 is not over after 1 min 59 s (running, 42 %)",
+      summary: "timed out after 1 min 59 s waiting for operation op-1 (running, 42%)",
       operation: { id: "op-1", status: "running", progress: 0.42 },
     });
     expect(clock.now()).toBeLessThanOrEqual(120_000);

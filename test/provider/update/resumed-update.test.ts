@@ -32,7 +32,7 @@ describe("an instance that is in the state and still being created", () => {
   test("is waited for again, a second time too, and then updated as the program wants it", async () => {
     const { service, web } = await slowCreation();
     const before = web.there();
-    expect(await web.up(SHORT)).toContain("is not over");
+    expect(await web.up(SHORT)).toContain("timed out after");
     expect(web.there()).toMatchObject({ id: before.id, state: { __pending: before.state.__pending } });
     service.emulator.finishOperations();
     expect(await web.up(LARGE)).toBeUndefined();
@@ -136,7 +136,7 @@ describe("an update that goes on at the service when its time is over", () => {
         __pending: { operation: { id: expect.any(String) } },
       },
     });
-    expect(await web.up(LARGE, { onAnotherMachine: true })).toContain("is not over");
+    expect(await web.up(LARGE, { onAnotherMachine: true })).toContain("timed out after");
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(LARGE)).toBeUndefined();
@@ -194,7 +194,7 @@ describe("an update that goes on at the service when its time is over", () => {
   test("is waited for and taken back if the program takes it back after a refresh, which clears the engine's error", async () => {
     const { service, web } = await slowUpdate();
     await web.refresh();
-    expect(await web.up(SHORT)).toContain("is not over");
+    expect(await web.up(SHORT)).toContain("timed out after");
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(SHORT)).toBeUndefined();
@@ -258,7 +258,7 @@ test("an update that is sent again after a refresh, and takes too long, is made 
   web.saved = saved; // the state doesn't know of the update
   await web.refresh();
   expect(web.there().state).toMatchObject({ flavor: "M1.LARGE" });
-  expect(await web.up(LARGE)).toContain("is not over");
+  expect(await web.up(LARGE)).toContain("timed out after");
   service.emulator.finishOperations();
   const before = puts(service).length;
   expect(await web.up(LARGE)).toBeUndefined();
