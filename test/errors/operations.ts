@@ -6,7 +6,7 @@ import { changed, failureOf, madeInstance, type Service, startService } from "..
 import { creating } from "./creating";
 import type { Provocation } from "./provocation";
 
-/** What deleting an instance says, which this service does in an operation. */
+/** Returns the message of a deletion at a service that deletes instances in operations. */
 async function deleting(
   behaviour: Partial<Behaviour>,
   fault?: FaultRule,
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 export const ofOperations: readonly Provocation[] = [
   {
     code: "operation_failed",
-    when: "an operation that failed",
+    when: "a failed operation",
     provoke: () =>
       creating(({ emulator }) =>
         emulator.failNextOperation({
@@ -41,7 +41,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "operation_unknown",
-    when: "an operation that is not there any more",
+    when: "an operation that no longer exists",
     provoke: () =>
       creating(({ emulator }) =>
         emulator.fail({
@@ -78,7 +78,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "not_applied",
-    when: "a change that was accepted and not made",
+    when: "an accepted change without an effect",
     provoke: async () => {
       const service = await startService();
       const saved = await madeInstance(service);
@@ -89,7 +89,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "key_expired",
-    when: "a creation whose command was killed more than a day ago",
+    when: "a creation that was killed more than a day ago",
     provoke: async () => {
       const { web } = await oneInstance();
       const entry = await web.killedBeforeTheAnswer();
@@ -99,7 +99,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "aborted",
-    when: "a signal, as a cancelled CI job sends it, during a creation",
+    when: "a signal during a creation, as from a cancelled CI job",
     provoke: async () => {
       const service: Service = await startService({
         onRequest: ({ path }) => {

@@ -1,10 +1,10 @@
 import type { ErrorCode } from "../../src/diagnostics/error";
 
-/** A failure that a person can meet, brought about for real. */
+/** A way to cause an error that users can meet. */
 export interface Provocation {
   readonly code: ErrorCode;
-  /** When it comes about; where the code's hint depends on the case, that case's own words. */
+  /** Describes the situation, with the same words as the hint's case in src/diagnostics/hints.ts, if it has one. */
   readonly when: string;
-  /** @returns what the person is told */
+  /** Causes the error and returns its message. */
   readonly provoke: () => Promise<string>;
 }

@@ -72,7 +72,7 @@ describe("settings", () => {
     const { instances } = await service.anew({ token: "wrong-token" });
     const { message } = await failureOf(instances.create(instanceNews()));
     expect(message).toContain("rejected the token from the stack's setting cloudinfra:token (401)");
-    expect(message).toContain("--run-program");
+    expect(message).toContain("pulumi config set --secret cloudinfra:token");
     expect(message).not.toContain("wrong-token");
   });
 
