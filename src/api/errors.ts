@@ -188,9 +188,12 @@ export function interruptedRequest(
 /** Creates the error for a request whose next attempt would start after the deadline. */
 export function deadlineReached(failure: CloudInfraError, deadline: Deadline): CloudInfraError {
   const { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait } = failure;
-  const requested = wait === undefined ? "" : `; the service requested a wait of ${formatDuration(wait)}`;
   const limit = formatDuration(deadline.ms);
-  const message = `no time for another attempt within ${limit}: ${failure.summary}${requested}`;
+  const reason =
+    wait === undefined
+      ? `no time for another attempt within ${limit}`
+      : `the service requested a wait of ${formatDuration(wait)}, but the time limit is ${limit}`;
+  const message = `${reason}: ${failure.summary}`;
   const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
   return new CloudInfraError("timeout", message, { ...details, cause: failure });
 }

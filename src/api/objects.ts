@@ -69,7 +69,7 @@ export function parseObject(reply: ApiReply, revisionField: string | undefined):
  * Parses the reply to a request for the object with this id.
  *
  * @param id undefined if the caller has only a URL
- * @throws CloudInfraError `bad_reply` also if the reply has another id, because its fields say nothing about the requested object
+ * @throws CloudInfraError `bad_reply` also if the reply has another id, because its fields don't describe the requested object
  */
 export function parseObjectWithId(
   id: string | undefined,

@@ -163,7 +163,7 @@ interface Deferrable {
 }
 
 /**
- * Tells an object from an operation by the Location and the body. The status isn't enough: a POST of a project may return either (§1 and
+ * Distinguishes an object from an operation by the Location and the body. The status isn't enough: a POST of a project may return either (§1 and
  * §4.2 contradict each other), and both have an id and perhaps a status.
  *
  * The API doesn't show the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object is that object. A body

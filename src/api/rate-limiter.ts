@@ -104,7 +104,7 @@ interface Pace {
   readonly isSlowed: boolean;
 }
 
-/** All 429s within this time reduce the rate once, because they answer the same burst. */
+/** All 429s within this time reduce the rate once, because they belong to the same burst. */
 const SLOWDOWN_INTERVAL_MS = 1_000;
 /** A 429 reduces the rate to this share of the requests that the service accepted in the last second. */
 const DECREASE = 0.7;

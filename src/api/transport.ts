@@ -174,6 +174,7 @@ function hintFor(code: string): string | undefined {
     return "Check the address: the certificate is for another host";
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
     return "Check this machine's clock. If it is right, ask the service's operators to renew the certificate";
-  if (NO_TLS.test(code)) return "Check the address and its port: the server there doesn't support this TLS";
+  if (NO_TLS.test(code))
+    return "Check the address and its port: the server there doesn't use TLS, or only an incompatible version";
   return undefined;
 }

@@ -10,7 +10,7 @@ const tokenOf = (provider: string | undefined): string =>
     : `the token of the provider "${provider}"`;
 /** The engine stores the settings with the stack at each `up`. */
 const STORED =
-  "For `pulumi refresh` and `pulumi destroy`, add `--run-program`: otherwise, they use the settings of the last `pulumi up`";
+  "If you change settings, run `pulumi refresh` and `pulumi destroy` with `--run-program`. Without it, they use the settings of the last `pulumi up`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
@@ -105,7 +105,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     },
     {
       when: "a token from another source, such as a command",
-      hint: () => "Renew the token at its source, which the message names",
+      hint: () => "Renew the token at the source that the message names",
     },
   ],
   forbidden: [
@@ -161,7 +161,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
       hint: () =>
-        "Resolve the reason that the service gives. To keep the object and only remove it from the stack, run `pulumi state delete <urn>`",
+        "Fix the cause that the service reports. To keep the object and only remove it from the stack, run `pulumi state delete <urn>`",
     },
     {
       when: "a list in a program",
@@ -172,13 +172,13 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     {
       when: "a read",
       hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}: the service there rejects valid requests`,
+        `Check ${endpointOf(provider)}: the address may belong to another service`,
     },
   ],
   conflict: [
     {
       hint: () =>
-        "Resolve the conflict that the service reports, or wait for it to end, and run the command again",
+        "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
     },
   ],
   revision_conflict: [
@@ -239,7 +239,7 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
         `Check ${endpointOf(provider)}: the service there doesn't support the request`,
     },
   ],
-  operation_failed: [{ hint: () => "Resolve the reason that the service gives, and run the command again" }],
+  operation_failed: [{ hint: () => "Fix the cause that the service reports, and run the command again" }],
   operation_timeout: OF_DELETIONS,
   operation_unknown: [
     {

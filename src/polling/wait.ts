@@ -95,7 +95,7 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
     }
     return operation;
   } catch (error) {
-    throw waitError(error, operation, failures.at(-1), clock.now() - startMs, options);
+    throw waitError(error, operation, failures.at(-1), options);
   } finally {
     limit.release();
   }
@@ -139,7 +139,6 @@ function waitError(
   error: unknown,
   operation: Operation,
   lastFailure: CloudInfraError | undefined,
-  elapsedMs: number,
   { signal, deadline, clock }: WaitOptions,
 ): unknown {
   const details = { operation: summarizeOperation(operation), resultId: operation.resource };
@@ -148,13 +147,13 @@ function waitError(
     return new CloudInfraError("aborted", message, { ...details, cause: signal.reason });
   }
   if (isTimeoutError(error) || remainingMs(deadline, clock) === 0) {
-    const message = `timed out after ${formatDuration(elapsedMs)} waiting for operation ${operation.id} (${shortStatus(operation)})`;
+    const message = `timed out after ${formatDuration(deadline.ms)} waiting for operation ${operation.id} (${shortStatus(operation)})`;
     return new CloudInfraError("operation_timeout", message, { ...details, cause: lastFailure });
   }
   if (!isCloudInfraError(error)) return error;
   if (error.code !== "not_found") return withDetails(error, details);
   const { status, method, path, traceId, problem } = error;
-  const message = `the service no longer has operation ${operation.id} (last status: ${shortStatus(operation)})`;
+  const message = `operation ${operation.id} no longer exists (last status: ${shortStatus(operation)})`;
   return new CloudInfraError("operation_unknown", message, {
     status,
     method,

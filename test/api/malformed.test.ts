@@ -38,7 +38,7 @@ describe.each(MALFORMED)("a reply with %s", (_what, malformed) => {
     }
   });
 
-  it("leaves the outcome of a POST unknown, and shows neither the rest of the reply nor a stack trace", async () => {
+  it("leaves the outcome of a POST unknown, and the message has neither the rest of the reply nor a stack trace", async () => {
     const { port } = await startRaw({ onRequest: (socket) => socket.write(malformed) });
     const { client, call } = clientOf(`http://127.0.0.1:${port}`);
     const error = await failureOf(client.instances.create("{}", "key-1", call));
@@ -102,7 +102,7 @@ describe("a connection that is never established", () => {
     expect(formatError(error, { action: "creating" })).toContain("the service can't be reached: ");
   });
 
-  it("sent nothing if the caller gives up, or the time passes, during the TLS handshake", async () => {
+  it("sent nothing if the caller cancels it or it times out during the TLS handshake", async () => {
     for (const end of ["caller", "deadline"] as const) {
       const { dispatcher } = await trusted();
       const controller = new AbortController();

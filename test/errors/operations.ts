@@ -4,7 +4,7 @@ import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
-import type { Provocation } from "./provocation";
+import { lasting, type Provocation } from "./provocation";
 
 /** Returns the message of a deletion at a service that deletes instances in operations. */
 async function deleting(
@@ -14,7 +14,7 @@ async function deleting(
 ): Promise<string> {
   const service = await startService({ behaviour: { ...behaviour, deleteObject: 202 } });
   const { id, state } = await madeInstance(service, more);
-  if (fault) service.emulator.fail({ ...fault, times: Number.POSITIVE_INFINITY });
+  if (fault) service.emulator.fail(lasting(fault));
   return (await failureOf(service.instances.delete(id, state))).message;
 }
 
@@ -44,10 +44,7 @@ export const ofOperations: readonly Provocation[] = [
     when: "an operation that no longer exists",
     provoke: () =>
       creating(({ emulator }) =>
-        emulator.fail({
-          ...{ method: "GET", path: "/v1/operations/", kind: "status", status: 404 },
-          times: Number.POSITIVE_INFINITY,
-        }),
+        emulator.fail(lasting({ method: "GET", path: "/v1/operations/", kind: "status", status: 404 })),
       ),
   },
   {

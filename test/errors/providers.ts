@@ -6,7 +6,7 @@ import { startService as startAnswering } from "../api/service";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { failureOf, madeInstance, type Service, startService } from "../provider/service";
-import type { Provocation } from "./provocation";
+import { lasting, type Provocation } from "./provocation";
 
 /** Returns the message of a creation with an explicit provider that has these arguments. */
 async function withProvider(args: Readonly<Record<string, string>>): Promise<string> {
@@ -28,7 +28,6 @@ async function creatingInEu(
   return (await failureOf(instances.create(instanceNews({ project })))).message;
 }
 
-const ALWAYS = { times: Number.POSITIVE_INFINITY };
 const eu = { endpoint: "https://eu.example.com", token: "t-1" };
 const exchange = (oidcTokenEndpoint: string, oidcSubject = "") => ({
   endpoint: eu.endpoint,
@@ -87,7 +86,7 @@ export const ofProviders: readonly Provocation[] = [
   {
     code: "forbidden",
     when: "a request without permission with an explicit provider",
-    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "status", status: 403, ...ALWAYS })),
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail(lasting({ kind: "status", status: 403 }))),
   },
   {
     code: "not_found",
@@ -102,7 +101,7 @@ export const ofProviders: readonly Provocation[] = [
   {
     code: "not_this_service",
     when: "a web page at the endpoint of an explicit provider",
-    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "html", status: 200, ...ALWAYS })),
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail(lasting({ kind: "html", status: 200 }))),
   },
   {
     code: "forbidden",
@@ -110,7 +109,7 @@ export const ofProviders: readonly Provocation[] = [
     provoke: () =>
       creatingInEu(({ emulator }) => {
         emulator.addProject();
-        emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, ...ALWAYS });
+        emulator.fail(lasting({ method: "GET", path: "/v1/operations/", kind: "status", status: 403 }));
       }),
   },
   {

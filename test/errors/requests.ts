@@ -5,14 +5,12 @@ import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
-import type { Provocation } from "./provocation";
-
-const ALWAYS = Number.POSITIVE_INFINITY;
+import { lasting, type Provocation } from "./provocation";
 
 const fault =
   (rule: FaultRule) =>
   ({ emulator }: Service) =>
-    emulator.fail({ times: ALWAYS, ...rule });
+    emulator.fail(lasting(rule));
 
 /** Returns the message of a call for an existing instance, after `spoil` changed the service. */
 async function later(
@@ -254,7 +252,8 @@ export const ofRequests: readonly Provocation[] = [
   {
     code: "not_this_service",
     when: "a redirect",
-    provoke: () => creating(fault({ kind: "status", status: 302, location: "https://login.example.com/" })),
+    provoke: () =>
+      creating(fault({ kind: "status", status: 302, body: "empty", location: "https://login.example.com/" })),
   },
   {
     code: "bad_reply",

@@ -66,7 +66,7 @@ describeOnEngines("a failing creation", (engine) => {
     };
     await withStack(engine, options, async ({ stack }) => {
       const error = errorOf(await stack.run("up"), "web");
-      expect(error).toMatch(/timed out after 1(\.\d+)? s waiting for operation op-[0-9a-f]+/);
+      expect(error).toMatch(/timed out after 2 s waiting for operation op-[0-9a-f]+/);
       expect(error).toMatch(/running, 0%/);
       expect(error).toMatch(/customTimeouts/);
     });
