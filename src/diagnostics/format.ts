@@ -35,10 +35,11 @@ export function formatError(error: unknown, context: ErrorContext): string {
   const faults = readFaults(error, context);
   const headline = `${context.action} ${resultOf(error)}`;
   const hint = hintFor(error, faults.properties, context.provider, context.call);
+  const reasons = causes(error, [headline, ...faults.lines].join("\n"));
   const below = [
     ...(error.lines ?? []),
-    ...faults.lines,
-    ...causes(error, [headline, ...faults.lines].join("\n")).map((cause) => `because: ${cause}`),
+    ...faults.lines.filter((line) => !reasons.some((reason) => reason.includes(line))),
+    ...reasons.map((reason) => `because: ${reason}`),
     requestLine(error),
     hint && `hint: ${hint}`,
   ].filter((line) => line !== undefined && line !== "");

@@ -10,7 +10,7 @@ const tokenOf = (provider: string | undefined): string =>
     : `the token of the provider "${provider}"`;
 /** The engine stores the settings with the stack at each `up`. */
 const STORED =
-  "If you change settings, run `pulumi refresh` and `pulumi destroy` with `--run-program`. Without it, they use the settings of the last `pulumi up`";
+  "If you change settings, add `--run-program` to `pulumi refresh` and `pulumi destroy`, which otherwise use those of the last `pulumi up`";
 const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 

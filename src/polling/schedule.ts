@@ -24,7 +24,7 @@ export interface WaitSoFar {
 const SPREAD = 0.2;
 /** The first poll is early, because some operations are fast or fail at once. */
 const FIRST_MS = 550;
-/** A jump aims at this time after the estimated finish. */
+/** A jump is a pause that aims at the estimated finish. It ends this long after it. */
 const AFTER_FINISH_MS = 80;
 /** Two estimates of the total duration agree if they differ by at most this share of the shorter one. */
 const AGREEMENT = 0.06;
@@ -51,13 +51,10 @@ const CAUTION = 5;
 /** With fewer distinct progress values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;
 
-/** Decides when to poll next. */
-export const PollSchedule = {
-  /** Returns the milliseconds until the next poll. */
-  next(soFar: WaitSoFar): number {
-    return Math.max(pause(soFar), soFar.retryAfterMs ?? 0);
-  },
-};
+/** Returns the milliseconds until the next poll. */
+export function nextPollMs(soFar: WaitSoFar): number {
+  return Math.max(pause(soFar), soFar.retryAfterMs ?? 0);
+}
 
 interface Estimate {
   /** Milliseconds until the earlier of the two estimates. */

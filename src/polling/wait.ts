@@ -11,7 +11,7 @@ import {
   within,
 } from "./clock";
 import { isSuccess, isTerminal, type Operation, summarizeOperation } from "./operation";
-import { PollSchedule, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
+import { nextPollMs, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
 
 /** The state of a wait, for progress messages. */
 export interface WaitProgress {
@@ -78,7 +78,7 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
       const failed = failures.at(-1);
       const planned = failed
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
-        : PollSchedule.next(soFar);
+        : nextPollMs(soFar);
       const pause = failed && ({ for: "retry", after: failed, at: clock.now() + planned } as const);
       reportProgress(options, operation, soFar, pause);
       await clock.sleep(withLastPoll(planned, deadline, clock), limit.signal);

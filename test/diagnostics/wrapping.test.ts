@@ -18,7 +18,7 @@ describe("a wrapped message", () => {
   });
 
   test("keeps a command in one line, so that it can be copied", () => {
-    const command = "`pulumi config set --secret --path cloudinfra:oidcClientSecret a-long-value-of-it`";
+    const command = "`pulumi config set --secret cloudinfra:oidcClientSecret value`";
     expect(wrapLongLines(`it failed\n  hint: ${words(10)} ${command}, ${words(10)}`)).toContain(
       `\n    ${command}, `,
     );

@@ -11,6 +11,7 @@ export interface Provocation {
 }
 
 const DETAILS: Readonly<Record<number, string>> = {
+  302: "log in first",
   400: "malformed request",
   403: "permission instances.write is missing",
   404: "no such object",

@@ -253,7 +253,7 @@ export const ofRequests: readonly Provocation[] = [
     code: "not_this_service",
     when: "a redirect",
     provoke: () =>
-      creating(fault({ kind: "status", status: 302, body: "empty", location: "https://login.example.com/" })),
+      creating(fault({ kind: "status", status: 302, location: "https://login.example.com/" })),
   },
   {
     code: "bad_reply",

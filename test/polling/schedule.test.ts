@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PollSchedule, remainingEstimateMs, type Sample } from "../../src/polling/schedule";
+import { nextPollMs, remainingEstimateMs, type Sample } from "../../src/polling/schedule";
 
 const ROUND_TRIP_MS = 100;
 /** Bounds for a jump that is longer than the elapsed time: a tenth of the total duration, within these limits. */
@@ -10,7 +10,7 @@ const FIRST_JUMP_MS = { least: 2_500, most: 10_000 };
 function simulate(totalMs: number, progressAt: (share: number) => number | undefined, spread?: number) {
   const samples: Sample[] = [{ atMs: 0, progress: progressAt(0) }];
   for (let elapsedMs = 0, polls = 1; ; polls++) {
-    const askedMs = elapsedMs + PollSchedule.next({ elapsedMs, samples, spread }) + ROUND_TRIP_MS / 2;
+    const askedMs = elapsedMs + nextPollMs({ elapsedMs, samples, spread }) + ROUND_TRIP_MS / 2;
     elapsedMs = askedMs + ROUND_TRIP_MS / 2;
     if (!(elapsedMs < Number.MAX_SAFE_INTEGER)) throw new Error(`the schedule led to ${elapsedMs}`);
     if (askedMs + ROUND_TRIP_MS / 2 >= totalMs) {
@@ -61,7 +61,7 @@ describe("the poll schedule", () => {
   );
 
   it("polls first after 0.55 s", () => {
-    expect(PollSchedule.next({ elapsedMs: 0, samples: [{ atMs: 0, progress: 0 }] })).toBe(550);
+    expect(nextPollMs({ elapsedMs: 0, samples: [{ atMs: 0, progress: 0 }] })).toBe(550);
   });
 
   it.each([
@@ -95,14 +95,14 @@ describe("the poll schedule", () => {
 
   it("sends the last poll so that it reaches the service just after the finish, for any travel time", () => {
     const samples = [0, 1_000, 2_000].map((atMs) => ({ atMs, tookMs: 300, progress: atMs / 4_000 }));
-    expect(PollSchedule.next({ elapsedMs: 2_000, samples })).toBeCloseTo(2_000 + 80 - 300);
+    expect(nextPollMs({ elapsedMs: 2_000, samples })).toBeCloseTo(2_000 + 80 - 300);
     const queued = samples.map((sample, at) => ({ ...sample, tookMs: [undefined, 300, 1_500][at] }));
-    expect(PollSchedule.next({ elapsedMs: 2_000, samples: queued })).toBeCloseTo(2_000 + 80 - 300);
+    expect(nextPollMs({ elapsedMs: 2_000, samples: queued })).toBeCloseTo(2_000 + 80 - 300);
   });
 
   it("doesn't subtract the travel time if it only has the 202 and one poll", () => {
     const samples = [0, 1_000].map((atMs) => ({ atMs, tookMs: 300, progress: atMs / 2_000 }));
-    expect(PollSchedule.next({ elapsedMs: 1_000, samples })).toBeCloseTo(1_000 + 80);
+    expect(nextPollMs({ elapsedMs: 1_000, samples })).toBeCloseTo(1_000 + 80);
   });
 
   it("waits a fifth of the time until the earlier estimate if the estimates disagree", () => {
@@ -112,7 +112,7 @@ describe("the poll schedule", () => {
       { atMs: 20_000, progress: 0.2 },
     ];
     const soonerMs = 20_000 + 0.8 * (10_000 / 0.18);
-    expect(PollSchedule.next({ elapsedMs: 20_000, samples })).toBeCloseTo((soonerMs - 20_000) / 5);
+    expect(nextPollMs({ elapsedMs: 20_000, samples })).toBeCloseTo((soonerMs - 20_000) / 5);
   });
 
   it("doesn't trust estimates from two polls: progress that changed once and then stopped", () => {
@@ -120,7 +120,7 @@ describe("the poll schedule", () => {
       atMs: second * 1_000,
       progress: second < 2 ? 0 : 0.1,
     }));
-    expect(PollSchedule.next({ elapsedMs: 64_000, samples })).toBeLessThanOrEqual(10_000);
+    expect(nextPollMs({ elapsedMs: 64_000, samples })).toBeLessThanOrEqual(10_000);
   });
 
   it.each([
@@ -137,7 +137,7 @@ describe("the poll schedule", () => {
   );
 
   it("never polls before Retry-After", () => {
-    expect(PollSchedule.next({ elapsedMs: 0, samples: [], retryAfterMs: 45_000 })).toBe(45_000);
+    expect(nextPollMs({ elapsedMs: 0, samples: [], retryAfterMs: 45_000 })).toBe(45_000);
   });
 
   it("estimates an operation that was already half done at the first poll", () => {
@@ -147,7 +147,7 @@ describe("the poll schedule", () => {
 
   it("isn't misled by progress that hardly changes", () => {
     const samples = [0, 1_000].map((atMs) => ({ atMs, progress: atMs === 0 ? 0 : Number.MIN_VALUE }));
-    expect(PollSchedule.next({ elapsedMs: 1_000, samples })).toBe(500);
+    expect(nextPollMs({ elapsedMs: 1_000, samples })).toBe(500);
   });
 
   it("has no estimate without sufficient progress", () => {
@@ -180,7 +180,7 @@ describe("the poll schedule", () => {
   it("never waits longer than the elapsed time or a tenth of the duration, nor two minutes, nor less than 0.5 s, within 20% or 0.5 s", () => {
     fc.assert(
       fc.property(anySoFar, anySpread, (soFar, spread) => {
-        const pauseMs = PollSchedule.next({ ...soFar, spread });
+        const pauseMs = nextPollMs({ ...soFar, spread });
         expect(pauseMs).toBeGreaterThanOrEqual(500 * 0.8);
         const tenthMs = (soFar.elapsedMs + (remainingEstimateMs(soFar) ?? 0)) / 10;
         const always = 1.2 * Math.min(Math.max(FIRST_JUMP_MS.least, tenthMs), FIRST_JUMP_MS.most);
@@ -199,7 +199,7 @@ describe("the poll schedule", () => {
           samples: tells ? samples : samples.map(({ atMs }) => ({ atMs })),
         };
         fc.pre(remainingEstimateMs(soFar) === undefined);
-        expect(PollSchedule.next(soFar)).toBeLessThanOrEqual(tells ? 20_000 : 8_000);
+        expect(nextPollMs(soFar)).toBeLessThanOrEqual(tells ? 20_000 : 8_000);
       }),
       { numRuns: 2_000 },
     );
