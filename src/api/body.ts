@@ -3,34 +3,34 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { withoutMarkup } from "../diagnostics/redact";
 
-/** A reply's body, read but not yet judged. */
+/** The parsed body of a reply. */
 export type Body =
   | { readonly kind: "empty" }
   | { readonly kind: "json"; readonly value: unknown }
-  /** Neither empty nor JSON: HTML, cut off, or anything else. */
+  /** Neither empty nor valid JSON. */
   | {
       readonly kind: "unreadable";
       readonly what: "html" | "broken JSON" | "no JSON";
-      /** Empty for broken JSON, which may hold as much as the object itself. */
+      /** Start of the body. Empty for broken JSON, which may be an object with secrets. */
       readonly excerpt: string;
       /** In characters. */
       readonly length: number;
     }
   | Exclude<Content, { kind: "text" }>;
 
-/** A body as far as it can be read without judging it. */
+/** The decoded body of a reply, before parsing. */
 export type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too large" }
-  /** Damaged, or in a content coding that isn't supported. */
+  /** Corrupt, or in an unsupported content encoding. */
   | { readonly kind: "undecodable"; readonly coding: string };
 
-/** Larger bodies are refused: 200 items of a list are far below it. */
+/** Limit for the size of a body. A page of 200 objects is far smaller. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const MAX_EXCERPT_CHARACTERS = 200;
 
-/** Of a longer text, nobody needs to see more. To take secrets out of all of it would take long. */
+/** Limits the strings that are redacted, because redaction of long strings is slow. */
 const MAX_SHOWN_CHARACTERS = 10_000;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Promise<Buffer>>> = {
@@ -45,10 +45,9 @@ function decoder(decompress: typeof zlib.gunzip): (bytes: Buffer) => Promise<Buf
 }
 
 /**
- * Reads a body chunk by chunk, so that its size is known before all of it is in memory. The rest of a body larger than
- * {@link MAX_BODY_BYTES} isn't read.
+ * Reads and decompresses a body. Stops as soon as it exceeds {@link MAX_BODY_BYTES}.
  *
- * @param coding the Content-Encoding header: services and proxies may compress although the client asks for `identity`
+ * @param coding the Content-Encoding header. Services and proxies may compress although the client accepts only `identity`
  */
 export async function readContent(stream: Readable, coding = ""): Promise<Content> {
   const chunks: Buffer[] = [];
@@ -56,7 +55,7 @@ export async function readContent(stream: Readable, coding = ""): Promise<Conten
   for await (const chunk of stream) {
     const bytes = Buffer.from(chunk);
     size += bytes.length;
-    // Leaving the loop destroys the stream, and with it the connection.
+    // Leaving the loop destroys the stream and closes the connection.
     if (size > MAX_BODY_BYTES) return { kind: "too large" };
     chunks.push(bytes);
   }
@@ -80,9 +79,9 @@ function text(bytes: Buffer): Content {
 }
 
 /**
- * Parses a body by what it is, not by its content type: services and proxies mislabel both ways.
+ * Parses a body by its content, because the content type may be wrong.
  *
- * @param clean takes secrets out of a text that will be shown
+ * @param clean removes secrets from a string that will be shown
  */
 export function parseBody(text: string, clean: (text: string) => string): Body {
   const trimmed = text.trim();
@@ -96,7 +95,7 @@ export function parseBody(text: string, clean: (text: string) => string): Body {
   }
 }
 
-/** JSON in which integers that a number can't hold stay exact, as strings: ids are compared. */
+/** Parses JSON and keeps integers beyond the safe range as strings, because ids must stay exact. */
 function parseJson(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
@@ -110,7 +109,7 @@ function parseJson(text: string): unknown {
   });
 }
 
-/** A JSON value as it may be shown: long texts are shortened and have no secrets, which their JSON may have escaped. */
+/** Removes secrets from a JSON value and truncates long strings. */
 export function redactJson(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === "string") return clean(truncated(value));
   if (Array.isArray(value)) return value.map((item) => redactJson(item, clean));
@@ -124,30 +123,30 @@ function truncated(text: string): string {
   return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
 }
 
-/** The start of a text without its markup. */
+/** Returns the start of a text without its markup. */
 export function excerpt(text: string): string {
   const plain = withoutMarkup(text.slice(0, 20 * MAX_EXCERPT_CHARACTERS));
   return plain.length > MAX_EXCERPT_CHARACTERS ? `${plain.slice(0, MAX_EXCERPT_CHARACTERS)}…` : plain;
 }
 
-/** How many maps and lists may stand in each other: far more than any reply of this API has, and far fewer than would fill a stack. */
+/** Maximum nesting of a reply: more than this API needs, and few enough for recursive functions. */
 const MAX_DEPTH = 100;
 
 /**
- * A JSON text with `null` for whatever is nested too deep: all that goes down a reply by calling itself would fail there,
- * and no reply may be able to fail a creation by its form. Of a text that is no JSON nothing is promised.
+ * Replaces values that are nested too deeply with `null`. Otherwise, recursive functions would overflow the stack, and the form of a reply
+ * could make a creation fail. The result for invalid JSON is undefined.
  */
 export function limitNesting(text: string): string {
   let kept = "";
   let from = 0;
   let depth = 0;
-  let isInText = false;
+  let isInString = false;
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
-    if (isInText) {
+    if (isInString) {
       if (char === "\\") at++;
-      else if (char === '"') isInText = false;
-    } else if (char === '"') isInText = true;
+      else if (char === '"') isInString = false;
+    } else if (char === '"') isInString = true;
     else if (char === "[" || char === "{") {
       depth++;
       if (depth === MAX_DEPTH + 1) kept += `${text.slice(from, at)}null`;

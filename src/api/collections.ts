@@ -1,175 +1,224 @@
-import { isCloudInfraError } from "../diagnostics/error";
-import { type Accepted, parseAccepted } from "./accepted";
+import * as v from "valibot";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { pathOf } from "./endpoint";
-import { type ApiObject, badReply, parseObjectWithId } from "./objects";
-import type { OperationReader } from "./operations";
-import { collect, followPages, type Page } from "./pages";
-import type { CallOptions, Send } from "./request";
+import { type ApiObject, badReply, objectSchema, parseObjectWithId, textSchema, toObject } from "./objects";
+import { type Accepted, type OperationReader, parseAccepted } from "./operations";
+import type { ApiReply, CallOptions, Send } from "./request";
 
-/** Largest page that the API names (§8). */
+/** The largest page size that the API documents (§8). */
 const PAGE_LIMIT = "200";
 
-/** What projects and instances have in common. */
-export interface Collection {
-  create(body: string, key: string, options: CallOptions): Promise<Accepted>;
-  get(id: string, options: CallOptions): Promise<ApiObject>;
-  update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted>;
-  delete(id: string, options: CallOptions): Promise<Accepted>;
-  /** One page after the other. @param limit items of a page; left out where undefined */
-  pages(
-    query: Readonly<Record<string, string | undefined>>,
-    options: CallOptions,
-  ): AsyncGenerator<Page, void, undefined>;
-}
-
-export interface CollectionParts {
-  readonly send: Send;
-  readonly operations: OperationReader;
-  readonly revisionField: string | undefined;
-}
-
-export function createCollection(
-  name: "projects" | "instances",
-  { send, operations, revisionField }: CollectionParts,
-): Collection {
-  const all = pathOf(name);
-  return {
-    async create(body, key, options) {
-      const request = {
-        method: "POST",
-        path: all,
-        body,
-        idempotencyKey: key,
-        needsBody: true,
-        collection: true,
-      } as const;
-      const reply = await send(request, options);
-      const accepted = parseAccepted(reply, operations, revisionField);
-      if (accepted.kind !== "none") return accepted;
-      throw badReply(reply, "the service accepted the request, but named neither an operation nor an object");
-    },
-    async get(id, options) {
-      const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
-      return { ...parseObjectWithId(id, reply, revisionField), isFromOwnUrl: true };
-    },
-    async update(id, body, revision, options) {
-      const reply = await send({ method: "PUT", path: pathOf(name, id), body, ifMatch: revision }, options);
-      return parseAccepted(reply, operations, revisionField, id);
-    },
-    async delete(id, options) {
-      const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
-      return parseAccepted(reply, operations, revisionField, id);
-    },
-    pages(query, options) {
-      const page = (cursor: string | undefined) =>
-        send(
-          { method: "GET", path: all, query: { ...query, cursor }, needsBody: true, collection: true },
-          options,
-        );
-      return followPages(page, revisionField);
-    },
-  };
-}
-
-/** Projects (§2.1, §4.2, §4.3). */
-export interface Projects {
+interface Collection {
   /**
-   * POST /v1/projects.
+   * Sends a POST.
    *
-   * @param body JSON text, sent as it is on every try
-   * @param key idempotency key, a UUID v4 (§4.7)
+   * @param body JSON, sent unchanged in every attempt
+   * @param key the idempotency key, a UUID v4 (§4.7)
    */
   create(body: string, key: string, options: CallOptions): Promise<Accepted>;
-  /** Every project, from all pages. */
-  list(options: CallOptions): Promise<ApiObject[]>;
-  /** One page after the other. */
-  pages(options: CallOptions): AsyncIterable<Page>;
-  /** Not shown by the API (§4.8): throws `not_found` for 404 and 410, `unsupported` for 405 and 501. */
+  /** Reads one object. The API doesn't show this request (§4.8). Throws `not_found` after 404 and 410, `unsupported` after 405 and 501. */
   get(id: string, options: CallOptions): Promise<ApiObject>;
-  /** Not shown by the API (§4.8), see {@link Projects.get}. */
+  /** Deletes an object. The API doesn't show this request (§4.8). Throws like `get`. */
   delete(id: string, options: CallOptions): Promise<Accepted>;
 }
 
-export function createProjects(collection: Collection): Projects {
-  const pages = (options: CallOptions) => collection.pages({ limit: PAGE_LIMIT }, options);
-  return {
-    create: collection.create,
-    get: collection.get,
-    delete: collection.delete,
-    pages,
-    list: (options) => collect(pages(options)),
-  };
+/** Creates, reads and deletes projects (§2.1, §4.2, §4.3). */
+export interface Projects extends Collection {
+  /** Reads all projects. */
+  list(options: CallOptions): Promise<ApiObject[]>;
+  /** Reads all projects page by page. */
+  pages(options: CallOptions): AsyncIterable<Page>;
 }
 
-/** Which instances to list; the filters are combined (§4.4). */
+/** Creates, reads, updates and deletes instances (§2.2, §4.1, §4.4, §4.5). */
+export interface Instances extends Collection {
+  /** Reads all instances that match the filter. */
+  list(filter: InstanceFilter, options: CallOptions): Promise<ApiObject[]>;
+  /** Reads the same instances as `list`, page by page. */
+  pages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page>;
+  /**
+   * Sends a PUT with If-Match (§4.5).
+   *
+   * @param revision opaque tag without quotes
+   * @throws CloudInfraError `revision_conflict` after 412
+   */
+  update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted>;
+}
+
+/** The service combines the filters with "and" (§4.4). */
 interface InstanceFilter {
-  /** Id of the project. */
+  /** Id of a project. */
   project?: string | undefined;
   status?: string | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Instances (§2.2, §4.1, §4.4, §4.5). */
-export interface Instances {
-  /**
-   * POST /v1/instances.
-   *
-   * @param body JSON text, sent as it is on every try
-   * @param key idempotency key, a UUID v4 (§4.7)
-   */
-  create(body: string, key: string, options: CallOptions): Promise<Accepted>;
-  /** Every instance that matches, from all pages. */
-  list(filter: InstanceFilter, options: CallOptions): Promise<ApiObject[]>;
-  /** One page after the other. */
-  pages(filter: InstanceFilter, options: CallOptions): AsyncIterable<Page>;
-  /** Not shown by the API (§4.8): throws `not_found` for 404 and 410, `unsupported` for 405 and 501. */
-  get(id: string, options: CallOptions): Promise<ApiObject>;
-  /**
-   * PUT with If-Match (§4.5).
-   *
-   * @param revision opaque tag without quotes
-   * @throws CloudInfraError `revision_conflict` for 412
-   */
-  update(id: string, body: string, revision: string, options: CallOptions): Promise<Accepted>;
-  /** Not shown by the API (§4.8), see {@link Instances.get}. */
-  delete(id: string, options: CallOptions): Promise<Accepted>;
+/** One page of a list. */
+export interface Page {
+  readonly objects: ApiObject[];
+  readonly isLast: boolean;
 }
 
-export function createInstances(collection: Collection): Instances {
-  // §8 states the limit of 200 for projects only: instances that refuse it are listed without, from then on.
-  let limit: string | undefined = PAGE_LIMIT;
+type Query = Readonly<Record<string, string | undefined>>;
 
-  async function* pages(filter: InstanceFilter, options: CallOptions): AsyncGenerator<Page, void, undefined> {
-    let list = collection.pages({ ...queryOf(filter), limit }, options);
-    const asked = limit;
+/** Creates both collections of a client. */
+export function createCollections(
+  send: Send,
+  operations: OperationReader,
+  revisionField: string | undefined,
+): { projects: Projects; instances: Instances } {
+  const collection = (name: "projects" | "instances"): Collection => ({
+    async create(body, key, options) {
+      const request = { method: "POST", path: pathOf(name), body, idempotencyKey: key } as const;
+      const reply = await send({ ...request, needsBody: true, collection: true }, options);
+      const accepted = parseAccepted(reply, operations, revisionField);
+      if (accepted.kind !== "none") return accepted;
+      throw badReply(
+        reply,
+        "the service accepted the request but returned neither an operation nor an object",
+      );
+    },
+    async get(id, options) {
+      const reply = await send({ method: "GET", path: pathOf(name, id), needsBody: true }, options);
+      return { ...parseObjectWithId(id, reply, revisionField), isFromOwnUrl: true };
+    },
+    async delete(id, options) {
+      const reply = await send({ method: "DELETE", path: pathOf(name, id) }, options);
+      return parseAccepted(reply, operations, revisionField, id);
+    },
+  });
+
+  function pagesOf(name: "projects" | "instances", query: Query, options: CallOptions) {
+    const request = { method: "GET", path: pathOf(name), needsBody: true, collection: true } as const;
+    return followPages((cursor) => send({ ...request, query: { ...query, cursor } }, options), revisionField);
+  }
+
+  const projectPages = (options: CallOptions) => pagesOf("projects", { limit: PAGE_LIMIT }, options);
+
+  // §8 defines the limit of 200 only for projects. If the service rejects it for instances, later lists omit it.
+  let instanceLimit: string | undefined = PAGE_LIMIT;
+  async function* instancePages(
+    filter: InstanceFilter,
+    options: CallOptions,
+  ): AsyncGenerator<Page, void, undefined> {
+    const query = queryOf(filter);
+    const limit = instanceLimit;
+    let pages = pagesOf("instances", { ...query, limit }, options);
     let first: IteratorResult<Page, void>;
     try {
-      first = await list.next();
+      first = await pages.next();
     } catch (error) {
-      if (asked === undefined || !isRefusedArgument(error)) throw error;
-      list = collection.pages(queryOf(filter), options);
-      first = await list.next();
-      limit = undefined;
+      if (limit === undefined || !isRejectedArgument(error)) throw error;
+      pages = pagesOf("instances", query, options);
+      first = await pages.next();
+      instanceLimit = undefined;
     }
     if (!first.done) yield first.value;
-    yield* list;
+    yield* pages;
   }
 
   return {
-    create: collection.create,
-    get: collection.get,
-    update: collection.update,
-    delete: collection.delete,
-    pages,
-    list: (filter, options) => collect(pages(filter, options)),
+    projects: {
+      ...collection("projects"),
+      pages: projectPages,
+      list: (options) => collect(projectPages(options)),
+    },
+    instances: {
+      ...collection("instances"),
+      pages: instancePages,
+      list: (filter, options) => collect(instancePages(filter, options)),
+      async update(id, body, revision, options) {
+        const path = pathOf("instances", id);
+        const reply = await send({ method: "PUT", path, body, ifMatch: revision }, options);
+        return parseAccepted(reply, operations, revisionField, id);
+      },
+    },
   };
 }
 
-function queryOf({ project, status, labels = {} }: InstanceFilter): Record<string, string | undefined> {
+function queryOf({ project, status, labels = {} }: InstanceFilter): Query {
   const byLabel = Object.entries(labels).map(([key, value]) => [`label.${key}`, value]);
   return { project, status, ...Object.fromEntries(byLabel) };
 }
 
-function isRefusedArgument(error: unknown): boolean {
+function isRejectedArgument(error: unknown): boolean {
   return isCloudInfraError(error) && (error.status === 400 || error.status === 422);
+}
+
+const pageSchema = v.pipe(
+  v.looseObject({}),
+  // Without one of these members, the reply is another object and not an empty page.
+  v.check((page) => ["items", "next_cursor", "has_more"].some((name) => Object.hasOwn(page, name))),
+  v.looseObject({
+    // Some services write an empty list as null, or omit it.
+    items: v.nullish(v.array(objectSchema), []),
+    next_cursor: v.nullish(textSchema),
+    // Any other value counts as true. Otherwise, a list without a cursor would look complete.
+    has_more: v.nullish(
+      v.pipe(
+        v.unknown(),
+        v.transform((value) => !/^(false|0)$/i.test(String(value))),
+      ),
+    ),
+  }),
+);
+
+/**
+ * Follows the cursors of a list (§2.5) to its end.
+ *
+ * @throws CloudInfraError `bad_reply` if a cursor repeats or is missing, because an incomplete list must not look complete;
+ * `not_this_service` if the reply isn't a page
+ */
+async function* followPages(
+  fetchPage: (cursor: string | undefined) => Promise<ApiReply>,
+  revisionField: string | undefined,
+): AsyncGenerator<Page, void, undefined> {
+  const seen = new Set<string>();
+  for (let cursor: string | undefined; ; ) {
+    const reply = await fetchPage(cursor);
+    const page = v.safeParse(pageSchema, reply.json);
+    if (!page.success) throw notAPage(reply);
+    const next = cursorAfter(page.output, seen, reply);
+    yield {
+      objects: page.output.items.map((fields) => toObject(fields, undefined, revisionField)),
+      isLast: next === undefined,
+    };
+    if (next === undefined) return;
+    seen.add(next);
+    cursor = next;
+  }
+}
+
+function cursorAfter(
+  { items, has_more: hasMore, next_cursor: next }: v.InferOutput<typeof pageSchema>,
+  seen: ReadonlySet<string>,
+  reply: ApiReply,
+): string | undefined {
+  if (next === undefined || next === null || next === "") {
+    if (hasMore) throw badReply(reply, "the list has more items but no cursor to fetch them");
+    return undefined;
+  }
+  // Services that send a cursor even on the last page mark that page with has_more.
+  if (hasMore === false && (seen.has(next) || items.length === 0)) return undefined;
+  if (seen.has(next)) throw badReply(reply, "the list repeats a cursor and never ends");
+  return next;
+}
+
+/** Reads all pages. If the list changes meanwhile and an object is on two pages, it is returned once. */
+export async function collect(pages: AsyncIterable<Page>): Promise<ApiObject[]> {
+  const byId = new Map<string, ApiObject>();
+  for await (const { objects } of pages) {
+    for (const object of objects) byId.set(object.id, object);
+  }
+  return [...byId.values()];
+}
+
+function notAPage(reply: ApiReply): CloudInfraError {
+  const isPage = typeof reply.json === "object" && reply.json !== null && "items" in reply.json;
+  if (isPage) return badReply(reply, "the list has an item without an id, or an invalid cursor");
+  const { request, status } = reply;
+  return new CloudInfraError("not_this_service", "the reply isn't a list of this API", {
+    ...request,
+    status,
+  });
 }

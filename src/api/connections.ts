@@ -5,31 +5,33 @@ import { CloudInfraError } from "../diagnostics/error";
 import { isLoopback } from "./endpoint";
 import { DEFAULT_CONCURRENCY } from "./rate-limiter";
 
-/** What sends requests. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Sends requests over a pool of connections. */
 export interface Connections {
   /**
    * Sends a request once.
    *
-   * @param onStart called when an established connection takes the request. Until then, nothing of it can have reached the service
+   * @param onStart called when an established connection starts to send the request. Before that, nothing reached the service
    */
   send(options: Dispatcher.RequestOptions, onStart?: () => void): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;
 }
 
 export interface ConnectionOptions {
-  /** For `HTTPS_PROXY` (of https), `HTTP_PROXY` (of http) and `NO_PROXY`, in either case. */
+  /** Environment with `HTTPS_PROXY` (for https), `HTTP_PROXY` (for http) and `NO_PROXY`, in upper or lower case. */
   readonly env: NodeJS.ProcessEnv;
-  /** Certificates of authorities that are trusted beside Node's own (PEM). */
+  /** PEM certificates of authorities to trust in addition to Node's. */
   readonly authorities?: readonly string[] | undefined;
-  /** As many as requests may be under way at once. @default 16 */
+  /** Maximum number of connections. @default 16 */
   readonly concurrency?: number | undefined;
 }
 
 /**
- * Keeps connections alive, and uses a proxy if the environment names one. Requests to this machine never go through a proxy, because
- * plain http is allowed for them. Opens no connection by itself.
+ * Creates a pool of keep-alive connections that uses the proxy of the environment. Requests to this machine never use a proxy, because
+ * they may be plain http. The pool connects when the first request is sent.
  *
- * @throws CloudInfraError `config_invalid` if a proxy's address is invalid; without the address, which may hold a password
+ * @throws CloudInfraError `config_invalid` if a proxy's address is invalid. The message omits the address, which may contain a password
  */
 export function openConnections({
   env,
@@ -40,11 +42,11 @@ export function openConnections({
   // Over HTTP/2, undici resends requests on its own after GOAWAY and REFUSED_STREAM, so an attempt would no longer be one request.
   const http1 = { allowH2: false } as const;
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...http1, ...trust };
-  const look = (name: string): string => env[name.toLowerCase()] || env[name] || "";
-  const [httpProxy, httpsProxy] = [look("HTTP_PROXY"), look("HTTPS_PROXY")];
-  const direct = whenNeeded(() => new (undici().Agent)({ connections, connect, ...http1 }));
+  const variable = (name: string): string => env[name.toLowerCase()] || env[name] || "";
+  const [httpProxy, httpsProxy] = [variable("HTTP_PROXY"), variable("HTTPS_PROXY")];
+  const direct = lazy(() => new (undici().Agent)({ connections, connect, ...http1 }));
   if (httpProxy === "" && httpsProxy === "") return direct;
-  const noProxy = look("NO_PROXY");
+  const noProxy = variable("NO_PROXY");
   const networks = networksIn(noProxy);
   try {
     const proxied = connectionsOf(
@@ -62,15 +64,15 @@ export function openConnections({
     return {
       send: (options, onStart) => {
         const url = URL.parse(String(options.origin));
-        // undici would use HTTP_PROXY for https, too.
+        // undici would also use HTTP_PROXY for https.
         const hasNone = url?.protocol === "https:" && httpsProxy === "";
         return (hasNone || isWithoutProxy(url, networks) ? direct : proxied).send(options, onStart);
       },
       close: async () => void (await Promise.all([direct.close(), proxied.close()])),
     };
   } catch {
-    throw new CloudInfraError("config_invalid", "HTTPS_PROXY or HTTP_PROXY is not the address of a proxy", {
-      hint: "it must look like http://proxy.example.com:3128",
+    throw new CloudInfraError("config_invalid", "HTTPS_PROXY or HTTP_PROXY isn't a valid proxy address", {
+      hint: "Set it to an address such as http://proxy.example.com:3128",
     });
   }
 }
@@ -88,7 +90,7 @@ export function connectionsOf(dispatcher: Dispatcher): Connections {
   };
 }
 
-/** undici calls `onRequestStart` immediately before it writes to a connection, which includes the TLS handshake and a proxy's tunnel. */
+/** Calls `onStart` before the request is written: undici calls `onRequestStart` after the TLS handshake and the proxy's CONNECT. */
 function observing(handler: Dispatcher.DispatchHandler, onStart: () => void): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {
@@ -103,7 +105,7 @@ function observing(handler: Dispatcher.DispatchHandler, onStart: () => void): Di
   };
 }
 
-/** The networks that NO_PROXY names as address/prefix, which undici doesn't read. */
+/** Parses the `address/prefix` entries of NO_PROXY, which undici ignores. */
 function networksIn(noProxy: string): BlockList {
   const networks = new BlockList();
   for (const entry of noProxy.split(/[\s,]+/)) {
@@ -122,12 +124,12 @@ function isWithoutProxy(url: URL | null, networks: BlockList): boolean {
   return isLoopback(hostname) || (version !== 0 && networks.check(address, version === 4 ? "ipv4" : "ipv6"));
 }
 
-/** Loaded by the first request: it is half of what a provider loads, and previews make no request. */
+/** Loads undici with the first request. It is half of the code that a provider loads, and previews send no requests. */
 function undici(): typeof import("undici") {
   return require("undici");
 }
 
-function whenNeeded(open: () => Dispatcher): Connections {
+function lazy(open: () => Dispatcher): Connections {
   let opened: Connections | undefined;
   return {
     send: (...args) => {
@@ -137,6 +139,3 @@ function whenNeeded(open: () => Dispatcher): Connections {
     close: async () => opened?.close(),
   };
 }
-
-/** Milliseconds until a connection must stand. */
-const CONNECT_TIMEOUT_MS = 10_000;

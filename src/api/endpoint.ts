@@ -1,11 +1,11 @@
 import { CloudInfraError } from "../diagnostics/error";
 
-/** Where the service is. */
+/** The base URL of the service. */
 export interface Endpoint {
-  /** Normalised base URL; ends in `/v1`, without a slash. */
+  /** Normalized base URL, which ends in `/v1`. */
   readonly base: string;
   readonly origin: string;
-  /** Path of the base URL: `/v1`, or `/somewhere/v1`. */
+  /** Path of the base URL, such as `/v1` or `/somewhere/v1`. */
   readonly basePath: string;
   readonly hostname: string;
 }
@@ -14,10 +14,10 @@ const SETTING = "the setting cloudinfra:endpoint";
 const VERSION = "v1";
 
 /**
- * Reads the base URL as people write it: with or without `/v1` (§9) and a trailing slash.
+ * Parses a base URL with or without `/v1` (§9) and a trailing slash.
  *
- * @param options.allowHttp also where the host is not this machine; a token would then travel in the clear. @default false
- * @param options.setting what it is called in errors. @default "the setting cloudinfra:endpoint"
+ * @param options.allowHttp allows http to other machines, which sends the token unencrypted. @default false
+ * @param options.setting the name of the setting in messages. @default "the setting cloudinfra:endpoint"
  * @throws CloudInfraError `config_invalid` that names the setting
  */
 export function parseEndpoint(
@@ -29,45 +29,45 @@ export function parseEndpoint(
     new CloudInfraError("config_invalid", `${setting} ${why}`, {
       hint:
         setting === SETTING
-          ? "pulumi config set cloudinfra:endpoint https://…, or the variable CLOUDINFRA_ENDPOINT if that holds it"
-          : "give it a whole address, such as https://api.example.com",
+          ? "Run `pulumi config set cloudinfra:endpoint https://…`, or correct CLOUDINFRA_ENDPOINT if it is set there"
+          : "Set it to a URL such as https://api.example.com",
     });
   const trimmed = text.trim();
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
   if (url === undefined || !["https:", "http:"].includes(url.protocol) || url.hostname === "") {
-    throw invalid("is not a URL that begins with https://");
+    throw invalid("must be a URL that begins with https://");
   }
   if (url.username !== "" || url.password !== "") throw invalid("must not contain a user name or password");
   if (url.search !== "" || url.hash !== "") throw invalid('must not contain "?" or "#"');
   if (url.protocol === "http:" && !options.allowHttp && !isLoopback(url.hostname)) {
     throw invalid(
-      `must begin with https://: over http the token could be read on the way to ${url.hostname}`,
+      `must begin with https://, because http would send the token to ${url.hostname} unencrypted`,
     );
   }
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   const last = segments.at(-1) ?? "";
   if (/^v\d+$/.test(last) && last !== VERSION) {
-    throw invalid(`names version "${last}" of the API; this package speaks ${VERSION}`);
+    throw invalid(`must not name version "${last}" of the API: this package uses ${VERSION}`);
   }
   if (last !== VERSION) segments.push(VERSION);
   const basePath = `/${segments.join("/")}`;
   return { base: url.origin + basePath, origin: url.origin, basePath, hostname: url.hostname };
 }
 
-/** A path below the base, its segments percent-encoded: `pathOf("instances", id)`. */
+/** Builds a percent-encoded path below the base URL, such as `pathOf("instances", id)`. */
 export function pathOf(...segments: string[]): string {
   return segments.map((segment) => `/${encodeSegment(segment)}`).join("");
 }
 
 function encodeSegment(segment: string): string {
-  // "." and ".." mean something else than themselves in a URL, however they are encoded.
+  // URLs resolve "." and ".." even if they are percent-encoded.
   if (segment === "" || segment === "." || segment === "..") {
-    throw new CloudInfraError("input_invalid", `"${segment}" can't be the id of anything`);
+    throw new CloudInfraError("input_invalid", `"${segment}" isn't a valid id`);
   }
   return encodeURIComponent(segment.toWellFormed());
 }
 
-/** Whether a host is this machine, whatever the network says. */
+/** Whether a host name always means this machine, without a DNS lookup. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === "localhost" ||
@@ -77,11 +77,11 @@ export function isLoopback(hostname: string): boolean {
   );
 }
 
-/** What a link of the service (a Location header, a result_url) leads to. */
+/** The target of a link of the service: a Location header or a result_url. */
 export interface Link {
-  /** Whole URL on the endpoint's own origin, that may be asked with the token; undefined where there is none. */
+  /** URL with the endpoint's origin, which may receive the token. Undefined if the link isn't part of the API. */
   readonly url: string | undefined;
-  /** Kind and id that the path ends with: `operations`, `op-1`. */
+  /** The last two segments of the path, such as `operations` and `op-1`. */
   readonly collection: string | undefined;
   readonly id: string | undefined;
 }
@@ -89,24 +89,23 @@ export interface Link {
 const COLLECTIONS = ["operations", "projects", "instances"];
 
 /**
- * Reads a link: absolute or relative, with or without the endpoint's base path, percent-encoded or not. Only the path counts, because
- * services behind a proxy name hosts that clients can't reach or must not send a token to: if the path is below the endpoint's base
- * path, or names one of the API's collections and an id, it is followed at the endpoint.
+ * Resolves a link to a URL of the endpoint. Only the path of the link counts, because a service behind a proxy may name a host that
+ * clients can't reach or must not send the token to. The path must be below the base path, or end with a collection of the API and an id.
  *
- * @param from the URL whose reply carried the link
+ * @param from the URL whose reply contained the link
  */
 export function readLink(link: string, from: string | URL, endpoint: Endpoint): Link {
-  const nowhere = { url: undefined, collection: undefined, id: undefined };
+  const unknown = { url: undefined, collection: undefined, id: undefined };
   const text = link.trim();
-  if (text === "" || !URL.canParse(text, String(from))) return nowhere;
+  if (text === "" || !URL.canParse(text, String(from))) return unknown;
   const target = new URL(text, from);
-  if (!/^https?:$/.test(target.protocol)) return nowhere;
+  if (!/^https?:$/.test(target.protocol)) return unknown;
   const segments = target.pathname.split("/").filter((segment) => segment !== "");
   const id = decode(segments.at(-1));
   const collection = COLLECTIONS.find((name) => name === segments.at(-2));
   const path = target.pathname + target.search;
   if (path.startsWith(`${endpoint.basePath}/`)) return { url: endpoint.origin + path, collection, id };
-  if (collection === undefined || id === undefined) return nowhere;
+  if (collection === undefined || id === undefined) return unknown;
   return { url: `${endpoint.base}/${collection}/${segments.at(-1)}`, collection, id };
 }
 
@@ -119,7 +118,7 @@ function decode(segment: string | undefined): string | undefined {
   }
 }
 
-/** An address without what makes no difference to where it leads. */
+/** Normalizes an endpoint for comparison: without `/v1`, trailing slashes and upper case. */
 export function comparableEndpoint(endpoint: string): string {
   const url = URL.parse(endpoint.toLowerCase());
   const path = url?.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");

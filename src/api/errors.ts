@@ -1,5 +1,4 @@
 import { STATUS_CODES } from "node:http";
-import { formatDuration } from "../diagnostics/durations";
 import {
   CloudInfraError,
   type ErrorCode,
@@ -8,26 +7,22 @@ import {
   withDetails,
 } from "../diagnostics/error";
 import type { Problem } from "../diagnostics/problem";
-import type { Deadline } from "../polling/clock";
+import { type Deadline, formatDuration } from "../polling/clock";
 import type { Auth } from "./auth";
-import { excerpt } from "./body";
-import { isSuccess } from "./outcome";
-import { retryAfterMs } from "./retry";
+import { excerpt, MAX_BODY_BYTES } from "./body";
+import { isSuccess, retryAfterMs } from "./retry";
 import { type Attempt, proxyLoginHint, type WireReply } from "./transport";
 
-/** What is known of a request from its attempts so far. */
+/** The attempts of one request so far. */
 export interface RequestHistory {
   readonly method: string;
-  /** Of the URL, with a colon. */
+  /** The protocol of the URL, with a colon. */
   readonly protocol: string;
   readonly path: string;
   attempts: number;
-  /**
-   * One element for each attempt whose outcome is unknown: the text of its reply, if that is a failure that the service may have stored
-   * for the key, else `undefined`.
-   */
+  /** One item for each attempt with an unknown outcome: the failure that the service may have stored for the key, or `undefined`. */
   readonly unknown: (string | undefined)[];
-  /** How the last attempt failed. */
+  /** The failure of the previous attempt. */
   last?: CloudInfraError | undefined;
 }
 
@@ -35,43 +30,38 @@ interface RequestTarget {
   readonly collection?: boolean | undefined;
 }
 
-/** The error that an attempt would end the request with. */
+/** Creates the error for a failed attempt. */
 export function attemptError(
   request: RequestTarget,
   attempt: Attempt,
-  seen: RequestHistory,
+  history: RequestHistory,
   auth: Auth,
 ): CloudInfraError {
-  const { method, path, attempts } = seen;
-  const details: ErrorDetails = { method, path, attempts, sent: mayBeCarriedOut(seen) };
-  if (attempt.kind === "silence") {
-    return new CloudInfraError("unreachable", "the service did not answer in time", details);
+  const { method, path, attempts } = history;
+  const details: ErrorDetails = { method, path, attempts, sent: hasUnknownOutcome(history) };
+  if (attempt.kind === "timeout") {
+    return new CloudInfraError("unreachable", "the service sent no reply in time", details);
   }
   if (attempt.kind === "failure") {
-    const { words, neverSent, hint, cause } = attempt.failure;
+    const { description, neverSent, hint, cause } = attempt.failure;
     const what = neverSent ? "the service can't be reached" : "the reply was lost";
-    return new CloudInfraError("unreachable", `${what}: ${words}`, { ...details, hint, cause });
+    return new CloudInfraError("unreachable", `${what}: ${description}`, { ...details, hint, cause });
   }
   if (attempt.reply.status === 407) {
-    const message = "the service can't be reached: the proxy answered 407";
-    return new CloudInfraError("unreachable", message, {
-      ...details,
-      status: 407,
-      hint: proxyLoginHint(seen),
-    });
+    const message = "the service can't be reached: the proxy returned 407";
+    const hint = proxyLoginHint(history);
+    return new CloudInfraError("unreachable", message, { ...details, status: 407, hint });
   }
-  return replyFailure(request, attempt.reply, { ...details, replayed: isStoredFailure(seen) }, auth);
+  return replyError(request, attempt.reply, { ...details, replayed: isStoredFailure(history) }, auth);
 }
 
-/** Whether any attempt may have been carried out. */
-function mayBeCarriedOut({ unknown }: RequestHistory): boolean {
+function hasUnknownOutcome({ unknown }: RequestHistory): boolean {
   return unknown.length > 0;
 }
 
 /**
- * Whether the service replays a failure that it has stored for the key (§4.7): then only another key can change the result. If any
- * attempt ended in another way, its response may be another one, and the request may have been carried out. Equal trace ids alone prove
- * nothing, because a service may derive them from the key or the connection.
+ * Whether the service replays a failure that it stored for the key (§4.7), so that only a new key can change the result. All attempts
+ * must have the same reply. Equal trace ids alone prove nothing, because a service may derive them from the key or the connection.
  */
 function isStoredFailure({ unknown }: RequestHistory): boolean {
   const [first] = unknown;
@@ -80,48 +70,36 @@ function isStoredFailure({ unknown }: RequestHistory): boolean {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-function replyFailure(
+function replyError(
   request: RequestTarget,
   reply: WireReply,
   known: ErrorDetails,
   auth: Auth,
 ): CloudInfraError {
   const { status, problem } = reply;
-  const details = {
-    ...known,
-    status,
-    problem,
-    retryAfterMs: retryAfterMs(reply.header("retry-after"), reply.header("date")),
-  };
+  const retryAfter = retryAfterMs(reply.header("retry-after"), reply.header("date"));
+  const details = { ...known, status, problem, retryAfterMs: retryAfter };
   if (isSuccess(reply)) return unusableReply(reply, details);
   if (REDIRECTS.has(status)) {
     const target = auth.redact(redirectTarget(reply.header("location")));
-    return new CloudInfraError(
-      "not_this_service",
-      `it answered with a redirect (${status}) to ${target}`,
-      details,
-    );
+    const message = `the endpoint returned a redirect (${status}) to ${target}`;
+    return new CloudInfraError("not_this_service", message, details);
   }
   if (status < 400) {
-    const message = `the service answered ${STATUS_CODES[status] ?? "unknown status"} (${status}), which this request never asks for`;
+    const message = `the service returned an unexpected status: ${STATUS_CODES[status] ?? "unknown"} (${status})`;
     return new CloudInfraError("bad_reply", message, details);
   }
   if (status === 401) {
-    return new CloudInfraError(
-      "unauthorized",
-      `the service does not accept the token from ${auth.origin} (401)`,
-      details,
-    );
-  }
-  if (status === 404 && request.collection && problem === undefined) {
-    const message = `there is no such API at this address (404${prefixed(": ", replyExcerpt(reply))})`;
-    return new CloudInfraError("not_this_service", message, details);
+    const message = `the service rejected the token from ${auth.origin} (401)`;
+    return new CloudInfraError("unauthorized", message, details);
   }
   const text = problem === undefined ? replyExcerpt(reply) : "";
-  return new CloudInfraError(codeOf(status), statusMessage(status, problem, text), {
-    ...details,
-    lines: text === "" ? undefined : [text],
-  });
+  if (status === 404 && request.collection && problem === undefined) {
+    const message = `the endpoint has no such API (404${prefixed(": ", text)})`;
+    return new CloudInfraError("not_this_service", message, details);
+  }
+  const lines = text === "" ? undefined : [text];
+  return new CloudInfraError(codeOf(status), statusMessage(status, problem, text), { ...details, lines });
 }
 
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -144,100 +122,85 @@ function codeOf(status: number): ErrorCode {
 function statusMessage(status: number, problem: Problem | undefined, text: string): string {
   const name = problem?.code ?? problem?.title ?? STATUS_CODES[status] ?? "unknown status";
   const detail = problem?.detail ?? problem?.errors[0]?.detail ?? text;
-  return `the service answered ${name} (${status})${prefixed(": ", detail)}`;
+  return `the service returned ${name} (${status})${prefixed(": ", detail)}`;
 }
 
 function prefixed(separator: string, text: string): string {
   return text === "" ? "" : separator + text;
 }
 
-/** Nothing that a success carries is shown: it may be an object with its initial password. */
+/** Creates the error for an unusable success. It never quotes the body, which may contain an initial password. */
 function unusableReply({ body, status, header }: WireReply, details: ErrorDetails): CloudInfraError {
   const bad = (message: string) => new CloudInfraError("bad_reply", message, details);
   switch (body.kind) {
     case "too large":
-      return bad("the reply is too large");
+      return bad(`the reply is larger than ${MAX_BODY_BYTES / 2 ** 20} MiB`);
     case "undecodable":
-      return bad(`the reply is damaged, or its content coding "${body.coding}" is not supported (${status})`);
+      return bad(`the reply can't be decoded (${status}, content encoding "${body.coding}")`);
     case "unreadable": {
       const [type = "no content type"] = /^[\w.+-]+\/[\w.+-]+/.exec(header("content-type") ?? "") ?? [];
       const form = `${status}, ${type}, ${body.length} characters`;
-      if (body.what === "broken JSON") return bad(`the reply is no complete JSON (${form})`);
-      const what = body.what === "html" ? "a web page" : "something that is no JSON";
-      return new CloudInfraError("not_this_service", `it answered with ${what} (${form})`, details);
+      if (body.what === "broken JSON") return bad(`the reply isn't complete JSON (${form})`);
+      const what = body.what === "html" ? "a web page" : "something other than JSON";
+      return new CloudInfraError("not_this_service", `the endpoint returned ${what} (${form})`, details);
     }
     default:
-      return bad(`the reply is empty where something was to be said (${status})`);
+      return bad(`the reply has no body (${status})`);
   }
 }
 
 const EMPTY: ReadonlySet<string> = new Set(["", "{}", "[]", "null", '""']);
 
-/** The start of a reply that is neither a problem document nor, as its id shows, an object. */
+/** Returns the start of a reply, unless its id shows that it is an object, which may contain secrets. */
 function replyExcerpt({ body }: WireReply): string {
   if (body.kind === "unreadable") return body.excerpt;
-  if (body.kind !== "json" || isObject(body.value)) return "";
+  if (body.kind !== "json") return "";
+  if (typeof body.value === "object" && body.value !== null && "id" in body.value) return "";
   const json = JSON.stringify(body.value);
   return EMPTY.has(json) ? "" : excerpt(json);
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "id" in value;
-}
-
 function redirectTarget(location: string | undefined): string {
-  if (location === undefined) return "nowhere";
-  if (!URL.canParse(location)) return location.split("?", 1)[0] ?? "nowhere";
+  if (location === undefined) return "an unknown address";
+  if (!URL.canParse(location)) return location.split("?", 1)[0] ?? "";
   const { origin, pathname } = new URL(location);
   return origin + pathname;
 }
 
-/** A request that was ended from outside: by its deadline, or by whoever made it. */
+/** Creates the error for a request that its deadline or its caller ended. */
 export function interruptedRequest(
-  seen: RequestHistory,
+  history: RequestHistory,
   deadline: Deadline,
   outer: AbortSignal | undefined,
 ): CloudInfraError {
-  const { method, path, attempts, last } = seen;
-  const details = {
-    method,
-    path,
-    attempts,
-    sent: mayBeCarriedOut(seen),
-    status: last?.status,
-    problem: last?.problem,
-    traceId: last?.traceId,
-  };
+  const { method, path, attempts, last } = history;
+  const { status, problem, traceId } = last ?? {};
+  const details = { method, path, attempts, sent: hasUnknownOutcome(history), status, problem, traceId };
   if (outer?.aborted)
-    return new CloudInfraError("aborted", "it was interrupted", { ...details, cause: outer.reason });
+    return new CloudInfraError("aborted", "the request was interrupted", { ...details, cause: outer.reason });
+  const limit = formatDuration(deadline.ms);
   const message = last
-    ? `no success within ${formatDuration(deadline.ms)}: ${last.summary}`
-    : `the service gave no answer within ${formatDuration(deadline.ms)}`;
+    ? `timed out after ${limit}: ${last.summary}`
+    : `timed out after ${limit} without a reply from the service`;
   return new CloudInfraError("timeout", message, { ...details, cause: last });
 }
 
-/** No further try can start before the deadline. */
+/** Creates the error for a request whose next attempt would start after the deadline. */
 export function deadlineReached(failure: CloudInfraError, deadline: Deadline): CloudInfraError {
-  const asked = failure.retryAfterMs;
-  const wish = asked === undefined ? "" : `; the service asks to come back in ${formatDuration(asked)}`;
-  const message = `no success within ${formatDuration(deadline.ms)}: ${failure.summary}${wish}`;
-  const { method, path, attempts, sent, status, problem, traceId } = failure;
-  return new CloudInfraError("timeout", message, {
-    method,
-    path,
-    attempts,
-    sent,
-    status,
-    problem,
-    traceId,
-    retryAfterMs: asked,
-    cause: failure,
-  });
+  const { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait } = failure;
+  const limit = formatDuration(deadline.ms);
+  const reason =
+    wait === undefined
+      ? `no time for another attempt within ${limit}`
+      : `the service requested a wait of ${formatDuration(wait)}, but the time limit is ${limit}`;
+  const message = `${reason}: ${failure.summary}`;
+  const details = { method, path, attempts, sent, status, problem, traceId, retryAfterMs: wait };
+  return new CloudInfraError("timeout", message, { ...details, cause: failure });
 }
 
-/** The error that ends a request between two attempts, such as a missing token, doesn't settle what an earlier attempt may have done. */
-export function withUnknownOutcome(error: unknown, seen: RequestHistory): unknown {
-  if (!isCloudInfraError(error) || error.sent || !mayBeCarriedOut(seen)) return error;
-  const { method, path, attempts } = seen;
+/** Marks an error between two attempts, such as a missing token, as unknown outcome if an earlier attempt may have been carried out. */
+export function withUnknownOutcome(error: unknown, history: RequestHistory): unknown {
+  if (!isCloudInfraError(error) || error.sent || !hasUnknownOutcome(history)) return error;
+  const { method, path, attempts } = history;
   return withDetails(error, { method, path, attempts, sent: true });
 }

@@ -1,37 +1,75 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import type { ApiReply } from "./request";
-import { objectSchema } from "./schema";
 
-/** A project or an instance as the service shows it. */
+/** A project or an instance as the service returned it. */
 export interface ApiObject {
   readonly id: string;
-  /** Every field as received, in the service's spelling. */
+  /** All fields as received, under their wire names. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Opaque revision tag, without quotes and `W/`; undefined where the reply carries none. */
+  /** Opaque revision tag without quotes and `W/`; undefined if the reply has none. */
   readonly revision?: string | undefined;
-  /** Whether the ETag header alone has the revision, although a field has a name that is usual for one. */
+  /** Whether the revision is only in the ETag header, and a field with a usual name such as `version` holds something else. */
   readonly isInHeaderOnly?: boolean | undefined;
-  /** Whether it was read at its own address: other replies, such as a list, may show fewer fields or more. */
+  /** Whether it was read at its own URL. Other replies, such as lists, may contain fewer or more fields. */
   readonly isFromOwnUrl?: boolean | undefined;
 }
 
+/** A string. Some services write ids and other strings as numbers. */
+export const textSchema = v.union([
+  v.string(),
+  v.pipe(
+    v.number(),
+    v.finite(),
+    v.transform((number) => String(number)),
+  ),
+]);
+export const idSchema = v.pipe(textSchema, v.minLength(1));
+
+const pair = v.union([
+  v.pipe(
+    v.object({ key: v.string(), value: v.unknown() }),
+    v.transform(({ key, value }) => [key, value] as const),
+  ),
+  v.pipe(
+    v.object({ name: v.string(), value: v.unknown() }),
+    v.transform(({ name, value }) => [name, value] as const),
+  ),
+  v.pipe(
+    v.string(),
+    v.regex(/^[^=]+=/),
+    v.transform((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)] as const),
+  ),
+]);
+
+/** Labels (§2.2) as a map, a list of pairs, or a list of `key=value`. Any other form is kept as received. */
+const labels = v.union([
+  v.pipe(
+    v.array(pair),
+    v.transform((pairs) => Object.fromEntries(pairs)),
+  ),
+  v.unknown(),
+]);
+
+/** A project (§2.1) or an instance (§2.2): any object with an id. */
+export const objectSchema = v.looseObject({ id: idSchema, labels: v.optional(labels) });
+
 /**
- * Reads the reply to a request for one object.
+ * Parses the reply to a request for one object.
  *
- * @throws CloudInfraError `bad_reply` where it is none
+ * @throws CloudInfraError `bad_reply` if the reply has no object with an id
  */
 export function parseObject(reply: ApiReply, revisionField: string | undefined): ApiObject {
   const parsed = v.safeParse(objectSchema, reply.json);
-  if (!parsed.success) throw badReply(reply, "the reply is no object with an id");
+  if (!parsed.success) throw badReply(reply, "the reply isn't an object with an id");
   return toObject(parsed.output, reply.etag, revisionField);
 }
 
 /**
- * Reads the reply to a request for the object of this id.
+ * Parses the reply to a request for the object with this id.
  *
- * @param id undefined where only its address is known
- * @throws CloudInfraError `bad_reply` also where it is another object: nothing that is true of that one may be told of this
+ * @param id undefined if the caller has only a URL
+ * @throws CloudInfraError `bad_reply` also if the reply has another id, because its fields don't describe the requested object
  */
 export function parseObjectWithId(
   id: string | undefined,
@@ -40,10 +78,10 @@ export function parseObjectWithId(
 ): ApiObject {
   const object = parseObject(reply, revisionField);
   if (id === undefined || object.id === id) return object;
-  throw badReply(reply, `the address of ${id} answers with ${object.id}`);
+  throw badReply(reply, `the service returned ${object.id} instead of ${id}`);
 }
 
-/** An object out of its fields. An item of a list has no ETag of its own. */
+/** Builds an object from its fields. Items of a list have no ETag of their own. */
 export function toObject(
   fields: Readonly<Record<string, unknown>> & { readonly id: string },
   etag: string | undefined,
@@ -57,7 +95,7 @@ export function toObject(
   };
 }
 
-/** A success whose content breaks the rules of the API: what was asked for may well have been done. */
+/** Creates the error for a success with invalid content. The service may have carried out the request nevertheless. */
 export function badReply({ request, status }: ApiReply, message: string): CloudInfraError {
   return new CloudInfraError("bad_reply", message, { ...request, status, sent: true });
 }
@@ -65,10 +103,9 @@ export function badReply({ request, status }: ApiReply, message: string): CloudI
 const USUAL_FIELDS = ["revision", "etag", "version", "resource_version", "revision_tag"];
 
 /**
- * Finds an object's revision tag (§2.2, §4.5: where it is read is not shown). The ETag header comes before the body, unless the
- * user named the field.
+ * Finds an object's revision tag. The API doesn't show where it is (§2.2, §4.5), so the ETag header comes before the usual fields.
  *
- * @param field the setting `revisionField`
+ * @param field the setting `revisionField`, which takes precedence over the header
  * @returns the opaque tag without quotes and `W/`
  */
 export function revisionOf(
@@ -82,8 +119,7 @@ export function revisionOf(
 }
 
 /**
- * Whether only the ETag header has the revision: it has another tag than a field with a usual name, such as `version`, which must then hold
- * something else.
+ * Whether the ETag header has a revision and a field with a usual name has another value, so that the field must mean something else.
  *
  * @param field the setting `revisionField`
  */

@@ -2,61 +2,102 @@ import * as v from "valibot";
 import { type Problem, parseProblem } from "../diagnostics/problem";
 import { isTerminal, type Operation } from "../polling/operation";
 import { redactJson } from "./body";
-import type { Endpoint } from "./endpoint";
-import { pathOf, readLink } from "./endpoint";
-import { badReply } from "./objects";
+import { type Endpoint, pathOf, readLink } from "./endpoint";
+import { type ApiObject, badReply, idSchema, parseObject } from "./objects";
 import type { ApiReply, CallOptions, Send } from "./request";
-import { type OperationBody, operationSchema } from "./schema";
 
-/** Long-running operations (§2.3, §4.6). */
+/** Reads long-running operations (§2.3, §4.6). */
 export interface Operations {
-  /** One look at an operation. Throws `not_found` where its address answers 404 or 410. */
+  /** Reads an operation at its URL. Throws `not_found` after 404 or 410. */
   poll(operation: Operation, options: CallOptions): Promise<Operation>;
-  /** One look at an operation of which only the id is known. */
+  /** Reads the operation with this id. */
   get(id: string, options: CallOptions): Promise<Operation>;
 }
 
+/** Finds operations in the replies to other requests. */
 export interface OperationReader {
-  /** An operation out of a reply's body and Location; undefined where the body is none. */
+  /** Returns the operation in the body, or undefined if the body isn't one. */
   read(reply: ApiReply): Operation | undefined;
-  /** An operation of which only the Location is known; undefined where that names none. */
+  /** Returns the operation that the Location header names, or undefined if it names none. */
   promised(reply: ApiReply, resource?: string): Operation | undefined;
 }
+
+const optional = <T>(schema: v.GenericSchema<unknown, T>) => v.fallback(v.optional(schema), undefined);
+
+/** An ISO 8601 date, in milliseconds since 1970. Invalid dates, and zero times such as the year 1, mean "not yet". */
+const date = optional(
+  v.pipe(
+    v.string(),
+    v.transform((string) => Date.parse(string)),
+    v.check((ms) => ms > 0),
+  ),
+);
+
+/** A number from 0 to 1, or a string with one. Values outside are clamped. */
+const fraction = optional(
+  v.pipe(
+    v.union([v.number(), v.pipe(v.string(), v.nonEmpty(), v.transform(Number))]),
+    v.finite(),
+    v.transform((number) => Math.min(1, Math.max(0, number))),
+  ),
+);
+
+/** The id of an object, or an object with an id. */
+const reference = optional(
+  v.union([
+    idSchema,
+    v.pipe(
+      v.object({ id: idSchema }),
+      v.transform((object) => object.id),
+    ),
+  ]),
+);
+
+const operationSchema = v.looseObject({
+  id: optional(idSchema),
+  status: v.pipe(v.string(), v.nonEmpty()),
+  progress: fraction,
+  result_url: optional(v.pipe(v.string(), v.nonEmpty())),
+  error: v.optional(v.unknown()),
+  started_at: date,
+  finished_at: date,
+  resource_id: optional(idSchema),
+  resource: reference,
+  result: reference,
+});
+
+type OperationBody = v.InferOutput<typeof operationSchema>;
 
 export function createOperations(
   send: Send,
   endpoint: Endpoint,
   redact: (text: string) => string,
 ): Operations & OperationReader {
-  async function look(url: string, id: string, options: CallOptions): Promise<Operation> {
+  async function fetchOperation(url: string, id: string, options: CallOptions): Promise<Operation> {
     const reply = await send({ method: "GET", path: url, needsBody: true }, options);
     const body = v.safeParse(operationSchema, reply.json);
-    if (!body.success) throw badReply(reply, `the address of operation ${id} answers with something else`);
+    if (!body.success) throw badReply(reply, `the reply isn't an operation; expected operation ${id}`);
     const named = readLink(url, url, endpoint).collection === "operations";
     if (named && body.output.id !== undefined && body.output.id !== id) {
-      throw badReply(reply, `the address of operation ${id} answers with ${body.output.id}`);
+      throw badReply(reply, `the service returned operation ${body.output.id} instead of ${id}`);
     }
     return toOperation(body.output, id, url, reply);
   }
 
   function toOperation(body: OperationBody, id: string, url: string, reply: ApiReply): Operation {
     const { status, progress, result_url: resultUrl, started_at: startedAt, finished_at: finishedAt } = body;
-    const seen = {
-      id,
-      url,
-      status,
-      progress,
-      resultUrl,
-      startedAt,
-      finishedAt,
-      retryAfterMs: reply.retryAfterMs,
+    const { retryAfterMs } = reply;
+    const operation = { id, url, status, progress, resultUrl, startedAt, finishedAt, retryAfterMs };
+    // §2.3 doesn't define `resource` and `result`. While the operation runs, they may hold a type or a status.
+    const resource = body.resource_id ?? (isTerminal(operation) ? (body.resource ?? body.result) : undefined);
+    return {
+      ...operation,
+      error: problemOf(body.error, redact),
+      resource: resource ?? resultIdOf(operation, endpoint),
     };
-    // What §2.3 doesn't name may be a kind or a state while the operation is still running.
-    const named = body.resource_id ?? (isTerminal(seen) ? (body.resource ?? body.result) : undefined);
-    return { ...seen, error: problemOf(body.error, redact), resource: named ?? resultIdOf(seen, endpoint) };
   }
 
-  /** Where the Location says to poll, unless it is an object's own. Only below /operations is its last segment surely the id. */
+  /** Returns the URL to poll. The last segment of a Location is the id only below /operations. */
   function addressOf(
     { location, url: from }: ApiReply,
     bodyId?: string,
@@ -70,11 +111,11 @@ export function createOperations(
   }
 
   return {
-    get: (id, options) => look(endpoint.base + pathOf("operations", id), id, options),
+    get: (id, options) => fetchOperation(endpoint.base + pathOf("operations", id), id, options),
     poll({ id, url }, options) {
-      // An address may come from a file written for another endpoint.
+      // The URL may come from a state or journal that was written for another endpoint.
       const known = readLink(url, endpoint.base, endpoint).url ?? endpoint.base + pathOf("operations", id);
-      return look(known, id, options);
+      return fetchOperation(known, id, options);
     },
     read(reply) {
       const body = v.safeParse(operationSchema, reply.json);
@@ -89,7 +130,7 @@ export function createOperations(
   };
 }
 
-/** The object an operation is about, out of its link or its fields. */
+/** Returns the id of the object that an operation is about, from its link or its fields. */
 export function resultIdOf(operation: Operation, endpoint: Endpoint): string | undefined {
   const { resultUrl, url, resource } = operation;
   if (resultUrl === undefined) return resource;
@@ -97,19 +138,83 @@ export function resultIdOf(operation: Operation, endpoint: Endpoint): string | u
   return link.collection === undefined || link.collection === "operations" ? resource : link.id;
 }
 
-/** An `error` that says anything at all: a problem document, or whatever else was put there. */
 function problemOf(error: unknown, redact: (text: string) => string): Problem | undefined {
   if (isBlank(error)) return undefined;
   const cleaned = redactJson(error, redact);
-  return parseProblem(cleaned) ?? { detail: asText(cleaned), errors: [], extensions: {} };
+  const detail = typeof cleaned === "string" ? cleaned : JSON.stringify(cleaned);
+  return parseProblem(cleaned) ?? { detail, errors: [], extensions: {} };
 }
 
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/** Nothing, or a document of nothing but empty members, as some languages write "no error". */
+/** Whether a value is empty or has only empty members. Some services write "no error" that way. */
 function isBlank(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(isBlank);
   return value === undefined || value === null || value === false || value === "" || value === 0;
+}
+
+/** What a service returns for a POST, PUT or DELETE: the object, an operation to wait for, or nothing. */
+export type Accepted =
+  | { readonly kind: "operation"; readonly operation: Operation }
+  | ({ readonly kind: "object"; readonly object: ApiObject } & Deferrable)
+  | ({ readonly kind: "none" } & Deferrable);
+
+/** `deferred` is set after a 202 without an operation: the change happens later, and only the object shows when. */
+interface Deferrable {
+  readonly deferred?: true;
+}
+
+/**
+ * Distinguishes an object from an operation by the Location and the body. The status isn't enough: a POST of a project may return either (§1 and
+ * §4.2 contradict each other), and both have an id and perhaps a status.
+ *
+ * The API doesn't show the replies to PUT and DELETE (§4.5, §4.8). A body with the id of the requested object is that object. A body
+ * without an id only means that the service accepted the request. Because an instance has a status too, and may get another id when it is
+ * renamed, a body with an id and a status is an operation only in a 202 (§4.1) or with an operation's Location.
+ *
+ * @param requested the id of the object that a PUT or DELETE is about
+ */
+export function parseAccepted(
+  reply: ApiReply,
+  operations: OperationReader,
+  revisionField: string | undefined,
+  requested?: string,
+): Accepted {
+  const body: Readonly<Record<string, unknown>> =
+    typeof reply.json === "object" && reply.json !== null ? { ...reply.json } : {};
+  const id = typeof body.id === "string" || typeof body.id === "number" ? String(body.id) : undefined;
+  const deferrable: Deferrable = reply.status === 202 ? { deferred: true } : {};
+  const namesOperation = reply.location !== undefined && /\/operations\/[^/]+\/?(\?|$)/.test(reply.location);
+  const isStatusEnough = requested === undefined || reply.status === 202 || namesOperation;
+  const isOperation =
+    looksLikeOperation(body, isStatusEnough) && (requested === undefined || id !== requested);
+  const isAnonymous =
+    requested !== undefined && id === undefined && (!isOperation || reply.location === undefined);
+  if (reply.json === undefined || isAnonymous) {
+    const operation = namesOperation || reply.status === 202 ? operations.promised(reply) : undefined;
+    return operation ? { kind: "operation", operation } : { kind: "none", ...deferrable };
+  }
+  if (isOperation) {
+    const operation = operations.read(reply);
+    if (operation === undefined) throw badReply(reply, "the reply is an operation without an id or a status");
+    return { kind: "operation", operation };
+  }
+  if (!namesOperation) return { kind: "object", object: parseObject(reply, revisionField), ...deferrable };
+  // The body is the object, and the Location names the operation that is still changing it.
+  const operation = operations.promised(reply, id);
+  if (operation === undefined)
+    throw badReply(reply, `the Location "${reply.location}" points to another service`);
+  return { kind: "operation", operation };
+}
+
+const OPERATION_FIELDS = ["progress", "result_url", "started_at", "finished_at"];
+const OPERATION_STATUSES = ["pending", "running", "done", "failed"];
+
+function looksLikeOperation(body: Readonly<Record<string, unknown>>, isStatusEnough: boolean): boolean {
+  // Projects and instances have a name (§2.1, §2.2). Operations don't (§2.3).
+  if ("name" in body) return false;
+  if (OPERATION_FIELDS.some((field) => field in body)) return true;
+  return (
+    isStatusEnough &&
+    typeof body.status === "string" &&
+    OPERATION_STATUSES.includes(body.status.toLowerCase())
+  );
 }

@@ -1,34 +1,28 @@
 import type { Clock } from "../polling/clock";
 
-/** How many requests are under way at once, and how often one starts. First come, first served. */
+/** Limits how many requests of a client run at once, and how often one starts. Requests start in the order of the calls. */
 export interface RateLimiter {
-  /** Waits for a place; what it returns gives the place back. Rejects with the signal's reason. */
+  /** Waits until a request may start. Returns a function that frees its slot. Rejects with the signal's reason. */
   enter(signal: AbortSignal): Promise<() => void>;
   /**
-   * Tells how a request was answered: fewer at once and less often after 429, slowly more again afterwards.
+   * Adapts the rate to a reply. After a 429, all requests start less often; while no other follows, the rate recovers.
    *
-   * @param retryAfterMs how long the service wants to be left alone
+   * @param retryAfterMs the Retry-After of the reply
    */
   recordReply(status: number, retryAfterMs?: number): void;
-  /** How many may be under way now. */
-  readonly maxConcurrent: number;
-  /** Whether fewer requests may start than was set, because the service wants it so (429). */
+  /** Whether requests start less often than configured because the service replied with 429. */
   readonly isSlowed: boolean;
 }
 
-/** Requests under way at once where nothing is set. */
 export const DEFAULT_CONCURRENCY = 16;
 
 export interface RateLimiterOptions {
-  /** Most requests under way at once. */
+  /** Maximum number of requests in progress. */
   concurrency: number;
-  /** Fractions are allowed: 0.5 is one every two seconds. @default no limit */
+  /** May be a fraction: 0.5 means one request every two seconds. @default no limit */
   maxRequestsPerSecond?: number | undefined;
   clock: Clock;
 }
-
-/** A burst that was answered 429 as a whole counts as one. */
-const ONE_BURST_MS = 1_000;
 
 export function createRateLimiter({
   concurrency,
@@ -37,21 +31,18 @@ export function createRateLimiter({
 }: RateLimiterOptions): RateLimiter {
   const pace = createPace(maxRequestsPerSecond, clock);
   const queue: (() => void)[] = [];
-  let width = concurrency;
-  let underWay = 0;
-  let narrowedAt = Number.NEGATIVE_INFINITY;
-  let goodSinceWider = 0;
+  let running = 0;
   let pause: AbortController | undefined;
 
   function admit(): void {
-    while (pause === undefined && underWay < width && queue.length > 0) {
+    while (pause === undefined && running < concurrency && queue.length > 0) {
       const waitMs = pace.waitMs();
       if (waitMs > 0) {
         wakeIn(waitMs);
         return;
       }
-      pace.started();
-      underWay++;
+      pace.recordStart();
+      running++;
       queue.shift()?.();
     }
   }
@@ -67,7 +58,7 @@ export function createRateLimiter({
   }
 
   function leave(): void {
-    underWay--;
+    running--;
     admit();
   }
 
@@ -77,7 +68,7 @@ export function createRateLimiter({
         if (signal.aborted) return reject(signal.reason);
         const giveUp = () => {
           queue.splice(queue.indexOf(enter), 1);
-          if (queue.length === 0) pause?.abort(); // nobody is left to be woken
+          if (queue.length === 0) pause?.abort(); // a timer without a waiting request would keep the process alive
           reject(signal.reason);
         };
         const enter = () => {
@@ -90,74 +81,58 @@ export function createRateLimiter({
       });
     },
     recordReply(status, retryAfterMs) {
-      if (status === 429) {
-        pace.slowDown(retryAfterMs);
-        goodSinceWider = 0;
-        if (clock.now() - narrowedAt < ONE_BURST_MS) return;
-        narrowedAt = clock.now();
-        width = Math.max(1, Math.floor(width / 2));
-        return;
-      }
-      pace.answered();
-      if (status < 500 && width < concurrency && ++goodSinceWider >= width) {
-        goodSinceWider = 0;
-        width++;
-        admit();
-      }
-    },
-    get maxConcurrent() {
-      return width;
+      if (status === 429) pace.slowDown(retryAfterMs);
+      else pace.recordAccepted();
     },
     get isSlowed() {
-      return pace.isSlowed || (width < concurrency && underWay >= width);
+      return pace.isSlowed;
     },
   };
 }
 
-/** How often a request may start, for a whole client. */
+/** Decides when the next request of a client may start. */
 interface Pace {
-  /** Milliseconds until the next one may start. */
+  /** Milliseconds until the next request may start. */
   waitMs(): number;
-  /** One starts now. */
-  started(): void;
-  /** One was answered, but not with 429. */
-  answered(): void;
-  /** The service wants fewer (429): all are slowed down. @param retryAfterMs how long it wants to be left alone */
+  /** Records that a request starts now. */
+  recordStart(): void;
+  /** Records a reply other than 429. */
+  recordAccepted(): void;
+  /** Reduces the rate after a 429. */
   slowDown(retryAfterMs?: number): void;
-  /** Whether it is slower than set. */
+  /** Whether the rate is lower than configured. */
   readonly isSlowed: boolean;
 }
 
-/** A second of requests that were answered 429 counts as one. */
+/** All 429s within this time reduce the rate once, because they belong to the same burst. */
 const SLOWDOWN_INTERVAL_MS = 1_000;
-/** After 429 this part of what was answered in the second before may start; */
+/** A 429 reduces the rate to this share of the requests that the service accepted in the last second. */
 const DECREASE = 0.7;
-/** then faster by this part after one calm second, by twice as much after the next, and so on: first with care, soon as before. */
+/** The rate grows by 3% after the first second without a 429, by 6% after the next, and so on. */
 const INCREASE = 0.03;
-/** No slower than this because of 429, in requests a second. */
+/** Lowest rate after 429s, in requests per second. */
 const MIN_RATE = 0.1;
-/** What is taken to have been answered in the last second where nothing was: after the first 429 two requests a second are left. */
+/** Replaces a count of zero: if the first reply is a 429, two requests per second may start. */
 const ASSUMED_RATE = 2 / DECREASE;
-/** From here on as if nothing had been. */
+/** Above this rate, the limit no longer has an effect and ends. */
 const UNLIMITED_RATE = 1_000;
-/** The longest, in milliseconds, that all wait because one was told to: it may have been meant for that one only. */
+/** Longest pause of all requests after one Retry-After. A longer value may apply only to the request that received it. */
 const MAX_HOLD_MS = 30_000;
 
-/** @param maxRequestsPerSecond fractions are allowed: 0.5 is one every two seconds */
 function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pace {
-  const most = maxRequestsPerSecond ?? Number.POSITIVE_INFINITY;
-  const answers = countEachSecond(clock);
-  let rate = most;
+  const maxRate = maxRequestsPerSecond ?? Number.POSITIVE_INFINITY;
+  const accepted = countPerSecond(clock);
+  let rate = maxRate;
   let slowedAt = Number.NEGATIVE_INFINITY;
   let calmSeconds = 0;
   let nextStart = Number.NEGATIVE_INFINITY;
   let isAwaited = false;
 
   function recover(): void {
-    while (rate < most && clock.now() - slowedAt >= (calmSeconds + 1) * 1_000) {
+    while (rate < maxRate && clock.now() - slowedAt >= (calmSeconds + 1) * 1_000) {
       calmSeconds += 1;
-      rate = Math.min(most, rate * (1 + INCREASE * calmSeconds));
-      if (rate > UNLIMITED_RATE) rate = most;
+      rate = Math.min(maxRate, rate * (1 + INCREASE * calmSeconds));
+      if (rate > UNLIMITED_RATE) rate = maxRate;
     }
   }
 
@@ -167,56 +142,81 @@ function createPace(maxRequestsPerSecond: number | undefined, clock: Clock): Pac
       isAwaited ||= waitMs > 0;
       return waitMs;
     },
-    started() {
+    recordStart() {
       recover();
       const spacingMs = 1_000 / rate;
-      // Timers ring late: without making up for it, the pace would be slower than set.
+      // Timers fire late. Counting from the planned start keeps the average rate.
       const from = isAwaited ? Math.max(nextStart, clock.now() - spacingMs) : clock.now();
       nextStart = from + spacingMs;
       isAwaited = false;
     },
-    answered: () => answers.add(),
+    recordAccepted: () => accepted.add(),
     slowDown(retryAfterMs = 0) {
       const now = clock.now();
       const holdMs = Math.min(retryAfterMs, MAX_HOLD_MS);
       nextStart = Math.max(nextStart, now + holdMs);
       if (now - slowedAt < SLOWDOWN_INTERVAL_MS) return;
       recover();
-      rate = Math.min(
-        most,
-        Math.max(MIN_RATE, DECREASE * Math.min(rate, answers.lastSecond() || ASSUMED_RATE)),
-      );
+      const sustained = DECREASE * Math.min(rate, accepted.lastSecond() || ASSUMED_RATE);
+      rate = Math.min(maxRate, Math.max(MIN_RATE, sustained));
       slowedAt = now + holdMs;
       calmSeconds = 0;
       nextStart = Math.max(nextStart, now + 1_000 / rate);
     },
     get isSlowed() {
       recover();
-      return rate < most;
+      return rate < maxRate;
     },
   };
 }
 
-/** Counts what happens, about as of the last second. */
-function countEachSecond(clock: Clock): { add(): void; lastSecond(): number } {
-  let begun = clock.now();
-  let before = 0;
-  let count = 0;
+/** Estimates how many events the last second had, from the counts of the current and the previous second. */
+function countPerSecond(clock: Clock): { add(): void; lastSecond(): number } {
+  let secondStart = clock.now();
+  let previous = 0;
+  let current = 0;
   function move(): void {
-    const seconds = Math.floor((clock.now() - begun) / 1_000);
+    const seconds = Math.floor((clock.now() - secondStart) / 1_000);
     if (seconds === 0) return;
-    before = seconds === 1 ? count : 0;
-    count = 0;
-    begun += seconds * 1_000;
+    previous = seconds === 1 ? current : 0;
+    current = 0;
+    secondStart += seconds * 1_000;
   }
   return {
     add() {
       move();
-      count += 1;
+      current += 1;
     },
     lastSecond() {
       move();
-      return count + before * (1 - (clock.now() - begun) / 1_000);
+      return current + previous * (1 - (clock.now() - secondStart) / 1_000);
+    },
+  };
+}
+
+/** Spaces the retries of a whole client, so that many failing requests don't overload a struggling service. */
+export interface RetryBudget {
+  /** Reserves one retry. Returns the milliseconds until it may start. */
+  reserve(): number;
+}
+
+export interface RetryBudgetOptions {
+  /** Number of retries that may start without a delay. */
+  burst: number;
+  /** Further retries per second. */
+  perSecond: number;
+}
+
+/** Creates a token bucket that lends tokens: if it is empty, a retry is delayed but never rejected. */
+export function createRetryBudget({ burst, perSecond }: RetryBudgetOptions, clock: Clock): RetryBudget {
+  let tokens = burst;
+  let countedAt = clock.now();
+  return {
+    reserve() {
+      const now = clock.now();
+      tokens = Math.min(burst, tokens + ((now - countedAt) / 1_000) * perSecond) - 1;
+      countedAt = now;
+      return tokens >= 0 ? 0 : (-tokens / perSecond) * 1_000;
     },
   };
 }

@@ -11,37 +11,52 @@ import {
   type RequestHistory,
   withUnknownOutcome,
 } from "./errors";
-
-import { classifyAttempt, type TraceIds } from "./outcome";
-import type { RateLimiter } from "./rate-limiter";
-import { mayRetry, type RetryBudget, type RetryOptions, retryAfterMs } from "./retry";
+import type { RateLimiter, RetryBudget } from "./rate-limiter";
+import { classifyAttempt, mayRetry, type RetryOptions, retryAfterMs, type TraceIds } from "./retry";
 import { type Attempt, exchange, type WireReply, type WireRequest } from "./transport";
 
-/** How long a call may take, and who may end it earlier. */
 export interface CallOptions {
-  /** For the call as a whole, retries and pauses included. */
+  /** Limits the whole call, including retries and pauses. */
   deadline: Deadline;
-  /** Ends it at once. */
+  /** Cancels the call. */
   signal?: AbortSignal | undefined;
-  /** Told while the call waits for something else than the service's answer. */
+  /** Notified when the call starts or stops waiting for something other than a reply. */
   progress?: PauseListener | undefined;
 }
 
-/** A success. */
+/** A request of this API. */
+export interface ApiRequest {
+  readonly method: WireRequest["method"];
+  /** A percent-encoded path below the base URL, or a whole URL with the endpoint's origin. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
+  /** JSON, sent unchanged in every attempt. */
+  readonly body?: string | undefined;
+  /** Makes a POST repeatable (§4.7). */
+  readonly idempotencyKey?: string | undefined;
+  /** Revision tag without quotes. Makes a PUT repeatable (§4.5). */
+  readonly ifMatch?: string | undefined;
+  /** Whether a success must have a body. @default false */
+  readonly needsBody?: boolean | undefined;
+  /** Whether the path always exists in this API, so that a 404 without a problem document means another service. @default false */
+  readonly collection?: boolean | undefined;
+}
+
+/** A success. The caller parses the body. */
 export interface ApiReply {
   readonly status: number;
-  /** Undefined where the body is empty. */
+  /** Undefined if the body is empty. */
   readonly json: unknown;
   readonly etag: string | undefined;
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** The URL that answered: relative links start from it. */
+  /** The requested URL, which relative links are resolved against. */
   readonly url: URL;
-  /** For errors about what the reply says. */
+  /** For errors about the content of the reply. */
   readonly request: { readonly method: string; readonly path: string; readonly attempts: number };
 }
 
-/** What a request needs; one of each for a client's life. */
+/** The parts that all requests of a client share. */
 export interface RequestParts {
   readonly endpoint: Endpoint;
   readonly auth: Auth;
@@ -52,27 +67,30 @@ export interface RequestParts {
   readonly random: () => number;
   readonly dispatcher: Connections;
   readonly traces: TraceIds;
-  readonly userAgent: string;
-  /** Told of each attempt; never of the token. */
+  /** Called after each attempt. Exceptions are ignored. */
   readonly onAttempt: (attempt: {
     method: string;
+    /** Without origin and query. */
     path: string;
+    /** Undefined if there was no reply. */
     status?: number | undefined;
+    /** 1 for the first attempt. */
     attempt: number;
+    /** Duration in milliseconds. */
     ms: number;
   }) => void;
 }
 
 export type Send = (request: ApiRequest, options: CallOptions) => Promise<ApiReply>;
 
-/** The way of every request: url → limits → auth → send → retry → problem. What a success says is parsed by the caller. */
+/** Creates the function that sends every request: URL, rate limit, token, exchange, classification, retry, error. */
 export function createSend(parts: RequestParts): Send {
   const { auth, budget, clock, endpoint, limits, random, retry } = parts;
 
   return async function send(request, { deadline, signal: outer, progress }) {
     const url = urlOf(request, endpoint);
     const limit = limitOf(remainingMs(deadline, clock), clock, outer);
-    const seen: RequestHistory = {
+    const history: RequestHistory = {
       ...{ method: request.method, protocol: url.protocol, path: url.pathname },
       ...{ attempts: 0, unknown: [] },
     };
@@ -80,52 +98,52 @@ export function createSend(parts: RequestParts): Send {
     let renewed = false;
     try {
       for (;;) {
-        const { attempt, token } = await inTurn(request, url, seen, { signal: limit.signal, progress });
+        const { attempt, token } = await inTurn(request, url, history, { signal: limit.signal, progress });
         const outcome = classifyAttempt(request, attempt);
-        if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, url, seen);
+        if (outcome === "done" && attempt.kind === "reply") return replyOf(attempt.reply, url, history);
         const storedAs = storedFailureOf(attempt, identity);
-        if (outcome === "unknown") seen.unknown.push(storedAs);
+        if (outcome === "unknown") history.unknown.push(storedAs);
 
         if (attempt.kind === "reply" && attempt.reply.status === 401 && !renewed) {
           renewed = true;
           if ((await auth.renewed(token, limit.signal)) !== undefined) continue;
         }
 
-        const failure = attemptError(request, attempt, seen, auth);
-        if (!mayRetry(request, attempt, seen.attempts, retry) || failure.replayed) throw failure;
-        const pause = pauseMs(retry.backoff, seen.attempts, random, failure.retryAfterMs);
+        const failure = attemptError(request, attempt, history, auth);
+        if (!mayRetry(request, attempt, history.attempts, retry) || failure.replayed) throw failure;
+        const pause = pauseMs(retry.backoff, history.attempts, random, failure.retryAfterMs);
         const waitMs = Math.max(pause, budget.reserve());
         if (waitMs >= remainingMs(deadline, clock)) throw deadlineReached(failure, deadline);
-        seen.last = failure;
-        progress?.pausing({ for: "next try", after: failure, at: clock.now() + waitMs });
+        history.last = failure;
+        progress?.pausing({ for: "retry", after: failure, at: clock.now() + waitMs });
         await clock.sleep(waitMs, limit.signal);
       }
     } catch (error) {
       throw limit.signal.aborted
-        ? interruptedRequest(seen, deadline, outer)
-        : withUnknownOutcome(error, seen);
+        ? interruptedRequest(history, deadline, outer)
+        : withUnknownOutcome(error, history);
     } finally {
       progress?.pausing(undefined);
       limit.release();
     }
   };
 
-  /** limits → auth → send: one attempt, however it ends. */
+  /** Makes one attempt when the rate limit allows it. */
   async function inTurn(
     request: ApiRequest,
     url: URL,
-    seen: RequestHistory,
+    history: RequestHistory,
     { signal, progress }: { signal: AbortSignal; progress: PauseListener | undefined },
   ): Promise<{ attempt: Attempt; token: string }> {
-    // A try after one that failed is told of by that.
-    const isFirst = seen.last === undefined;
+    // Before a retry, the listener keeps showing the failure of the previous attempt.
+    const isFirst = history.last === undefined;
     if (isFirst) progress?.pausing({ for: "turn", isSlowed: () => limits.isSlowed });
     const leave = await limits.enter(signal);
     if (isFirst) progress?.pausing(undefined);
     try {
-      // Not before: the turn may come when a token that was good has ended.
+      // Fetched after the wait, during which a token may expire.
       const token = await auth.token(signal);
-      return { attempt: await sendOnce(request, url, token, seen, signal), token };
+      return { attempt: await sendOnce(request, url, token, history, signal), token };
     } finally {
       leave();
     }
@@ -135,14 +153,14 @@ export function createSend(parts: RequestParts): Send {
     request: ApiRequest,
     url: URL,
     token: string,
-    seen: RequestHistory,
+    history: RequestHistory,
     signal: AbortSignal,
   ): Promise<Attempt> {
     const { method, body } = request;
-    const wire = { method, url, headers: headersOf(request, token, parts.userAgent), body };
+    const wire = { method, url, headers: headersOf(request, token), body };
     const limit = limitOf(retry.attemptMs, clock, signal);
     const startedMs = clock.now();
-    seen.attempts++;
+    history.attempts++;
     let neverSent = true;
     let status: number | undefined;
     const onStart = (): void => {
@@ -159,23 +177,18 @@ export function createSend(parts: RequestParts): Send {
       return attempt;
     } catch (error) {
       if (!limit.signal.aborted) throw error;
-      if (!signal.aborted) return { kind: "silence", neverSent };
-      // Ended by the caller or the deadline: the request may have arrived nevertheless.
-      if (!neverSent) seen.unknown.push(undefined);
+      if (!signal.aborted) return { kind: "timeout", neverSent };
+      // Cancelled, or past the deadline. The service may have received the request nevertheless.
+      if (!neverSent) history.unknown.push(undefined);
       throw signal.reason;
     } finally {
       limit.release();
-      report({
-        method: request.method,
-        path: url.pathname,
-        status,
-        attempt: seen.attempts,
-        ms: clock.now() - startedMs,
-      });
+      const ms = clock.now() - startedMs;
+      report({ method, path: url.pathname, status, attempt: history.attempts, ms });
     }
   }
 
-  /** Status and body of a failure, if the service may have stored it for the key and replays it (§4.7). */
+  /** Returns the status and body of a failure that the service may store for the key and replay (§4.7). */
   function storedFailureOf(attempt: Attempt, identity: string | symbol): string | undefined {
     if (attempt.kind !== "reply") return undefined;
     const { status, problem, body } = attempt.reply;
@@ -188,7 +201,7 @@ export function createSend(parts: RequestParts): Send {
     try {
       parts.onAttempt(attempt);
     } catch {
-      // By contract: whoever only watches can't fail a request.
+      // A failing listener must not fail the request.
     }
   }
 }
@@ -205,30 +218,12 @@ function replyOf(reply: WireReply, url: URL, { method, path, attempts }: Request
   };
 }
 
-/** A request of this API. */
-export interface ApiRequest {
-  readonly method: WireRequest["method"];
-  /** Below the endpoint's base, percent-encoded; or a whole URL of the endpoint's origin. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>> | undefined;
-  /** JSON text, sent as it is on every try. */
-  readonly body?: string | undefined;
-  /** Makes a POST repeatable (§4.7). */
-  readonly idempotencyKey?: string | undefined;
-  /** Revision tag without quotes; makes a PUT repeatable (§4.5). */
-  readonly ifMatch?: string | undefined;
-  /** A success without a body is no answer to this request. @default false */
-  readonly needsBody?: boolean | undefined;
-  /** Its address always exists in this API: a 404 without a problem document means another service. @default false */
-  readonly collection?: boolean | undefined;
-}
-
-/** The request's whole URL. */
+/** Returns the URL of a request. */
 export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL {
   const url = new URL(path.startsWith("/") ? endpoint.base + path : path);
-  // The last gate: whatever link led here, the token leaves for no other origin.
+  // The last check before the token is sent, in case a link points to another origin.
   if (url.origin !== endpoint.origin) {
-    throw new CloudInfraError("bad_reply", `a link leads away from the service, to ${url.origin}`);
+    throw new CloudInfraError("bad_reply", `a link points away from the service, to ${url.origin}`);
   }
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, value);
@@ -236,28 +231,23 @@ export function urlOf({ path, query = {} }: ApiRequest, endpoint: Endpoint): URL
   return url;
 }
 
-/** The request's headers, the token among them. */
-function headersOf(
-  { body, idempotencyKey, ifMatch }: ApiRequest,
-  token: string,
-  userAgent: string,
-): Record<string, string> {
+function headersOf({ body, idempotencyKey, ifMatch }: ApiRequest, token: string): Record<string, string> {
   return {
     accept: "application/json, application/problem+json",
     "accept-encoding": "identity",
     authorization: `Bearer ${token}`,
-    "user-agent": userAgent,
+    "user-agent": "pulumi-cloudinfra",
     ...(body === undefined ? {} : { "content-type": "application/json" }),
     ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
     ...(ifMatch === undefined ? {} : { "if-match": ifMatchOf(ifMatch) }),
   };
 }
 
-/** The tag as If-Match carries it: strong and quoted (§4.5). */
+/** Formats a revision tag for If-Match: strong and quoted (§4.5). */
 export function ifMatchOf(revision: string): string {
   if (!/^[\x21\x23-\x7e\u0080-\u00ff]+$/.test(revision)) {
-    throw new CloudInfraError("bad_reply", "the revision has characters that can't stand in If-Match", {
-      hint: "name the field that holds the revision with the setting `cloudinfra:revisionField`",
+    throw new CloudInfraError("bad_reply", "the revision contains characters that If-Match doesn't allow", {
+      hint: "Set `cloudinfra:revisionField` to the field that contains the revision",
     });
   }
   return `"${revision}"`;

@@ -1,19 +1,19 @@
 import type { Backoff } from "../polling/backoff";
-import type { Clock } from "../polling/clock";
-import { type ExpectedReply, isSuccess, isUsable, keyConflict } from "./outcome";
-import type { Attempt } from "./transport";
+import type { Attempt, WireReply } from "./transport";
 
-/** What the policy has to know of a request. */
-export interface Repeatable extends ExpectedReply {
+/** The properties of a request that decide how an attempt is judged and whether it may be repeated. */
+export interface RetryableRequest {
   readonly method: string;
   readonly idempotencyKey?: string | undefined;
   readonly ifMatch?: string | undefined;
+  /** Whether a success must have a body. @default false */
+  readonly needsBody?: boolean | undefined;
 }
 
 export interface RetryOptions {
-  /** Tries of one request, the first included. @default 8, about half a minute */
+  /** Attempts of one request, including the first. @default 8, which take about 30 s */
   maxAttempts: number;
-  /** Longest time of one attempt from the first byte sent to the last received, in milliseconds. @default 60000 */
+  /** Time limit of one attempt, in milliseconds. @default 60000 */
   attemptMs: number;
   backoff: Backoff;
 }
@@ -24,18 +24,18 @@ export const DEFAULT_RETRY: RetryOptions = {
   backoff: { baseMs: 500, capMs: 20_000 },
 };
 
-/** An unreadable success is more often the wrong endpoint than a passing fault. */
+/** An unreadable success is more often caused by a wrong endpoint than by a temporary failure. */
 const MAX_UNREADABLE_REPLIES = 3;
 
-/** Whether to retry: repeats only what can be repeated without harm, after what may pass. Pure; pauses and budgets are request.ts's. */
+/** Decides whether a failed attempt is retried: only if repeating the request is safe and the failure may be temporary. */
 export function mayRetry(
-  request: Repeatable,
+  request: RetryableRequest,
   attempt: Attempt,
   attempts: number,
   options: RetryOptions,
 ): boolean {
   if (attempts >= options.maxAttempts || !isRepeatable(request)) return false;
-  if (attempt.kind === "silence") return true;
+  if (attempt.kind === "timeout") return true;
   if (attempt.kind === "failure") return !attempt.failure.final;
   const { reply } = attempt;
   if (isSuccess(reply))
@@ -43,66 +43,124 @@ export function mayRetry(
   return isTransient(reply.status) || keyConflict(reply) === "in progress";
 }
 
-/** Whether a status may be another one soon: 408, 425, 429, and every 5xx except 501, whatever a gateway has made up. */
-export function isTransient(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
-}
-
-function isRepeatable({ method, idempotencyKey, ifMatch }: Repeatable): boolean {
+function isRepeatable({ method, idempotencyKey, ifMatch }: RetryableRequest): boolean {
   if (method === "POST") return idempotencyKey !== undefined;
   if (method === "PUT") return ifMatch !== undefined;
   return method === "GET" || method === "DELETE";
 }
 
+/** Whether a status may be temporary: 408, 425, 429, and every 5xx except 501, including the nonstandard ones of gateways. */
+export function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || (status >= 500 && status !== 501);
+}
+
+/** Whether the service carried out a request, rejected it for good, or neither is certain. */
+export type Outcome = "done" | "rejected" | "unknown";
+
 /**
- * Reads a Retry-After header: seconds, or an HTTP date.
+ * The statuses that a service sends only before any work. After every other status, the service may have carried out the request. That
+ * includes every 5xx, 408, 425, redirects, and 406, which frameworks send after the work.
+ */
+const REJECTIONS: ReadonlySet<number> = new Set([
+  400, 401, 402, 403, 404, 405, 407, 409, 410, 411, 412, 413, 414, 415, 422, 428, 429, 431,
+]);
+
+/**
+ * Classifies one attempt by itself. A request is rejected only if all its attempts were: a status such as 401, 404 or 422 proves nothing
+ * about an earlier attempt without a reply.
+ */
+export function classifyAttempt(request: Pick<RetryableRequest, "needsBody">, attempt: Attempt): Outcome {
+  if (attempt.kind === "failure") return attempt.failure.neverSent ? "rejected" : "unknown";
+  if (attempt.kind === "timeout") return attempt.neverSent ? "rejected" : "unknown";
+  const { reply } = attempt;
+  if (isSuccess(reply)) return isUsable(request, reply) ? "done" : "unknown";
+  return REJECTIONS.has(reply.status) && keyConflict(reply) === undefined ? "rejected" : "unknown";
+}
+
+export function isSuccess({ status }: WireReply): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Whether a success has the body that the request needs, and the body is readable. */
+function isUsable(
+  { needsBody }: Pick<RetryableRequest, "needsBody">,
+  { status, body, header }: WireReply,
+): boolean {
+  if (body.kind === "empty") return !needsBody || status === 204 || header("location") !== undefined;
+  return body.kind === "json";
+}
+
+/**
+ * Reads what a reply reports about the idempotency key (§4.7): the first request with the key is still in progress, or the key belongs to
+ * another request. Only the machine-readable members count, because texts can contain any name.
+ */
+function keyConflict({ status, problem }: WireReply): "in progress" | "reused" | undefined {
+  const kind = `${problem?.code ?? ""} ${problem?.type ?? ""}`;
+  if (status < 400 || status >= 500 || !/idempoten/i.test(kind)) return undefined;
+  if (/invalid|malformed|missing|required/i.test(kind)) return undefined;
+  return status === 409 && !/reus|mismatch|differ/i.test(kind) ? "in progress" : "reused";
+}
+
+/** Decides whether a trace id identifies the replies to one request. Some services send the same id with every reply. */
+export interface TraceIds {
+  /**
+   * Records that a reply carries a trace id.
+   *
+   * @param request the idempotency key of a creation, or a unique symbol for any other request
+   * @returns whether the id identifies the reply. Empty and constant ids, ids derived from the key, and ids that another request also
+   * received don't.
+   */
+  identifies(traceId: string | undefined, request: string | symbol): boolean;
+}
+
+/** Enough for an outage in which many requests fail at once. */
+const MAX_REMEMBERED_IDS = 4_096;
+const SHARED = Symbol("shared");
+
+export function createTraceIds(): TraceIds {
+  const requests = new Map<string, string | symbol>();
+  return {
+    identifies(traceId = "", request) {
+      const known = requests.get(traceId) ?? request;
+      const owner = known === request ? request : SHARED;
+      requests.delete(traceId);
+      requests.set(traceId, owner);
+      for (const oldest of requests.keys()) {
+        if (requests.size <= MAX_REMEMBERED_IDS) break;
+        requests.delete(oldest);
+      }
+      // Ids such as "", "none" and "0000-0000" are placeholders.
+      return owner === request && /[1-9]/.test(traceId) && !isDerivedFrom(request, traceId);
+    },
+  };
+}
+
+function isDerivedFrom(request: string | symbol, traceId: string): boolean {
+  const normalized = (id: string) => id.replaceAll("-", "").toLowerCase();
+  return typeof request === "string" && normalized(traceId).includes(normalized(request));
+}
+
+/**
+ * Parses a Retry-After header: seconds or an HTTP date.
  *
- * @param date the reply's own Date header; a date is measured against it, so that our clock may be wrong
- * @returns milliseconds, or undefined where there is nothing sensible
+ * @param date the Date header of the same reply. The wait is measured from it, so that a wrong local clock has no effect
+ * @returns milliseconds, or undefined if the header is missing or invalid
  */
 export function retryAfterMs(header: string | undefined, date: string | undefined): number | undefined {
   const text = header?.trim() ?? "";
-  if (/^\d+(\.\d+)?$/.test(text)) return finite(Number(text) * 1_000);
-  // Date.parse takes "-5" and "12 apples" for dates; an HTTP date begins with the name of a day.
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const ms = Number(text) * 1_000;
+    return Number.isFinite(ms) ? ms : undefined;
+  }
+  // Date.parse also accepts "-5" and "12 apples". An HTTP date begins with the name of a day.
   if (!/^[a-z]{3,9},? /i.test(text)) return undefined;
-  const at = httpDate(text);
-  const now = httpDate(date?.trim() ?? "");
+  const at = parseHttpDate(text);
+  const now = parseHttpDate(date?.trim() ?? "");
   if (Number.isNaN(at)) return undefined;
   return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
 }
 
-function finite(ms: number): number | undefined {
-  return Number.isFinite(ms) ? ms : undefined;
-}
-
-/** Milliseconds since 1970. The form of asctime (`Sun Nov  6 08:49:37 1994`) means UTC, too, but names no zone. */
-function httpDate(text: string): number {
+/** Returns milliseconds since 1970. A date in asctime form (`Sun Nov  6 08:49:37 1994`) is in UTC although it names no zone. */
+function parseHttpDate(text: string): number {
   return Date.parse(/^[a-z]{3} [a-z]{3} [ \d]\d [\d:]{8} \d{4}$/i.test(text) ? `${text} GMT` : text);
-}
-
-/** Spaces the retries of a whole client, so that a dying service is not hammered by all its requests at once. */
-export interface RetryBudget {
-  /** Milliseconds until one more retry may start; reserves it. */
-  reserve(): number;
-}
-
-export interface RetryBudgetOptions {
-  /** So many retries may start without being spaced. */
-  burst: number;
-  /** So many more each second. */
-  perSecond: number;
-}
-
-/** A token bucket whose tokens can be promised ahead: a retry is put off, never refused, when the bucket is empty. */
-export function createRetryBudget({ burst, perSecond }: RetryBudgetOptions, clock: Clock): RetryBudget {
-  let tokens = burst;
-  let countedAt = clock.now();
-  return {
-    reserve() {
-      const now = clock.now();
-      tokens = Math.min(burst, tokens + ((now - countedAt) / 1_000) * perSecond) - 1;
-      countedAt = now;
-      return tokens >= 0 ? 0 : (-tokens / perSecond) * 1_000;
-    },
-  };
 }

@@ -2,7 +2,7 @@ import { type Problem, parseProblem } from "../diagnostics/problem";
 import { type Body, type Content, parseBody, readContent, redactJson } from "./body";
 import type { Connections } from "./connections";
 
-/** One HTTP exchange, as it goes on the wire. */
+/** A request as it is sent. */
 export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: URL;
@@ -10,48 +10,49 @@ export interface WireRequest {
   readonly body?: string | undefined;
 }
 
-/** What came back, whatever its status. */
+/** A reply with any status. */
 export interface WireReply {
   readonly status: number;
-  /** Undefined where the header is missing. */
+  /** Returns undefined if the header is missing. */
   header(name: string): string | undefined;
   readonly body: Body;
-  /** What a reply other than a success says about its problem. */
+  /** The problem document of a reply that isn't a success. */
   readonly problem?: Problem | undefined;
 }
 
-/** How one attempt of a request ended. */
+/** The result of one attempt to send a request. */
 export type Attempt =
   | { readonly kind: "reply"; readonly reply: WireReply }
   | { readonly kind: "failure"; readonly failure: TransportFailure }
-  /** The time for the attempt passed. */
-  | { readonly kind: "silence"; readonly neverSent: boolean };
+  /** There was no reply within the time limit of the attempt. */
+  | { readonly kind: "timeout"; readonly neverSent: boolean };
 
-/** Why an exchange brought no reply. */
+/** The reason why an attempt got no reply. */
 export interface TransportFailure {
-  /** What went wrong, without secrets. */
-  readonly words: string;
-  /** No connection was established, so nothing of the request reached the service. */
+  /** The error message, without secrets. */
+  readonly description: string;
+  /** Whether no connection was established, so that nothing reached the service. */
   readonly neverSent: boolean;
-  /** A retry can't help: the host's certificate is wrong, or the request can't be made. */
+  /** Whether a retry can't help, because the certificate or the request is invalid. */
   readonly final: boolean;
-  /** What to do about it, if the failure itself tells. */
+  /** What to do about it, if the failure shows that. */
   readonly hint?: string | undefined;
-  /** The HTTP library's error without its properties, which can hold the rest of a reply. */
+  /** The error of the HTTP library without its properties, which may contain parts of a reply. */
   readonly cause: Error;
 }
-/** Milliseconds until the head of a reply must be there, and between two pieces of its body. */
-const SILENCE_MS = 30_000;
+
+/** Longest wait for the headers of a reply, and between two chunks of its body, in milliseconds. */
+const CHUNK_TIMEOUT_MS = 30_000;
 
 export interface ExchangeOptions {
-  /** Removes secrets from a text that will be shown. */
+  /** Removes secrets from a string that will be shown. */
   readonly clean: (text: string) => string;
   readonly signal: AbortSignal;
-  /** Called when an established connection takes the request. */
+  /** Called when an established connection starts to send the request. */
   readonly onStart: () => void;
 }
 
-/** Sends a request once, without following redirects. Whatever the HTTP library throws becomes a failure. */
+/** Sends a request once without following redirects. Returns errors of the HTTP library as failures. */
 export async function exchange(
   connections: Connections,
   { method, url, headers, body: text }: WireRequest,
@@ -65,8 +66,8 @@ export async function exchange(
     headers,
     body: text ?? null,
     signal,
-    headersTimeout: SILENCE_MS,
-    bodyTimeout: SILENCE_MS,
+    headersTimeout: CHUNK_TIMEOUT_MS,
+    bodyTimeout: CHUNK_TIMEOUT_MS,
   };
   const start = (): void => {
     neverSent = false;
@@ -85,7 +86,7 @@ export async function exchange(
   }
   const header = (name: string) => single(replyHeaders[name]);
   if (content.kind !== "text") return { kind: "reply", reply: { status, header, body: content } };
-  // A success is left as it came: it may end in the state. All else is only ever shown.
+  // A success stays unchanged, because it becomes part of the state. Other replies are only shown.
   const isSuccess = status < 300;
   const parsed = parseBody(content.text, clean);
   const body =
@@ -104,11 +105,11 @@ const UNTRUSTED = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_|CERT
 const NO_TLS = /^(ERR_SSL_|EPROTO$)/;
 
 /**
- * Reads what undici, Node or a proxy failed with. Any error can be one: undici's parser errors have no code, and its assertions are no
- * errors of its own.
+ * Describes an error of undici, Node or a proxy. It accepts any error: undici's parser errors have no code, and its assertions aren't
+ * its own errors.
  *
- * @param options.neverSent whether no connection had been established when it failed
- * @param options.clean removes secrets from a text that will be shown
+ * @param options.neverSent whether no connection was established before the error
+ * @param options.clean removes secrets from a string that will be shown
  */
 export function transportFailure(
   error: unknown,
@@ -117,14 +118,14 @@ export function transportFailure(
   const code = codeOf(error);
   const message = clean(messageOf(error) || code || "unknown error");
   const cause = Object.assign(new Error(message), code !== undefined && { code });
-  // In reply to CONNECT, or, in front of http, to the request itself: either way the proxy has kept it.
+  // A proxy rejects CONNECT, or, for http, the request itself. In both cases, nothing reaches the service.
   const denial = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(message)?.[1];
   if (denial !== undefined) return { ...proxyFailure(Number(denial), url), neverSent: true, cause };
   return {
-    words: shortTlsMessage(message),
+    description: shortTlsMessage(message),
     neverSent,
     final: neverSent && FINAL.test(code ?? ""),
-    hint: neverSent ? hintOn(code ?? "") : undefined,
+    hint: neverSent ? hintFor(code ?? "") : undefined,
     cause,
   };
 }
@@ -133,29 +134,28 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** The error's own message, or those of the errors that it collects: one for each address of a host. */
+/** Returns the message of an error. An aggregate error without one has an error for each address of a host. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 }
 
-/** OpenSSL tells its file and line, too: `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:…`. */
+/** Removes file and line from an OpenSSL error: `…:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:…`. */
 function shortTlsMessage(message: string): string {
   const [, reason] = /\berror:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
   return reason === undefined ? message : `TLS: ${reason}`;
 }
 
-/** The variable that names the proxy for an address. */
 const proxyVariable = ({ protocol }: Pick<URL, "protocol">): string =>
   protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
 
-/** What to do about a proxy's 407. */
+/** The hint for a 407 of a proxy. */
 export const proxyLoginHint = (url: Pick<URL, "protocol">): string =>
-  `Give the proxy's user name and password: ${proxyVariable(url)}=http://user:password@host:port`;
+  `Set the proxy's user name and password: ${proxyVariable(url)}=http://user:password@host:port`;
 
-function proxyFailure(status: number, url: URL): Pick<TransportFailure, "words" | "final" | "hint"> {
+function proxyFailure(status: number, url: URL): Pick<TransportFailure, "description" | "final" | "hint"> {
   return {
-    words: `the proxy answered ${status}`,
+    description: `the proxy returned ${status}`,
     final: status < 500 && status !== 429,
     hint:
       status === 407
@@ -164,16 +164,17 @@ function proxyFailure(status: number, url: URL): Pick<TransportFailure, "words" 
   };
 }
 
-function hintOn(code: string): string | undefined {
+function hintFor(code: string): string | undefined {
   if (UNTRUSTED.test(code))
     return (
-      "this machine does not know the authority that signed the certificate: name a file with the authority's own " +
-      "certificate (PEM) with cloudinfra:caFile or NODE_EXTRA_CA_CERTS"
+      "Set `cloudinfra:caFile` or NODE_EXTRA_CA_CERTS to a PEM file with the certificate of the authority that " +
+      "signed the service's certificate"
     );
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "the certificate is another host's: check the address";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return "Check the address: the certificate is for another host";
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
-    return "the certificate is out of date: look at this machine's clock; else its operators have to renew it";
+    return "Check this machine's clock. If it is right, ask the service's operators to renew the certificate";
   if (NO_TLS.test(code))
-    return "what answered there does not speak TLS as this machine does: check the address and its port";
+    return "Check the address and its port: the server there doesn't use TLS, or only an incompatible version";
   return undefined;
 }

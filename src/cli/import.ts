@@ -34,9 +34,9 @@ export const importCommand: Command = {
     } catch (error) {
       const { project } = parsed;
       return reportFailure(error, {
-        doing: `importing the instances of project ${project}`,
+        action: `importing the instances of project ${project}`,
         provider: parsed.provider,
-        occasion: { verb: "list" },
+        call: { verb: "list" },
         secrets: sessions.tokens,
       });
     }

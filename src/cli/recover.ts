@@ -28,7 +28,7 @@ export const recover: Command = {
     try {
       return (await recoverStack(parsed)) ? 0 : 1;
     } catch (error) {
-      return reportFailure(error, { doing: "recover" });
+      return reportFailure(error, { action: "recover" });
     }
   },
 };

@@ -4,7 +4,7 @@ import type { Connections } from "../api/connections";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { pauseMs } from "../polling/backoff";
-import { type Clock, isTimeIsUp, limitOf, within } from "../polling/clock";
+import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { createFetch, type Fetch, parseOidcUrl, TransientError } from "./oidc-http";
 import { type SubjectParts, subjectToken } from "./oidc-subject";
 import type { IssuedToken } from "./token-file";
@@ -78,7 +78,7 @@ export function tokenExchange(
         return await within(limit.signal, withRetries(secrets, limit.signal));
       } catch (error) {
         if (isCloudInfraError(error)) throw error;
-        if (!isTimeIsUp(error) && !isTimeIsUp(limit.signal.reason)) throw error;
+        if (!isTimeoutError(error) && !isTimeoutError(limit.signal.reason)) throw error;
         const message = `the token exchange at ${address.origin}${address.pathname} timed out after ${LIMIT_MS / 1000} s`;
         const hint = "Run the command again once the token service is available.";
         throw new CloudInfraError("unreachable", message, { hint });

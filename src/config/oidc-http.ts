@@ -67,8 +67,8 @@ export function createFetch(
     } catch (error) {
       if (signal.aborted) throw error;
       // Not the error itself: it may hold a part of the reply, such as a token.
-      const { words, final, hint } = transportFailure(error, { url, neverSent, clean });
-      const unreachable = failed("unreachable", `${at} can't be reached: ${words}`, {
+      const { description, final, hint } = transportFailure(error, { url, neverSent, clean });
+      const unreachable = failed("unreachable", `${at} can't be reached: ${description}`, {
         hint: hint ?? "Check its address, and that this machine can reach it.",
       });
       throw final ? unreachable : new TransientError(unreachable);

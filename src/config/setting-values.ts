@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { parseDuration } from "../diagnostics/durations";
 import { CloudInfraError } from "../diagnostics/error";
+import { parseDuration } from "../polling/clock";
 
 /** A setting's value and, in words, where it stands. */
 export interface FoundSetting {

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
-import { type Clock, isTimeIsUp, limitOf, within } from "../polling/clock";
+import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { parseToken } from "./token-file";
 import type { PlainTokenSetting } from "./token-settings";
 
@@ -39,7 +39,7 @@ export async function tokenFromCommand(
       hint: hintOn(complaint, { command: value, output, former }),
     });
   } catch (error) {
-    if (!isTimeIsUp(error)) throw error;
+    if (!isTimeoutError(error)) throw error;
     throw new CloudInfraError("config_invalid", `${name} timed out after ${LIMIT_MS / 1000} s`, {
       hint:
         "Run it in the program's folder to see what it waits for. It has no input, so it can't ask for anything. " +

@@ -1,17 +1,17 @@
-/** A text as it reads once escapes in it are decoded. */
+/** A text after escapes in it were decoded. */
 export interface Decoding {
   readonly text: string;
-  /** Returns where in the original a character starts, given its index. The index after the last one gives the end. */
+  /** Converts an index in `text` to an index in the original. `text.length` gives the end of the original. */
   readonly at: (index: number) => number;
 }
 
-/** What a pattern finds stands for another character. */
+/** A pattern for an escape, and its meaning. */
 type Escape = readonly [pattern: RegExp, meaning: (found: RegExpExecArray) => string];
 
-/** Anything that was escaped more often is taken as it stands. */
+/** Escapes that are nested more deeply are not decoded. */
 const MAX_DECODINGS = 3;
 
-/** Each by its name, which is followed by what it stands for. */
+/** Parses a table in which each name is followed by its character. */
 function tableOf(entries: string): ReadonlyMap<string, string> {
   return new Map(entries.split(" ").map((entry) => [entry.slice(0, -1), entry.slice(-1)]));
 }
@@ -21,19 +21,19 @@ const ENTITIES = tableOf(
   "amp& lt< gt> quot\" apos' sol/ bsol\\ grave` equals= plus+ colon: semi; comma, period. num# percnt% excl! dollar$ ast* quest? commat@ " +
     "lowbar_ lpar( rpar) hyphen- szligß nbsp\u00a0",
 );
-/** Stand after their letter: `&auml;`. */
+/** Entities that begin with a letter, such as `&auml;`. */
 const ACCENTS = tableOf(
   "uml\u0308 acute\u0301 grave\u0300 circ\u0302 tilde\u0303 ring\u030a cedil\u0327 caron\u030c",
 );
 
-/** The first byte of a character of two, three or four bytes in UTF-8, and each byte after it. */
+/** Patterns for the first byte of a UTF-8 sequence of two, three and four bytes, and for its other bytes. */
 const HEX = ["[cd][\\da-f]", "e[\\da-f]", "f[0-7]", "[89ab][\\da-f]"] as const;
 const OCTAL = ["3[0-3][0-7]", "3[45][0-7]", "36[0-7]", "2[0-7][0-7]"] as const;
 
-/** A pattern for one character beyond ASCII in UTF-8, of which each byte is escaped. */
-function inUtf8(sign: string, [two, three, four, next]: typeof HEX | typeof OCTAL): RegExp {
-  const after = (count: number): string => `(?:${sign}${next}){${count}}`;
-  return new RegExp(`${sign}(?:${two}${after(1)}|${three}${after(2)}|${four}${after(3)})`, "gi");
+/** Creates a pattern for a non-ASCII character whose UTF-8 bytes are escaped one by one. */
+function inUtf8(prefix: string, [two, three, four, next]: typeof HEX | typeof OCTAL): RegExp {
+  const after = (count: number): string => `(?:${prefix}${next}){${count}}`;
+  return new RegExp(`${prefix}(?:${two}${after(1)}|${three}${after(2)}|${four}${after(3)})`, "gi");
 }
 
 const ESCAPES: readonly Escape[] = [
@@ -50,7 +50,7 @@ const ESCAPES: readonly Escape[] = [
   [/~[01]/g, ([pointer]) => (pointer === "~0" ? "~" : "/")], // in a JSON pointer
 ];
 
-/** All ways to read a text: as it stands, and with one or several kinds of escapes decoded, in any order. */
+/** Returns the text itself, and the results of decoding one or several kinds of escapes in any order. */
 export function decodings(text: string): Decoding[] {
   const all = new Map<string, Decoding>([[text, { text, at: (index) => index }]]);
   let latest = [...all.values()];
@@ -69,7 +69,7 @@ export function decodings(text: string): Decoding[] {
   return [...all.values()];
 }
 
-/** Where an escape stands in a text, and where what it means stands in the decoded one. */
+/** The span of an escape in the escaped text, and the span of its meaning in the decoded text. */
 interface Replacement {
   readonly start: number;
   readonly end: number;

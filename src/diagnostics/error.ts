@@ -1,46 +1,41 @@
 import type { Problem } from "./problem";
 
-/** An operation of the service, as last seen. */
+/** The last known state of an operation. */
 export interface OperationSummary {
-  /** Its id. */
+  /** Id of the operation. */
   readonly id: string;
-  /** Its status in the service's own word. */
+  /** Status as the service writes it. */
   readonly status: string;
-  /** From 0 to 1. */
+  /** From 0 to 1; undefined if the service doesn't report it. */
   readonly progress?: number | undefined;
 }
 
-/** What is known about a failure besides its code and words. All of it is optional. */
+/** Optional details of an error. See {@link CloudInfraError} for those without a comment. */
 export interface ErrorDetails {
   cause?: unknown;
-  /** The problem document of the reply, or of the failed operation (§2.4). */
   problem?: Problem | undefined;
-  /** HTTP status of the last reply. */
   status?: number | undefined;
   method?: string | undefined;
-  /** Path of the request, without origin and query. */
   path?: string | undefined;
-  /** @default the problem document's */
+  /** @default the trace id of the problem document */
   traceId?: string | undefined;
-  /** How many times the request was tried. */
   attempts?: number | undefined;
-  /** What to do next. @default derived from the code, see hints.ts */
+  /** @default derived from the code, see hints.ts */
   hint?: string | undefined;
-  /** What is shown below the headline, line by line, such as a table. */
+  /** Lines to show below the headline, such as a table. */
   lines?: readonly string[] | undefined;
-  /** The outcome of some attempt is unknown, so the request may have been carried out. */
+  /** Whether the outcome of an attempt is unknown, so that the service may have carried out the request. */
   sent?: boolean | undefined;
-  /** All attempts with the idempotency key got the same failure, which the service has stored (§4.7): only a new key can change it. */
+  /** Whether the service stored this failure for the idempotency key (§4.7), so that only a new key can change the result. */
   replayed?: boolean | undefined;
   operation?: OperationSummary | undefined;
-  /** Id of the object that the failed request or operation is known to have left behind. */
+  /** Id of the object that the failed request or operation left behind. */
   resultId?: string | undefined;
-  /** How long the service asked to stay away, in milliseconds. */
   retryAfterMs?: number | undefined;
 }
 
 /**
- * The error type of this package. Match it with {@link isCloudInfraError} and its `code`.
+ * The error type of this package. Use {@link isCloudInfraError} to recognize it, and `code` to distinguish failures.
  *
  * @example
  * ```ts
@@ -53,11 +48,11 @@ export interface ErrorDetails {
 export class CloudInfraError extends Error {
   /** Always `CloudInfraError`. */
   override readonly name = "CloudInfraError";
-  /** What kind of failure it is. Codes don't change from version to version. */
+  /** The kind of failure. Codes are stable across versions. */
   readonly code: ErrorCode;
-  /** The message without the request. `message` is this and the request. */
+  /** The message without the request. `message` also contains method and path. */
   readonly summary: string;
-  /** The problem document of the service's reply or of the failed operation. */
+  /** The problem document of the reply or of the failed operation. */
   readonly problem: Problem | undefined;
   /** HTTP status of the last reply. */
   readonly status: number | undefined;
@@ -65,15 +60,15 @@ export class CloudInfraError extends Error {
   readonly method: string | undefined;
   /** Path of the request, without origin and query. */
   readonly path: string | undefined;
-  /** The service's trace id, for its operators. */
+  /** The trace id of the reply. The service's operators can find the request with it. */
   readonly traceId: string | undefined;
-  /** How many times the request was sent. */
+  /** Number of attempts to send the request. */
   readonly attempts: number | undefined;
   /** What to do next. */
   readonly hint: string | undefined;
-  /** The failed operation, as last seen. */
+  /** The last known state of the failed operation. */
   readonly operation: OperationSummary | undefined;
-  /** How long the service asked to wait before the next request, in milliseconds. */
+  /** The wait that the service requested before the next attempt, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** @internal */
   readonly lines: readonly string[] | undefined;
@@ -106,62 +101,59 @@ export class CloudInfraError extends Error {
   }
 }
 
-/** True for an error of this package, also when it was made by another copy of it. */
+/** Whether a value is an error of this package, including errors of another installed copy. */
 export function isCloudInfraError(error: unknown): error is CloudInfraError {
   return (
     error instanceof Error && error.name === "CloudInfraError" && "code" in error && isErrorCode(error.code)
   );
 }
 
-/** The same failure with more known about it; the original becomes the cause. */
+/** Returns a copy of an error with more details. The original becomes its cause. */
 export function withDetails(error: CloudInfraError, details: ErrorDetails): CloudInfraError {
   return new CloudInfraError(error.code, error.summary, { ...detailsOf(error), cause: error, ...details });
 }
 
-/** All that is known of a failure, for another error about it. */
+/** Returns the details of an error, to create another error from them. */
 export function detailsOf(error: CloudInfraError): ErrorDetails {
   const { name: _name, code: _code, summary: _summary, ...details } = error;
   return details;
 }
 
 /**
- * Every code of an error and what it means, in the order in which a person meets them. The codes are stable: match them instead of
- * words or classes. `docs/errors.md` is made of this table and of the one in hints.ts.
+ * The meaning of each error code. The order is that of `docs/errors.md`, which is generated from this table and from the one in hints.ts.
  */
 export const MEANINGS = {
-  config_missing: "A setting that is needed is not there.",
-  config_invalid: "A setting can't be used: the endpoint, the source of the token, a number, a duration.",
-  input_invalid: "An argument can't be used, or a file that a command was given.",
-  unauthorized: "The service does not accept the token (401).",
+  config_missing: "A required setting is missing.",
+  config_invalid: "A setting is invalid, such as the endpoint, the token source, a number or a duration.",
+  input_invalid: "An argument, or a file that a command reads, is invalid.",
+  unauthorized: "The service rejected the token (401).",
   forbidden:
-    "The token is accepted, but may not do this (403), or it belongs to an account that shows nothing at all.",
-  not_found: "What is asked for is not there (404, 410).",
-  refused: "The service refuses the request (another 4xx); most often a property is to blame.",
-  conflict: "Something else is in the way (409): a name that is taken, or a change in progress.",
-  revision_conflict: "Somebody else changed it since the state was written (412). Nothing was overwritten.",
-  rate_limited: "The service was asked too often (429), and went on saying so.",
-  unavailable: "The service fails (5xx), and went on failing.",
-  unreachable:
-    "No HTTP reply that can be read: the name, the network, TLS, a proxy, or a connection that broke.",
-  timeout: "The time allowed has passed.",
-  not_this_service:
-    "Something answers at the endpoint, but it is not this service: a page, a redirect, another API.",
-  bad_reply: "The service answers, but in a way that breaks the rules of its API.",
-  unsupported: "The service does not offer this (405, 501).",
-  operation_failed: "The service accepted the request, worked on it, and failed.",
-  operation_timeout: "The service accepted the request, and was not done in the time allowed.",
-  operation_unknown: "The service accepted the request, but no longer knows the operation.",
-  no_result: "The operation is done, but what it made is not to be found.",
-  not_applied: "The service accepted a change, and did not make it.",
-  provider_changed:
-    "An unfinished creation began with another provider than the one that the resource has now.",
-  endpoint_changed: "The object was made at another endpoint than the one that is set now.",
-  key_expired: "A creation that was cut off can't be settled any more: its key is older than a day (§4.7).",
-  import_differs: "What `import` names can't become what the program asks for without being replaced.",
-  aborted: "It was interrupted.",
+    "The service accepted the token, but the token lacks a permission (403), or no object of its account is visible.",
+  not_found: "The requested object doesn't exist (404, 410).",
+  refused: "The service rejected the request with another 4xx status, usually because of a property.",
+  conflict: "The request conflicts with a name that is taken or a change in progress (409).",
+  revision_conflict: "Somebody else changed the object since the last run (412). Nothing was overwritten.",
+  rate_limited: "The service rate-limited all attempts (429).",
+  unavailable: "The service failed to process the request (5xx, 408, 425) in all attempts.",
+  unreachable: "No reply arrived. DNS, the network, TLS or a proxy failed, or the connection was lost.",
+  timeout: "The time limit passed, or left no time for another attempt.",
+  not_this_service: "Something other than the service replied: a web page, a redirect, or another API.",
+  bad_reply: "The reply of the service violates its API.",
+  unsupported: "The service doesn't support the request (405, 501).",
+  operation_failed: "The service accepted the request, but the operation failed.",
+  operation_timeout: "The service accepted the request, but the operation didn't end within the time limit.",
+  operation_unknown: "The service accepted the request, but the operation no longer exists.",
+  no_result: "The operation is done, but its result can't be found.",
+  not_applied: "The service accepted a change but didn't apply it.",
+  provider_changed: "The resource has an unfinished creation that another provider started.",
+  endpoint_changed: "The object was created at another endpoint than the current one.",
+  key_expired: "An interrupted creation can't be resumed, because its idempotency key has expired.",
+  import_differs:
+    "The object that `import` names differs from the program in a property that requires replacement.",
+  aborted: "The command was interrupted.",
 } as const;
 
-/** The kind of a failure, such as `"revision_conflict"`. `docs/errors.md` lists all of them. */
+/** The code of an error, such as `"revision_conflict"`. `docs/errors.md` describes all codes. */
 export type ErrorCode = keyof typeof MEANINGS;
 
 function isErrorCode(code: unknown): code is ErrorCode {

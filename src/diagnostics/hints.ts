@@ -2,119 +2,116 @@ import type { CloudInfraError, ErrorCode } from "./error";
 
 const endpointOf = (provider: string | undefined): string =>
   provider === undefined
-    ? "the setting `cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)"
+    ? "`cloudinfra:endpoint` (or CLOUDINFRA_ENDPOINT)"
     : `the endpoint of the provider "${provider}"`;
 const tokenOf = (provider: string | undefined): string =>
   provider === undefined
-    ? "the setting `cloudinfra:token` (or CLOUDINFRA_TOKEN)"
+    ? "`cloudinfra:token` (or CLOUDINFRA_TOKEN)"
     : `the token of the provider "${provider}"`;
 /** The engine stores the settings with the stack at each `up`. */
 const STORED =
-  "`pulumi refresh` and `pulumi destroy` use the settings of the last `pulumi up` unless you give them `--run-program`";
-const SET_TOKEN = "`pulumi config set --secret cloudinfra:token …`";
+  "If you change settings, add `--run-program` to `pulumi refresh` and `pulumi destroy`, which otherwise use those of the last `pulumi up`";
+const SET_TOKEN = "Set a valid token with `pulumi config set --secret cloudinfra:token`";
 const LONGER = "To wait longer, set `cloudinfra:operationTimeout`";
 
-/** How to give a creation or an update more time. The resource's own timeout takes precedence over the setting. */
+/** Returns how to extend the time limit of a creation or an update. `customTimeouts` takes precedence over the setting. */
 export const longerTimeoutHint = (hasOwnTimeout: boolean): string =>
   hasOwnTimeout
     ? "To wait longer, raise the timeout in the resource's `customTimeouts`"
-    : "To wait longer, give the resource a longer `customTimeouts`, or set `cloudinfra:operationTimeout`";
+    : "To wait longer, set `customTimeouts` of the resource, or `cloudinfra:operationTimeout`";
 
-/** In which call an error came about. The host doesn't tell which command runs. */
+/** The call in which an error occurred. The host doesn't pass the Pulumi command. */
 export interface FailedCall {
   readonly verb?: "create" | "read" | "update" | "delete" | "list" | undefined;
-  /** Whether the resource is only looked up, with `get`. */
+  /** Whether `get` reads the resource without managing it. */
   readonly isLookedUp?: boolean | undefined;
-  /** Whether the resource's `customTimeouts` set how long the call may take. */
+  /** Whether the resource's `customTimeouts` set the time limit of the call. */
   readonly hasOwnTimeout?: boolean | undefined;
 }
 
 /**
- * Returns what somebody who runs `pulumi` can do about an error.
+ * Returns what to do about an error: its own hint, or the hint of the first case that applies to its code.
  *
- * @param properties the program's names of the properties that the service complained about
- * @param provider the name of the explicit provider, if there is one
- * @returns the error's own hint, else that of the first case of its code that applies, else undefined
+ * @param properties names of the properties that the service rejected
+ * @param provider name of the explicit provider, if there is one
  */
 export function hintFor(
   error: CloudInfraError,
   properties: readonly string[] = [],
   provider?: string,
-  occasion: FailedCall = {},
+  call: FailedCall = {},
 ): string | undefined {
-  const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, occasion) ?? true);
+  const found = HINTS[error.code]?.find(({ applies }) => applies?.(error, call) ?? true);
   const hint = error.hint ?? found?.hint(properties, provider);
-  // A changed setting reaches a refresh or a deletion only in this way.
-  const isStored = occasion.verb === "read" || occasion.verb === "delete";
+  // A refresh or a deletion uses a changed setting only with --run-program.
+  const usesStored = call.verb === "read" || call.verb === "delete";
   const namesSetting = /cloudinfra:|provider "/.test(`${error.summary} ${hint}`);
-  return isStored && hint !== undefined && namesSetting && !hint.includes(STORED)
-    ? `${hint}. ${STORED}`
-    : hint;
+  return usesStored && namesSetting && hint !== undefined ? `${hint.replace(/\.$/, "")}. ${STORED}` : hint;
 }
 
-/** One way in which an error of some code comes about, and what to do then. */
+/** A situation in which an error code occurs, and its hint. */
 export interface HintCase {
-  /** In words, where the code alone does not say it. */
+  /** Describes the situation in docs/errors.md. Omitted if the code has only one. */
   readonly when?: string;
   /** @default always */
-  readonly applies?: (error: CloudInfraError, occasion: FailedCall) => boolean;
+  readonly applies?: (error: CloudInfraError, call: FailedCall) => boolean;
   readonly hint: (properties: readonly string[], provider?: string) => string;
 }
 
-const CHANGE_IN_PLACE: HintCase = {
+const changeInPlace = (introduction: (properties: readonly string[]) => string): HintCase => ({
   when: "a change in place",
   applies: ({ method }) => method === "PUT",
   hint: (properties) => {
     const names = properties.length > 0 ? properties.map((name) => `"${name}"`).join(", ") : '"…"';
     return (
-      `if this can't be changed in place, add the resource option \`replaceOnChanges: [${names}]\` to replace it, ` +
-      `or \`ignoreChanges: [${names}]\` to leave it as it is`
+      `${introduction(properties)} the resource option \`replaceOnChanges: [${names}]\` to replace the resource, ` +
+      `or \`ignoreChanges: [${names}]\` to keep it`
     );
   },
-};
+});
 
-/** A deletion takes its limits from the state, into which only the resource's update and `up` write. */
+/** A deletion takes its time limit from the state, which only an update of the resource changes. */
 const OF_DELETIONS: readonly HintCase[] = [
   {
     when: "a deletion with `customTimeouts`",
     applies: (_error, { verb, hasOwnTimeout = false }) => verb === "delete" && hasOwnTimeout,
     hint: () =>
-      "Run the command again: the service may finish the deletion in the meantime. " +
-      "A longer `customTimeouts.delete` counts only after the resource's next update",
+      "Run the command again: the service may have finished the deletion by then. " +
+      "A longer `customTimeouts.delete` takes effect only after the next update of the resource",
   },
   {
     when: "a deletion",
     applies: (_error, { verb }) => verb === "delete",
-    hint: () => `Run the command again: the service may finish the deletion in the meantime. ${LONGER}`,
+    hint: () => `Run the command again: the service may have finished the deletion by then. ${LONGER}`,
   },
 ];
 
-/** Codes that are missing here are of errors that say themselves what to do. */
+/** The hints by code. Errors with a code that is missing here have their own hint. */
 export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
-  input_invalid: [{ hint: () => "correct what is named above, and run it again" }],
+  input_invalid: [{ hint: () => "Correct the value, and run the command again" }],
   unauthorized: [
     {
-      when: "a token in the stack's settings",
+      when: "a token in the stack's configuration",
       applies: ({ summary }) => summary.endsWith("from the stack's setting cloudinfra:token (401)"),
-      hint: () => `give a valid token: ${SET_TOKEN}; ${STORED}`,
+      hint: () => SET_TOKEN,
     },
     {
-      when: "a token in a variable",
+      when: "a token in an environment variable",
       applies: ({ summary }) => summary.endsWith("from the variable CLOUDINFRA_TOKEN (401)"),
       hint: (_properties, provider) =>
         provider === undefined
-          ? `give a valid token: ${SET_TOKEN}, or CLOUDINFRA_TOKEN; ${STORED}`
-          : "give a valid token: CLOUDINFRA_TOKEN",
+          ? `${SET_TOKEN} or in CLOUDINFRA_TOKEN`
+          : "Set CLOUDINFRA_TOKEN to a valid token",
     },
     {
-      when: "a token from elsewhere, such as a command",
-      hint: () => `renew the token where the message says that it came from; ${STORED}`,
+      when: "a token from another source, such as a command",
+      hint: () => "Renew the token at the source that the message names",
     },
   ],
   forbidden: [
     {
       hint: (_properties, provider) =>
-        `the token is known but may not do this: ask for the permission, or change ${tokenOf(provider)}`,
+        `Request the missing permission for the token, or change ${tokenOf(provider)}`,
     },
   ],
   not_found: [
@@ -123,90 +120,90 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       applies: aboutProject,
       hint: (_properties, provider) =>
         provider === undefined
-          ? `this token sees no such project: check the property \`project\`, ${tokenOf(provider)} and ${endpointOf(provider)}`
-          : `the provider "${provider}" sees no such project: an instance must have the provider of its project. Check \`project\` and the provider`,
+          ? `Check the property \`project\`, ${tokenOf(provider)} and ${endpointOf(provider)}`
+          : `Check the property \`project\`. An instance must use the provider of its project, but it uses "${provider}"`,
     },
     {
       when: "a new project, or the list of projects",
       applies: ({ path = "" }) => path.endsWith("/projects"),
-      hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}: the service has nothing at this address`,
+      hint: (_properties, provider) => `Check ${endpointOf(provider)}: there is no API at this address`,
     },
     {
       when: "a list of instances",
       applies: ({ path = "" }) => path.endsWith("/instances"),
       hint: (_properties, provider) =>
-        `Check ${endpointOf(provider)}. If you list the instances of one project, check its id, too`,
+        `Check ${endpointOf(provider)}. If you list the instances of one project, also check its id`,
     },
     {
       when: "an object that is looked up",
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: () => "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
-    {
-      hint: () => "Run `pulumi refresh`: somebody else may have deleted it",
-    },
+    { hint: () => "Run `pulumi refresh`: somebody else may have deleted the object" },
   ],
   refused: [
     {
       when: "a request that is too large",
       applies: ({ status }) => status === 413,
-      hint: () => "the request is too large for the service: make the values shorter",
+      hint: () => "Shorten the values of the resource",
     },
     {
       when: "a creation",
       applies: ({ method }) => method === "POST",
       hint: (properties) =>
-        `correct ${namesOr(properties, "the arguments")} in the program and run \`pulumi up\` again`,
+        `Correct ${namesOr(properties, "the arguments")} in the program, and run \`pulumi up\` again`,
     },
-    CHANGE_IN_PLACE,
+    changeInPlace(
+      (properties) =>
+        `Correct ${namesOr(properties, "the arguments")} in the program. If it can't be changed in place, add`,
+    ),
     {
       when: "a deletion",
       applies: ({ method }) => method === "DELETE",
       hint: () =>
-        "look at what the service says; to leave it there and only take it out of the stack, run `pulumi state delete`",
+        "Fix the cause that the service reports. To keep the object and only remove it from the stack, run `pulumi state delete <urn>`",
     },
     {
       when: "a list in a program",
       applies: (_error, { verb }) => verb === "list",
       hint: (_properties, provider) =>
-        `Correct the filter, if you have given one. Otherwise, check ${endpointOf(provider)}`,
+        `Correct the filter, if there is one. Otherwise, check ${endpointOf(provider)}`,
     },
     {
-      when: "a question",
+      when: "a read",
       hint: (_properties, provider) =>
-        `check ${endpointOf(provider)}: the service does not take what this package asks`,
+        `Check ${endpointOf(provider)}: the address may belong to another service`,
     },
   ],
   conflict: [
     {
       hint: () =>
-        "something else is in the way, such as a change in progress or a name that is taken: look at what the service says, then run it again",
+        "Choose another name if the name is taken, or wait until the other change ends. Then run the command again",
     },
   ],
   revision_conflict: [
     {
       hint: () =>
-        "somebody else changed it in the meantime and nothing was overwritten: run `pulumi refresh`, look at the difference, then `pulumi up`",
+        "Run `pulumi refresh`, review the difference, and run the command again. Nothing was overwritten",
     },
   ],
   rate_limited: [
     {
       hint: () =>
-        "the service limits how often it may be asked: lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`, or run it again later",
+        "Run the command again later, or lower `cloudinfra:maxRequestsPerSecond` or `cloudinfra:concurrency`",
     },
   ],
-  unavailable: [{ hint: () => "the service is failing: run it again once it is back" }],
+  unavailable: [{ hint: () => "Run the command again when the service has recovered" }],
   unreachable: [
     {
-      when: "a connection that broke",
+      when: "a lost connection",
       applies: ({ sent }) => sent,
       hint: () =>
         "Run the command again. If this keeps happening, check the network and the proxies between this machine and the service",
     },
     {
-      when: "no connection",
-      hint: (_properties, provider) => `check ${endpointOf(provider)} and that this machine can reach it`,
+      when: "a failed connection",
+      hint: (_properties, provider) => `Check ${endpointOf(provider)}, and that this machine can reach it`,
     },
   ],
   timeout: [
@@ -224,26 +221,30 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
     { hint: () => `Run \`pulumi up\` again. ${longerTimeoutHint(false)}` },
   ],
   not_this_service: [
-    { hint: (_properties, provider) => `something else answered: check ${endpointOf(provider)}` },
+    {
+      hint: (_properties, provider) =>
+        `Check ${endpointOf(provider)}, and the proxies in front of the service`,
+    },
   ],
   bad_reply: [
     {
       hint: (_properties, provider) =>
-        `the reply breaks the rules of the API: check ${endpointOf(provider)}; if it is right, report this to the service's operators`,
+        `Check ${endpointOf(provider)}. If it is right, report the reply to the service's operators`,
     },
   ],
-  unsupported: [CHANGE_IN_PLACE, { hint: () => "the service does not offer this" }],
-  operation_failed: [
+  unsupported: [
+    changeInPlace(() => "Add"),
     {
-      hint: () =>
-        "see what the service says above, change the program if it is to blame, and run `pulumi up` again",
+      hint: (_properties, provider) =>
+        `Check ${endpointOf(provider)}: the service there doesn't support the request`,
     },
   ],
+  operation_failed: [{ hint: () => "Fix the cause that the service reports, and run the command again" }],
   operation_timeout: OF_DELETIONS,
   operation_unknown: [
     {
       hint: (_properties, provider) =>
-        `the service no longer knows this operation: run \`pulumi refresh\`; check that ${endpointOf(provider)} has not changed`,
+        `Run \`pulumi refresh\`. Check that ${endpointOf(provider)} still has its former value`,
     },
   ],
 };

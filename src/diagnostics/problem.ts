@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import * as v from "valibot";
 
-/** One of several faults that a problem document lists. */
+/** One item in the `errors` of a problem document. */
 export interface ProblemError {
   /** What is wrong. */
   readonly detail?: string | undefined;
@@ -9,29 +9,29 @@ export interface ProblemError {
   readonly pointer?: string | undefined;
   /** Name or dotted path of a field, if there is no pointer. */
   readonly field?: string | undefined;
-  /** The service's code of the fault. */
+  /** The service's code for this fault. */
   readonly code?: string | undefined;
 }
 
-/** A problem document (RFC 9457). Members of a wrong type are treated as missing. */
+/** A problem document (RFC 9457). Members with a wrong type count as missing. */
 export interface Problem {
-  /** URI of the kind of problem. */
+  /** URI of the problem type. */
   readonly type?: string | undefined;
-  /** A short summary of the kind of problem. */
+  /** Short summary of the problem type. */
   readonly title?: string | undefined;
   /** HTTP status. */
   readonly status?: number | undefined;
   /** What is wrong in this case. */
   readonly detail?: string | undefined;
-  /** URI of this occurrence. */
+  /** URI of this occurrence of the problem. */
   readonly instance?: string | undefined;
-  /** The service's code of the problem. */
+  /** The service's code for this problem. */
   readonly code?: string | undefined;
-  /** The service's trace id, for its operators. */
+  /** Trace id, with which the service's operators can find the request. */
   readonly traceId?: string | undefined;
-  /** The single faults. Empty if the document lists none. */
+  /** The listed faults, often one per property. May be empty. */
   readonly errors: readonly ProblemError[];
-  /** Every other member, as received. */
+  /** All other members as received. */
   readonly extensions: Readonly<Record<string, unknown>>;
 }
 
@@ -86,11 +86,11 @@ const fault = v.object({
 });
 
 /**
- * Reads a problem document out of a parsed body, whatever its content type. Bears wrong types, `message` for `detail`, a document
- * wrapped in `error` or `detail`, an `error` that is a string, and `errors` or `detail` as a list of objects, a list of strings or a map
- * from field to strings.
+ * Reads a problem document from a parsed body of any content type. It also accepts common variants: wrong types, `message` instead of
+ * `detail`, a document inside `error` or `detail`, a string as `error`, and `errors` or `detail` as a list of objects, a list of strings, or
+ * a map from field to strings.
  *
- * @returns undefined where nothing in the body says anything about a problem
+ * @returns undefined if the body doesn't describe a problem
  */
 export function parseProblem(body: unknown): Problem | undefined {
   const object = v.safeParse(record, body);
@@ -99,13 +99,13 @@ export function parseProblem(body: unknown): Problem | undefined {
   const { message, trace_id, detail, ...own } = v.parse(members, all);
   const faults = all.errors ?? all["invalid-params"] ?? all.invalid_params;
   const errors = parseErrors(faults ?? (Array.isArray(all.detail) ? all.detail : undefined));
-  const says = own.type ?? own.title ?? detail ?? message ?? own.code ?? trace_id;
-  if (says === undefined && errors.length === 0) return wrappedProblem(all);
+  const description = own.type ?? own.title ?? detail ?? message ?? own.code ?? trace_id;
+  if (description === undefined && errors.length === 0) return wrappedProblem(all);
   const extensions = Object.fromEntries(Object.entries(all).filter(([name]) => !MEMBERS.has(name)));
   return { ...own, detail: detail ?? message, traceId: trace_id, errors, extensions };
 }
 
-/** What stands in `error` or `detail` instead of beside it. A bare reason phrase says no more than the status. */
+/** Reads a document inside `error` or `detail`. A string that is only the status text adds nothing to the status. */
 function wrappedProblem({ error, detail }: Readonly<Record<string, unknown>>): Problem | undefined {
   if (typeof error === "string" && error !== "" && !REASON_PHRASES.has(error))
     return { detail: error, errors: [], extensions: {} };
@@ -140,9 +140,50 @@ function parseFault(input: unknown): ProblemError[] {
   return Object.values(one).some((member) => member !== undefined) ? [one] : [];
 }
 
-/** The JSON pointer of a path in the form `["body", "ssh_keys", 0]`. */
+/** Converts a path such as `["body", "ssh_keys", 0]` to a JSON pointer. */
 function pointerOf(path: readonly (string | number)[]): string | undefined {
   const [first, ...rest] = path.map((segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1"));
   const inBody = first === "body" ? rest : [first, ...rest];
   return path.length === 0 || inBody.length === 0 ? undefined : `/${inBody.join("/")}`;
+}
+
+/**
+ * Returns the property path of a fault as programs write it: `/ssh_keys/0` becomes `sshKeys[0]`.
+ *
+ * @param propertyOf converts a wire name to a property name
+ * @returns undefined if the fault has neither a pointer nor a field
+ */
+export function propertyPath(
+  fault: ProblemError,
+  propertyOf: (wireField: string) => string,
+): string | undefined {
+  const [first, ...rest] =
+    fault.pointer === undefined ? fieldSegments(fault.field) : pointerSegments(fault.pointer);
+  if (first === undefined) return undefined;
+  return rest.reduce((path, segment) => path + accessor(segment), propertyOf(first));
+}
+
+function pointerSegments(pointer: string): string[] {
+  const fromFragment = pointer.startsWith("#") ? decode(pointer.slice(1)) : pointer;
+  return fromFragment
+    .split("/")
+    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .filter((segment, index) => index > 0 || segment !== "");
+}
+
+function fieldSegments(field: string | undefined): string[] {
+  return (field ?? "").split(/[.[\]]/).filter((segment) => segment !== "" && segment !== "$");
+}
+
+function accessor(segment: string): string {
+  if (/^\d+$/.test(segment)) return `[${segment}]`;
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(segment) ? `.${segment}` : `[${JSON.stringify(segment)}]`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

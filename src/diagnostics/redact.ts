@@ -3,30 +3,31 @@ import { CloudInfraError, detailsOf, isCloudInfraError } from "./error";
 
 const REPLACEMENT = "[secret]";
 
-/** Stands where a text was shortened, perhaps in the middle of an escape. */
+/** Matches where a text was truncated, perhaps in the middle of an escape. */
 const CUT = /(?:&#?\w{0,8}|%[\da-f]?|\\[ux]?[\da-f]{0,3})?(?:…|\.\.\.)/g;
 
-/** Anything shorter would black out ordinary words and is no secret worth the name. */
+/** Shorter secrets are not redacted, because that would also redact ordinary words. */
 const MIN_SECRET_LENGTH = 4;
 
-/** A line of a longer secret may be an ordinary word. */
+/** Shorter lines of a secret may be ordinary words. */
 const MIN_LINE_LENGTH = 8;
 
-/** A shorter beginning of a secret, if nothing shows that it was cut, may be an ordinary word. */
+/** Shorter beginnings of a secret may be ordinary words, unless an ellipsis shows that the text was truncated. */
 const MIN_PREFIX_LENGTH = 8;
 
-/** Type and key in an SSH public key, between its options and its comment. Options may have white space and `\"` between quotes. */
+/** Matches type and key of an SSH public key, between its options and its comment. Quoted options may contain whitespace and `\"`. */
 export const SSH_KEY =
   /^\s*(?:(?:"(?:[^"\\]|\\"|\\(?!"))*"|[^\s"])+\s+)*?((?:ssh|ecdsa|sk)-\S+)\s+([A-Za-z0-9+/]+=*)(?:\s|$)/;
 
-/** Where a part of a text starts and ends. */
 type Span = readonly [start: number, end: number];
 
 /**
- * Replaces every secret in the text, in upper or lower case, also if it is escaped (for JSON, HTML, SQL, a URL and others, or for several of
- * them), or shortened: to any beginning before "…" or "...", to any ending after it, or to eight or more characters that no letter or digit follows.
- * The same goes for a secret without the white space around it or the markup in it, for its lines, and for an SSH key without its comment.
- * Secrets of fewer than four characters are left alone.
+ * Replaces all secrets in a text. It ignores case and recognizes these forms of a secret:
+ * - escaped for JSON, HTML, SQL, a URL and others, or for several of them
+ * - truncated: a beginning before "…" or "...", an ending after it, or at least eight characters up to the end of a word
+ * - without surrounding whitespace or without markup, a single line of it, or an SSH key without its comment
+ *
+ * Secrets of fewer than four characters are not replaced.
  */
 export function redact(text: string, secrets: readonly string[]): string {
   const forms = new Set(
@@ -42,7 +43,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   );
 }
 
-/** Returns a copy of an error, and of its causes, without the secrets in any of their texts. */
+/** Returns a copy of an error and its causes without the secrets in their strings. */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
   if (!(error instanceof Error)) return redactStrings(error, secrets);
   const cause = withoutSecrets(error.cause, secrets);
@@ -58,7 +59,7 @@ export function withoutSecrets(error: unknown, secrets: readonly string[]): unkn
   return Object.assign(copy, { name: error.name, ...("code" in error && { code: error.code }) });
 }
 
-/** Redacts all texts in a value that JSON can hold. */
+/** Redacts all strings in a JSON value, including keys. */
 function redactStrings(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === "string") return redact(value, secrets);
   if (Array.isArray(value)) return value.map((item) => redactStrings(item, secrets));
@@ -68,19 +69,19 @@ function redactStrings(value: unknown, secrets: readonly string[]): unknown {
   );
 }
 
-/** What of a secret must not be shown: all of it, and what a service may repeat of it. */
+/** Returns the forms of a secret that a service may repeat. */
 function partsOf(secret: string): string[] {
   const pieces = secret.split(/[\r\n<>]+/).map((piece) => piece.trim());
   const [, type, key] = SSH_KEY.exec(secret) ?? [];
   return [
     ...[secret, secret.trim(), secret.normalize("NFC"), secret.normalize("NFD"), withoutMarkup(secret)],
-    ...["/", "//"].map((slash) => secret.replaceAll("\\", slash)), // in a URL, perhaps escaped before that
+    ...["/", "//"].map((slash) => secret.replaceAll("\\", slash)), // URLs replace backslashes, also escaped ones
     ...pieces.filter((piece) => piece.length >= MIN_LINE_LENGTH),
     ...(key === undefined ? [] : [`${type} ${key}`, key]),
   ];
 }
 
-/** Where forms, given in lower case, and their beginnings stand in the original of a reading. */
+/** Finds the forms, in lower case, in a decoded text. Returns their spans in the original text. */
 function spansIn({ text, at }: Decoding, forms: readonly string[]): Span[] {
   const lower = lowerCase(text);
   const cuts = [...lower.matchAll(CUT)];
@@ -99,7 +100,7 @@ function* occurrences(lower: string, form: string): Generator<Span> {
   }
 }
 
-/** The beginnings of a longer form that are long enough, and end where a word ends. */
+/** Finds beginnings of a form that are long enough and end at the end of a word. */
 function* prefixes(lower: string, form: string): Generator<Span> {
   if (form.length <= MIN_PREFIX_LENGTH) return;
   for (const [start, least] of occurrences(lower, form.slice(0, MIN_PREFIX_LENGTH))) {
@@ -109,25 +110,25 @@ function* prefixes(lower: string, form: string): Generator<Span> {
   }
 }
 
-/** Before a sign that a text was shortened, any beginning of a form. */
+/** Finds beginnings of a form before an ellipsis. */
 function* truncatedPrefixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
-  for (const { index, 0: sign } of cuts) {
+  for (const { index, 0: cut } of cuts) {
     const part = lower.slice(Math.max(0, index - form.length), index);
     const length = beginningAtEnd(part, form);
-    if (length > 0) yield [index - length, index + sign.replace(/…|\.\.\./, "").length];
+    if (length > 0) yield [index - length, index + cut.replace(/…|\.\.\./, "").length];
   }
 }
 
-/** After a sign that a text was shortened, any ending of a form. */
+/** Finds endings of a form after an ellipsis. */
 function* truncatedSuffixes(lower: string, cuts: readonly RegExpExecArray[], form: string): Generator<Span> {
-  for (const { index, 0: sign } of cuts) {
-    const start = index + sign.length;
+  for (const { index, 0: cut } of cuts) {
+    const start = index + cut.length;
     const length = endingAtStart(lower.slice(start, start + form.length), form);
     if (length > 0) yield [start, start + length];
   }
 }
 
-/** How many characters at the start of a text are the ending of a secret. */
+/** Returns how many characters at the start of a text are the ending of a form. */
 function endingAtStart(text: string, form: string): number {
   const least = form.slice(-MIN_SECRET_LENGTH);
   let end = text.lastIndexOf(least);
@@ -136,7 +137,7 @@ function endingAtStart(text: string, form: string): number {
   return end < 0 ? 0 : end + MIN_SECRET_LENGTH;
 }
 
-/** How many characters at the end of a text are the beginning of a secret. */
+/** Returns how many characters at the end of a text are the beginning of a form. */
 function beginningAtEnd(text: string, form: string): number {
   const least = form.slice(0, MIN_SECRET_LENGTH);
   let start = text.indexOf(least);
@@ -144,10 +145,10 @@ function beginningAtEnd(text: string, form: string): number {
   return start < 0 ? 0 : text.length - start;
 }
 
-/** At the start; two code units may be one letter. */
+/** Needs up to two code units. */
 const LETTER_OR_DIGIT = /^[\p{L}\p{N}]/u;
 
-/** Replaces each span, and those that overlap as one. */
+/** Replaces the spans. Overlapping spans are replaced together. */
 function withoutSpans(text: string, spans: readonly Span[]): string {
   let clean = "";
   let shown = 0;
@@ -160,7 +161,7 @@ function withoutSpans(text: string, spans: readonly Span[]): string {
   return clean + text.slice(shown);
 }
 
-/** The text in lower case, as long as before. */
+/** Converts a text to lower case without changing its length. */
 function lowerCase(text: string): string {
   return text.replace(/\p{Lu}/gu, (letter) => {
     const lower = letter.toLowerCase();
@@ -168,7 +169,7 @@ function lowerCase(text: string): string {
   });
 }
 
-/** A text without its markup, and each white space as one blank. */
+/** Removes markup and collapses whitespace. */
 export function withoutMarkup(text: string): string {
   return text
     .replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ")

@@ -1,5 +1,5 @@
 import type { ApiObject } from "../api/client";
-import { propertyPath } from "../diagnostics/format";
+import { propertyPath } from "../diagnostics/problem";
 import {
   addressBeside,
   addressesIn,

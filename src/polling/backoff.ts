@@ -1,43 +1,44 @@
 import type { CloudInfraError } from "../diagnostics/error";
 
-/** Exponential backoff with full jitter, shared by request retries and by the wait loop's failing polls. */
+/** Exponential backoff with full jitter, for retries of requests and of failed polls. */
 export interface Backoff {
-  /** Upper bound of the first pause, in milliseconds; it doubles from try to try. */
+  /** Upper bound of the first pause, in milliseconds. It doubles with each failure. */
   readonly baseMs: number;
   /** Upper bound of every pause, in milliseconds. */
   readonly capMs: number;
 }
 
 /**
- * How long to pause after the given number of failures in a row.
+ * Returns the milliseconds to pause after a failure.
  *
- * @param failures 1 after the first failure
- * @param floorMs what the service asked for; a floor, also where it is longer than the cap
+ * @param failures number of failures in a row, including this one
+ * @param random returns numbers from 0 to 1
+ * @param floorMs the minimum that the service requested, which may exceed the cap
  */
 export function pauseMs(backoff: Backoff, failures: number, random: () => number, floorMs = 0): number {
   const bound = Math.min(backoff.capMs, backoff.baseMs * 2 ** Math.max(0, failures - 1));
   const jitter = random() * bound;
-  // Spread above the floor too: all who were sent away together would come back together.
+  // Without jitter above the floor, all clients that received the same Retry-After would return at the same time.
   return floorMs > 0 ? Math.max(jitter, floorMs + random() * Math.min(backoff.baseMs, bound)) : jitter;
 }
 
-/** What a call waits for that is not the service's answer. */
+/** The reason why a call waits, other than for a reply. */
 export type Pause =
   | {
-      readonly for: "next try";
-      /** How the last one failed. */
+      readonly for: "retry";
+      /** The failure of the last attempt. */
       readonly after: CloudInfraError;
-      /** When it comes, in milliseconds on the clock that is used. */
+      /** Time of the next attempt on the clock of the call, in milliseconds. */
       readonly at: number;
     }
   | {
       readonly for: "turn";
-      /** Whether fewer requests may start than else, because the service wants it so (429). */
+      /** Whether requests start less often than configured because the service replied with 429. */
       readonly isSlowed: () => boolean;
     };
 
-/** Told what a call waits for. */
+/** Receives the pauses of a call. */
 export interface PauseListener {
-  /** @param pause undefined: the call goes on */
+  /** @param pause undefined if the call continues */
   pausing(pause: Pause | undefined): void;
 }

@@ -1,17 +1,16 @@
-/** Time as this package sees it, so that tests can be in charge of it. All times are milliseconds. */
+/** A source of time that tests can control. All times are in milliseconds. */
 export interface Clock {
-  /** Monotonic; only differences mean anything. */
+  /** Returns a monotonic time. Only differences are meaningful. */
   now(): number;
-  /** A pause that is part of the plan. Rejects with `signal.reason`, at once, when the signal is or gets aborted. */
+  /** Waits. Rejects with `signal.reason` as soon as the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `ring` once when the time has passed, as a limit on something else. Returns what takes it back. */
+  /** Calls `ring` once after the given time, as a limit for other work. Returns a function that cancels it. */
   alarm(ms: number, ring: () => void): () => void;
 }
 
-/** Node's timers hold 31 bits; beyond that they would fire at once. */
+/** Node's timers use 31 bits. A longer timeout would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The real time. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   alarm: startAlarm,
@@ -42,39 +41,38 @@ function startAlarm(ms: number, ring: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** When something has to be over. */
 export interface Deadline {
-  /** On the clock that made it, in milliseconds. */
+  /** Time on the clock that created the deadline, in milliseconds. */
   readonly at: number;
-  /** The whole allowance in milliseconds, for the message. */
+  /** The whole time limit in milliseconds, for messages. */
   readonly ms: number;
 }
 
-/** A deadline that many milliseconds from now. */
+/** Creates a deadline that is this many milliseconds from now. */
 export function deadlineIn(ms: number, clock: Clock): Deadline {
   return { at: clock.now() + ms, ms };
 }
 
-/** Milliseconds until the deadline, never negative. */
+/** Returns the milliseconds until the deadline, or 0 after it. */
 export function remainingMs(deadline: Deadline, clock: Clock): number {
   return Math.max(0, deadline.at - clock.now());
 }
 
-/** Work that ends at a deadline or when its caller gives up, whichever is first. */
+/** A signal that is aborted after a time limit or by the caller, whichever is first. */
 export interface Limit {
-  /** Aborts at the end; its reason is the caller's, or a `TimeoutError`. */
+  /** Its reason is the caller's reason, or a `TimeoutError`. */
   readonly signal: AbortSignal;
-  /** To be called when the work is over: gives the timer and the caller's signal back. */
+  /** Stops the timer and detaches the caller's signal. Call it when the work has ended. */
   release(): void;
 }
 
-/** Starts a limit of so many milliseconds, within a caller's signal. */
+/** Starts a time limit in milliseconds. `outer` is the caller's signal. */
 export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
   const controller = new AbortController();
   const follow = () => controller.abort(outer?.reason);
   if (outer?.aborted) follow();
   outer?.addEventListener("abort", follow, { once: true });
-  const timeout = () => controller.abort(timeIsUp());
+  const timeout = () => controller.abort(timeoutError());
   const cancel = ms > 0 ? clock.alarm(ms, timeout) : timeout;
   if (ms <= 0) timeout();
   return {
@@ -86,7 +84,7 @@ export function limitOf(ms: number, clock: Clock, outer?: AbortSignal): Limit {
   };
 }
 
-/** The work's end, or the signal's reason if that comes first: also ends work that ignores its signal. */
+/** Returns the result of the work, or rejects with the signal's reason if that is first. The work itself may ignore the signal. */
 export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
@@ -96,12 +94,41 @@ export function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** What a {@link Limit} ends with when its time has passed. */
-export function timeIsUp(): DOMException {
-  return new DOMException("the time is up", "TimeoutError");
+/** Creates the reason of a {@link Limit} whose time has passed. */
+export function timeoutError(): DOMException {
+  return new DOMException("the time limit has passed", "TimeoutError");
 }
 
-/** Whether something ended because of {@link timeIsUp}. */
-export function isTimeIsUp(reason: unknown): boolean {
+/** Whether a reason comes from {@link timeoutError}. */
+export function isTimeoutError(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
+}
+
+/** Formats a duration for messages: `300 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  const [whole, rest, unit] =
+    minutes < 60
+      ? [`${minutes} min`, seconds % 60, "s"]
+      : [`${Math.floor(minutes / 60)} h`, minutes % 60, "min"];
+  return rest === 0 ? whole : `${whole} ${rest} ${unit}`;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/**
+ * Parses a duration in the format of Pulumi's `customTimeouts`, such as `"90s"`, `"10m"` or `"1h30m"`.
+ *
+ * @returns milliseconds, or `undefined` if the string isn't a positive duration
+ */
+export function parseDuration(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+    total += Number(amount) * (UNITS[unit] ?? Number.NaN);
+  }
+  return total > 0 ? total : undefined;
 }

@@ -1,25 +1,25 @@
 import type { OperationSummary } from "../diagnostics/error";
 import type { Problem } from "../diagnostics/problem";
 
-/** A long-running operation of the service (§2.3) as last seen. */
+/** The last known state of a long-running operation (§2.3). */
 export interface Operation {
   readonly id: string;
-  /** Where it is polled. */
+  /** URL to poll. */
   readonly url: string;
-  /** In the service's spelling. */
+  /** Status as the service writes it. */
   readonly status: string;
-  /** From 0 to 1; undefined where the service does not tell. */
+  /** From 0 to 1; undefined if the service doesn't report it. */
   readonly progress?: number | undefined;
-  /** Link to the result as received: absolute or relative. */
+  /** Link to the result as received, absolute or relative. */
   readonly resultUrl?: string | undefined;
   readonly error?: Problem | undefined;
   /** Milliseconds since 1970, UTC. */
   readonly startedAt?: number | undefined;
   /** Milliseconds since 1970, UTC. */
   readonly finishedAt?: number | undefined;
-  /** Id of the object it is about, where the reply names it. */
+  /** Id of the object that the operation is about, if the reply includes it. */
   readonly resource?: string | undefined;
-  /** How long to wait before the next poll at least, in milliseconds. */
+  /** Minimum wait before the next poll, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -27,24 +27,24 @@ const SUCCESS = "done";
 const FAILED = new Set(["failed", "error", "cancelled", "canceled", "aborted"]);
 const UNFINISHED = new Set(["pending", "running"]);
 
-/** `done`, and nothing against it. No other word is success, however well it sounds. */
+/** Whether the status is `done` and there is no error. Any other final status is a failure, even if its name suggests success. */
 export function isSuccess(operation: Operation): boolean {
   return operation.error === undefined && statusOf(operation) === SUCCESS;
 }
 
-/** Over, and not a success. */
+/** Whether the operation ended without success. */
 export function isFailure(operation: Operation): boolean {
   return isTerminal(operation) && !isSuccess(operation);
 }
 
-/** Whether it will not change any more: `done`, a failure by name or by its `error`, or an unknown status with `finished_at`. */
+/** Whether the operation ended: it is `done`, it has a failure status or an error, or it has `finished_at` and an unknown status. */
 export function isTerminal(operation: Operation): boolean {
   const status = statusOf(operation);
   if (operation.error !== undefined || status === SUCCESS || FAILED.has(status)) return true;
   return !UNFINISHED.has(status) && operation.finishedAt !== undefined;
 }
 
-/** What an error tells about an operation. */
+/** Returns the part of an operation that errors include. */
 export function summarizeOperation({ id, status, progress }: Operation): OperationSummary {
   return { id, status, progress };
 }

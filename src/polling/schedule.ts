@@ -1,80 +1,72 @@
-/** What one poll showed. */
+/** The result of one poll. */
 export interface Sample {
-  /** When, in milliseconds since the wait began. */
+  /** Time of the poll, in milliseconds since the wait began. */
   readonly atMs: number;
-  /** How long the poll took, in milliseconds; undefined for what was known without one. */
+  /** Duration of the poll in milliseconds; undefined for a value that was known before the first poll. */
   readonly tookMs?: number | undefined;
-  /** From 0 to 1; undefined where the service does not tell. */
+  /** From 0 to 1; undefined if the service doesn't report it. */
   readonly progress?: number | undefined;
 }
 
-/** What the schedule knows when it decides. */
+/** The input of the schedule. */
 export interface WaitSoFar {
   /** Milliseconds since the wait began. */
   readonly elapsedMs: number;
-  /** Every poll so far, oldest first. */
+  /** All polls so far, oldest first. */
   readonly samples: readonly Sample[];
-  /** The service's own wish, in milliseconds: a floor. */
+  /** The minimum pause that the service requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /**
-   * From 0 to 1, drawn once for a wait: how much sooner or later than others it looks, so that those that began together do not look
-   * together.
-   *
-   * @default 0.5
-   */
+  /** From 0 to 1, chosen once per wait, so that operations that started together are not polled together. @default 0.5 */
   readonly spread?: number | undefined;
 }
 
-/** By what share, at most, a pause that is not aimed at the finish is shorter or longer for one wait than for another. */
+/** Largest change of a pause by `spread`, as a share of the pause. Pauses that aim at the finish stay as they are. */
 const SPREAD = 0.2;
-/** First poll: soon, for what is quick or fails at once. */
+/** The first poll is early, because some operations are fast or fail at once. */
 const FIRST_MS = 550;
-/** A jump lands just behind the finish, not on it. */
-const PAST_THE_FINISH_MS = 80;
-/** Two estimates of the whole duration agree when they differ by no more than this share of the shorter. */
+/** A jump is a pause that aims at the estimated finish. It ends this long after it. */
+const AFTER_FINISH_MS = 80;
+/** Two estimates of the total duration agree if they differ by at most this share of the shorter one. */
 const AGREEMENT = 0.06;
 const MIN_PAUSE_MS = 500;
-/** Without an estimate: a pause as a share of what has elapsed … */
+/** Without an estimate, a pause is this share of the elapsed time. */
 const FRACTION = 0.2;
 const MAX_FRACTION_MS = 8_000;
-/** … and a larger one in the first seconds, which would else take half of all polls. */
+/** In the first seconds, the share is larger. Otherwise, they would take half of all polls. */
 const EARLY_FRACTION = 0.3;
 const MAX_EARLY_MS = 2_000;
-/** With two estimates that disagree: this share of the way to the sooner finish, where that is longer. */
+/** If the estimates disagree, a pause is at least this share of the time until the earlier one. */
 const DISAGREEMENT_FRACTION = 0.2;
 const MAX_DISAGREEMENT_MS = 20_000;
 /**
- * A jump is never longer than what has elapsed, so that an operation that fails early is noticed in proportion. But a tenth of the
- * whole may always pass, for doubling from half a second on would alone cost some polls.
+ * A jump is at most as long as the elapsed time, so that early failures are detected in proportion. A tenth of the total duration is
+ * always allowed, because doubling from half a second would take several polls.
  */
-const SHARE_OF_THE_WHOLE = 0.1;
+const SHARE_OF_TOTAL = 0.1;
 const MIN_JUMP_BOUND_MS = 2_500;
 const MAX_JUMP_BOUND_MS = 10_000;
 const MAX_JUMP_MS = 120_000;
-/** By how many times the unevenness seen so far a jump falls short of the finish: bursts and steps look even for a while. */
+/** A jump stops short of the finish by this multiple of the unevenness so far, because progress in bursts looks even at first. */
 const CAUTION = 5;
-/** Fewer different values of the progress give both estimates the same two looks: no wonder that they agree. */
+/** With fewer distinct progress values, both estimates use the same two polls and always agree. */
 const VALUES_TO_TRUST = 3;
 
-/** Decides when to poll next: pure, so that it can be simulated. */
-export const PollSchedule = {
-  /** Milliseconds until the next poll. */
-  next(soFar: WaitSoFar): number {
-    return Math.max(pause(soFar), soFar.retryAfterMs ?? 0);
-  },
-};
+/** Returns the milliseconds until the next poll. */
+export function nextPollMs(soFar: WaitSoFar): number {
+  return Math.max(pause(soFar), soFar.retryAfterMs ?? 0);
+}
 
 interface Estimate {
-  /** Milliseconds from now to the sooner finish of the two. */
+  /** Milliseconds until the earlier of the two estimates. */
   readonly remainingMs: number;
   readonly agreed: boolean;
-  /** How many different values of the progress it rests on. */
+  /** Number of distinct progress values. */
   readonly values: number;
-  /** How far the progress was ever off an even one, in milliseconds of the whole. */
+  /** Largest deviation from even progress so far, in milliseconds. */
   readonly unevennessMs: number;
 }
 
-/** Milliseconds until the operation should be done, where two estimates of it agree; else undefined. */
+/** Returns the estimated milliseconds until the operation ends, or undefined if the estimates disagree. */
 export function remainingEstimateMs(soFar: WaitSoFar): number | undefined {
   const finish = estimate(soFar);
   return finish?.agreed ? finish.remainingMs : undefined;
@@ -91,17 +83,17 @@ function pause(soFar: WaitSoFar): number {
   if (!finish.agreed) {
     return Math.min(Math.max(fraction, DISAGREEMENT_FRACTION * remainingMs), elapsedMs, MAX_DISAGREEMENT_MS);
   }
-  // A poll sent before the finish may still come to the service behind it. With one poll alone the estimate rests on the 202, which
-  // may have been on its way for longer.
-  const wayMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
-  const justPast = remainingMs + PAST_THE_FINISH_MS - wayMs;
-  const aim = justPast - CAUTION * unevennessMs;
+  // A poll that is sent just before the finish reaches the service after it. With few values, the estimate starts at the 202, whose
+  // travel time is unknown.
+  const travelMs = values < VALUES_TO_TRUST ? 0 : roundTripMs(samples);
+  const afterFinish = remainingMs + AFTER_FINISH_MS - travelMs;
+  const aim = afterFinish - CAUTION * unevennessMs;
   const bound = jumpBound(elapsedMs, finish, tempo);
-  // Stopping so shortly before the finish would need another pause, which ends well behind it.
+  // A stop shortly before the finish would require another pause, which would end well after it.
   const jump = aim < bound + MIN_PAUSE_MS ? aim : bound;
   if (jump > fraction) return jump;
-  // Near a finish that is not well known, short pauses would only add up.
-  return Math.min(Math.max(justPast, unevennessMs / 2, MIN_PAUSE_MS), fraction);
+  // If the finish is uncertain, very short pauses would only add polls.
+  return Math.min(Math.max(afterFinish, unevennessMs / 2, MIN_PAUSE_MS), fraction);
 }
 
 function fractionOf(elapsedMs: number): number {
@@ -110,18 +102,18 @@ function fractionOf(elapsedMs: number): number {
 }
 
 function jumpBound(elapsedMs: number, { remainingMs, values }: Estimate, tempo: number): number {
-  const share = Math.min(SHARE_OF_THE_WHOLE * (elapsedMs + remainingMs), MAX_JUMP_BOUND_MS);
+  const share = Math.min(SHARE_OF_TOTAL * (elapsedMs + remainingMs), MAX_JUMP_BOUND_MS);
   const always = Math.max(MIN_JUMP_BOUND_MS, share) * tempo;
   return values < VALUES_TO_TRUST ? always : Math.min(Math.max(elapsedMs, always), MAX_JUMP_MS);
 }
 
-/** The quickest: others may have waited for their turn. */
+/** Returns the shortest duration of a poll. Longer ones may include a wait for the rate limit. */
 function roundTripMs(samples: readonly Sample[]): number {
   const known = samples.flatMap(({ tookMs }) => tookMs ?? []);
-  return known.length === 0 ? 0 : known.reduce((quickest, tookMs) => Math.min(quickest, tookMs));
+  return known.length === 0 ? 0 : known.reduce((shortest, tookMs) => Math.min(shortest, tookMs));
 }
 
-/** The rate since the first look and the recent rate, each for itself, say when; only where they agree is it worth much. */
+/** Estimates the finish from the average rate and from the recent rate. The result is reliable only if they agree. */
 function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   const known = samples.filter(hasProgress);
   const first = known[0];
@@ -133,16 +125,16 @@ function estimate({ elapsedMs, samples }: WaitSoFar): Estimate | undefined {
   const recentMsPerUnit = (last.atMs - before.atMs) / (last.progress - before.progress);
   const overall = last.atMs + (1 - last.progress) * msPerUnit;
   const recent = last.atMs + (1 - last.progress) * recentMsPerUnit;
-  const sooner = Math.min(overall, recent);
+  const earlier = Math.min(overall, recent);
   const later = Math.max(overall, recent);
-  // With a hardly measurable rate both are infinite, and their difference is no number.
-  if (!Number.isFinite(sooner) || sooner <= elapsedMs) return undefined;
+  // A rate close to zero makes both estimates infinite, and their difference NaN.
+  if (!Number.isFinite(earlier) || earlier <= elapsedMs) return undefined;
   const offTheLineMs = known.map((sample) =>
     Math.abs((sample.progress - first.progress) * msPerUnit - (sample.atMs - first.atMs)),
   );
   return {
-    remainingMs: sooner - elapsedMs,
-    agreed: later - sooner <= AGREEMENT * sooner,
+    remainingMs: earlier - elapsedMs,
+    agreed: later - earlier <= AGREEMENT * earlier,
     values: new Set(known.map(({ progress }) => progress)).size,
     unevennessMs: offTheLineMs.reduce((most, off) => Math.max(most, off), 0),
   };

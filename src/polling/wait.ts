@@ -1,39 +1,47 @@
-import { formatDuration } from "../diagnostics/durations";
 import { CloudInfraError, type ErrorCode, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { type Backoff, type Pause, pauseMs } from "./backoff";
-import { type Clock, type Deadline, isTimeIsUp, limitOf, remainingMs, timeIsUp, within } from "./clock";
+import {
+  type Clock,
+  type Deadline,
+  formatDuration,
+  isTimeoutError,
+  limitOf,
+  remainingMs,
+  timeoutError,
+  within,
+} from "./clock";
 import { isSuccess, isTerminal, type Operation, summarizeOperation } from "./operation";
-import { PollSchedule, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
+import { nextPollMs, remainingEstimateMs, type Sample, type WaitSoFar } from "./schedule";
 
-/** What is known in the middle of a wait. */
+/** The state of a wait, for progress messages. */
 export interface WaitProgress {
   readonly status: string;
   /** From 0 to 1. */
   readonly progress?: number | undefined;
   readonly elapsedMs: number;
-  /** Estimated; undefined where nothing sensible can be said. */
+  /** Estimate; undefined if there is none. */
   readonly remainingMs?: number | undefined;
-  /** Where the last look failed in a way that may pass. */
+  /** Set if the last poll failed and will be retried. */
   readonly pause?: Pause | undefined;
 }
 
 export interface WaitOptions {
-  /** One look at the operation. It may throw; see {@link waitForOperation} for what that means. */
+  /** Reads the operation. See {@link waitForOperation} for the treatment of errors. */
   poll: (operation: Operation, signal: AbortSignal) => Promise<Operation>;
   deadline: Deadline;
   clock: Clock;
   signal?: AbortSignal | undefined;
-  /** From 0 to 1. @default Math.random */
+  /** Returns numbers from 0 to 1, for jitter. @default Math.random */
   random?: (() => number) | undefined;
-  /** Called before each pause. What it throws is ignored: a progress line never fails the work. */
+  /** Called before each pause. Exceptions are ignored. */
   onProgress?: ((progress: WaitProgress) => void) | undefined;
 }
 
-/** Kept free before the deadline: an operation that is done just before it should be seen. */
+/** The last poll is this long before the deadline, to detect operations that end just in time. */
 const LAST_POLL_MS = 1_000;
 const POLL_BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 };
 
-/** Over the next poll these pass. */
+/** Failures of a poll that are retried until the deadline. */
 const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "unavailable",
   "unreachable",
@@ -41,7 +49,7 @@ const TRANSIENT_CODES: ReadonlySet<ErrorCode> = new Set([
   "timeout",
 ]);
 
-/** These may pass too (an error page of a proxy, a cut-off reply), but not for ever, nor 404 right after the creation. */
+/** Failures that are retried this many times: a proxy's error page, a truncated reply, a 404 right after the creation. */
 const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
   ["not_found", 1],
   ["not_this_service", 5],
@@ -49,13 +57,11 @@ const RETRIES_BY_CODE: ReadonlyMap<ErrorCode, number> = new Map([
 ]);
 
 /**
- * Waits until an operation is over, in whatever status (design: polls few, notice quick).
+ * Polls an operation until it ends. Temporary failures of a poll are retried with backoff until the deadline. Other failures end the wait.
  *
- * Polls that fail in a way that may pass are repeated with backoff until the deadline; others end the wait at once.
- *
- * @returns the terminal operation, also when it failed
- * @throws CloudInfraError that carries the operation: `operation_timeout` at the deadline, `operation_unknown` when its address
- * answers 404 twice in a row, `aborted`, or the poll's own definite error
+ * @returns the ended operation, which may have failed
+ * @throws CloudInfraError with the operation: `operation_timeout` at the deadline, `operation_unknown` after two 404s in a row, `aborted`,
+ * or the permanent failure of a poll
  */
 export async function waitForOperation(first: Operation, options: WaitOptions): Promise<Operation> {
   const { clock, deadline, random = Math.random } = options;
@@ -72,33 +78,33 @@ export async function waitForOperation(first: Operation, options: WaitOptions): 
       const failed = failures.at(-1);
       const planned = failed
         ? pauseMs(POLL_BACKOFF, failures.length, random, failed.retryAfterMs)
-        : PollSchedule.next(soFar);
-      const pause = failed && ({ for: "next try", after: failed, at: clock.now() + planned } as const);
+        : nextPollMs(soFar);
+      const pause = failed && ({ for: "retry", after: failed, at: clock.now() + planned } as const);
       reportProgress(options, operation, soFar, pause);
       await clock.sleep(withLastPoll(planned, deadline, clock), limit.signal);
-      const askedMs = clock.now();
+      const polledMs = clock.now();
       try {
         operation = await within(limit.signal, options.poll(operation, limit.signal));
         failures = [];
         const nowMs = clock.now();
-        samples.push({ atMs: nowMs - startMs, tookMs: nowMs - askedMs, progress: operation.progress });
+        samples.push({ atMs: nowMs - startMs, tookMs: nowMs - polledMs, progress: operation.progress });
       } catch (error) {
-        if (limit.signal.aborted || !mayPass(error, failures)) throw error;
+        if (limit.signal.aborted || !mayRetry(error, failures)) throw error;
         failures.push(error);
       }
     }
     return operation;
   } catch (error) {
-    throw waitError(error, operation, failures.at(-1), clock.now() - startMs, options);
+    throw waitError(error, operation, failures.at(-1), options);
   } finally {
     limit.release();
   }
 }
 
 /**
- * {@link waitForOperation}, and an operation that ended in any status but `done` is an error.
+ * Waits like {@link waitForOperation}, but treats any final status other than `done` as an error.
  *
- * @throws CloudInfraError `operation_failed`; see {@link operationFailed}
+ * @throws CloudInfraError `operation_failed`, see {@link operationFailed}
  */
 export async function waitForSuccess(first: Operation, options: WaitOptions): Promise<Operation> {
   const operation = await waitForOperation(first, options);
@@ -106,7 +112,7 @@ export async function waitForSuccess(first: Operation, options: WaitOptions): Pr
   throw operationFailed(operation);
 }
 
-/** What an operation that ended in any status but `done` has to say: its problem and, where known, the object it left behind. */
+/** Creates the error for a failed operation, with its problem and, if known, the id of the object that it left behind. */
 export function operationFailed(operation: Operation): CloudInfraError {
   const { id, status, error: problem, resource } = operation;
   const why = problem?.code ?? problem?.title;
@@ -115,15 +121,15 @@ export function operationFailed(operation: Operation): CloudInfraError {
   return new CloudInfraError("operation_failed", message, details);
 }
 
-/** A pause that never passes the deadline and leaves room for one more look before it. */
+/** Shortens a pause so that one more poll is possible before the deadline. */
 function withLastPoll(plannedMs: number, deadline: Deadline, clock: Clock): number {
   const roomMs = Math.min(LAST_POLL_MS, deadline.ms / 10);
   const leftMs = remainingMs(deadline, clock) - roomMs;
-  if (leftMs <= 0) throw timeIsUp();
+  if (leftMs <= 0) throw timeoutError();
   return Math.min(plannedMs, leftMs);
 }
 
-function mayPass(error: unknown, failures: readonly CloudInfraError[]): error is CloudInfraError {
+function mayRetry(error: unknown, failures: readonly CloudInfraError[]): error is CloudInfraError {
   if (!isCloudInfraError(error)) return false;
   const sameBefore = failures.filter(({ code }) => code === error.code).length;
   return TRANSIENT_CODES.has(error.code) || sameBefore < (RETRIES_BY_CODE.get(error.code) ?? 0);
@@ -133,22 +139,21 @@ function waitError(
   error: unknown,
   operation: Operation,
   lastFailure: CloudInfraError | undefined,
-  elapsedMs: number,
   { signal, deadline, clock }: WaitOptions,
 ): unknown {
   const details = { operation: summarizeOperation(operation), resultId: operation.resource };
   if (signal?.aborted) {
-    const message = `the wait for operation ${operation.id} was interrupted (${shortStatus(operation)})`;
+    const message = `interrupted while waiting for operation ${operation.id} (${shortStatus(operation)})`;
     return new CloudInfraError("aborted", message, { ...details, cause: signal.reason });
   }
-  if (isTimeIsUp(error) || remainingMs(deadline, clock) === 0) {
-    const message = `operation ${operation.id} is not over after ${formatDuration(elapsedMs)} (${shortStatus(operation)})`;
+  if (isTimeoutError(error) || remainingMs(deadline, clock) === 0) {
+    const message = `timed out after ${formatDuration(deadline.ms)} waiting for operation ${operation.id} (${shortStatus(operation)})`;
     return new CloudInfraError("operation_timeout", message, { ...details, cause: lastFailure });
   }
   if (!isCloudInfraError(error)) return error;
   if (error.code !== "not_found") return withDetails(error, details);
   const { status, method, path, traceId, problem } = error;
-  const message = `the service does not know operation ${operation.id} (last seen: ${shortStatus(operation)})`;
+  const message = `operation ${operation.id} no longer exists (last status: ${shortStatus(operation)})`;
   return new CloudInfraError("operation_unknown", message, {
     status,
     method,
@@ -161,7 +166,7 @@ function waitError(
 }
 
 function shortStatus({ status, progress }: Operation): string {
-  return progress === undefined ? status : `${status}, ${Math.round(progress * 100)} %`;
+  return progress === undefined ? status : `${status}, ${Math.round(progress * 100)}%`;
 }
 
 function reportProgress(
@@ -174,6 +179,6 @@ function reportProgress(
     const { elapsedMs } = soFar;
     onProgress?.({ status, progress, elapsedMs, remainingMs: remainingEstimateMs(soFar), pause });
   } catch {
-    // By contract: showing progress is never a reason to lose an operation.
+    // A failing listener must not end the wait.
   }
 }

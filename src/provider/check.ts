@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { comparableEndpoint } from "../api/endpoint";
-import { parseDuration } from "../diagnostics/durations";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
@@ -20,6 +19,7 @@ import {
   toPlainJson,
 } from "../model/state";
 import { isUnknown } from "../model/unknown";
+import { parseDuration } from "../polling/clock";
 import { nameOfProvider } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";

@@ -1,12 +1,11 @@
 import { comparableEndpoint } from "../api/endpoint";
-import { parseDuration } from "../diagnostics/durations";
 import { CloudInfraError } from "../diagnostics/error";
 import type { ObjectIdentity } from "../model/identity";
 import { type Kind, withAddressField } from "../model/kinds";
 import { isPlaceholder } from "../model/pending";
 import type { Properties } from "../model/state";
 import { type Hidden, hiddenOf } from "../model/state";
-import { type Deadline, deadlineIn } from "../polling/clock";
+import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";
 import type { Operation } from "../polling/operation";
 import { type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
 import type { ObjectRef } from "./lookup/lookup-result";

@@ -80,11 +80,11 @@ async function find(
     return objects.filter((object) => !isDeleted(object)).map((object) => programProperties(context, object));
   } catch (error) {
     const circumstances = {
-      doing: `listing ${kind.name}s`,
+      action: `listing ${kind.name}s`,
       // In the query, each label is a parameter `label.<key>`.
       propertyOf: (wire: string) => (wire === "label" ? "labels" : wire),
       provider: sessions.provider,
-      occasion: { verb: "list" },
+      call: { verb: "list" },
       secrets: [...(known?.strings ?? []), ...sessions.tokens],
       secretProperties: known?.names,
     } as const;

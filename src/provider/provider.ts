@@ -90,10 +90,10 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
     const secrets = secretsOf(...known);
     const circumstances = {
-      doing: `${verb} ${kind.name} "${name}"${object}`,
+      action: `${verb} ${kind.name} "${name}"${object}`,
       propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
       provider: sessions.provider,
-      occasion,
+      call: occasion,
       secrets: [...secrets.strings, ...sessions.tokens],
       secretProperties: secrets.names,
     };

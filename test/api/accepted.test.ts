@@ -12,8 +12,8 @@ const project = {
 const operation = { id: "op-1", status: "pending", progress: 0 };
 const location = { location: "/v1/operations/op-1" };
 
-describe("a project's POST", () => {
-  it.each([200, 201, 202])("answered %i with the project is the project", async (status) => {
+describe("a POST of a project", () => {
+  it.each([200, 201, 202])("returns the project after a %i with the project", async (status) => {
     const { origin } = await startService(inTurn({ status, headers: { etag: '"r1"' }, body: project }));
     const { client, call } = clientOf(origin);
     const object = { id: "prj-1", fields: project, revision: "r1" };
@@ -21,7 +21,7 @@ describe("a project's POST", () => {
     expect(await client.projects.create("{}", "k", call)).toEqual({ kind: "object", object, deferred });
   });
 
-  it.each([200, 201, 202])("answered %i with an operation is the operation", async (status) => {
+  it.each([200, 201, 202])("returns the operation after a %i with an operation", async (status) => {
     const { origin } = await startService(inTurn({ status, body: operation }));
     const { client, call } = clientOf(origin);
     expect(await client.projects.create("{}", "k", call)).toMatchObject({
@@ -30,7 +30,7 @@ describe("a project's POST", () => {
     });
   });
 
-  it("answered with an empty 202 and a Location is a pending operation", async () => {
+  it("returns a pending operation after an empty 202 with a Location", async () => {
     const headers = { ...location, "retry-after": "3" };
     const { origin } = await startService(inTurn({ status: 202, headers }));
     const { client, call } = clientOf(origin);
@@ -40,7 +40,7 @@ describe("a project's POST", () => {
     });
   });
 
-  it("answered with the project and the Location of an operation waits for the operation, knowing the project", async () => {
+  it("returns the operation with the project's id after a reply with the project and an operation's Location", async () => {
     const { origin } = await startService(
       inTurn({ status: 202, headers: location, body: { ...project, status: "running" } }),
     );
@@ -51,7 +51,7 @@ describe("a project's POST", () => {
     });
   });
 
-  it("answered 201 with the project's own Location is the project", async () => {
+  it("returns the project after a 201 with the project's own Location", async () => {
     const headers = { location: "/v1/projects/prj-1" };
     const { origin } = await startService(
       inTurn({ status: 201, headers, body: { ...project, status: "pending" } }),
@@ -64,8 +64,8 @@ describe("a project's POST", () => {
   });
 });
 
-describe("an instance's POST", () => {
-  it("takes the operation's id from the Location, and else from the body", async () => {
+describe("a POST of an instance", () => {
+  it("takes the operation's id from the Location, or else from the body", async () => {
     const { origin } = await startService(
       inTurn(
         { status: 202, headers: { location: "operations/op%2F9" }, body: { status: "pending" } },
@@ -78,7 +78,7 @@ describe("an instance's POST", () => {
     expect(await client.instances.create("{}", "k", call)).toMatchObject({ operation: { id: "op-1" } });
   });
 
-  it("is polled where the Location says, also when that is no address of this API's own shape", async () => {
+  it("has its operation polled at the Location, even if that URL has another form than the API's", async () => {
     const headers = { location: "/v1/jobs/7/status" };
     const { origin, seen } = await startService(
       inTurn({ status: 202, headers, body: operation }, { body: operation }),
@@ -90,7 +90,7 @@ describe("an instance's POST", () => {
     expect(seen[1]?.path).toBe("/v1/jobs/7/status");
   });
 
-  it("is polled there too when the first reply did not name the operation", async () => {
+  it("has its operation polled at the Location, even if the first reply has no id", async () => {
     const { origin } = await startService(
       inTurn({ status: 202, headers: { location: "/v1/jobs/7" } }, { body: operation }),
     );
@@ -106,7 +106,7 @@ describe("an instance's POST", () => {
   it.each([
     ["any id to poll", { status: "pending", progress: 0 }],
     ["a status", { ...operation, status: null }],
-  ])("without %s is an error that leaves it unsure", async (_what, body) => {
+  ])("fails with an unknown outcome if the reply has no %s", async (_what, body) => {
     const { origin } = await startService(inTurn({ status: 202, body }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
@@ -120,18 +120,15 @@ describe("PUT and DELETE", () => {
   it.each([
     { id: "ins-1", status: "running", revision: 8 },
     { id: "ins-1", status: "pending", progress: 0.5, started_at: "2026-01-01T00:00:00Z" },
-  ])(
-    "answered with the id of the requested object are the object, however much it looks like an operation: %j",
-    async (body) => {
-      const { origin } = await startService(inTurn({ body }));
-      const { client, call } = clientOf(origin);
-      const object = { kind: "object", object: { id: "ins-1" } };
-      expect(await client.instances.update("ins-1", "{}", "r", call)).toMatchObject(object);
-      expect(await client.instances.delete("ins-1", call)).toMatchObject(object);
-    },
-  );
+  ])("return the object if the body has its id, even if it looks like an operation: %j", async (body) => {
+    const { origin } = await startService(inTurn({ body }));
+    const { client, call } = clientOf(origin);
+    const object = { kind: "object", object: { id: "ins-1" } };
+    expect(await client.instances.update("ins-1", "{}", "r", call)).toMatchObject(object);
+    expect(await client.instances.delete("ins-1", call)).toMatchObject(object);
+  });
 
-  it("know a requested object by a numeric id, too, and the operation beside it", async () => {
+  it("recognize the object by a numeric id, and the operation in the Location", async () => {
     const body = { id: 101, status: "running", revision: 8 };
     const { origin } = await startService(inTurn({ body }, { status: 202, headers: location, body }));
     const { client, call } = clientOf(origin);
@@ -150,24 +147,21 @@ describe("PUT and DELETE", () => {
     { headers: { location: "/v1/instances/ins-1" } },
     { body: { message: "accepted" } },
     { headers: { location: "/v1/instances/ins-1" }, body: { message: "accepted" } },
-  ])(
-    "answered 202 without an operation (%j) say that the work comes later, and 200 doesn't",
-    async (reply) => {
-      const { origin } = await startService((_request, index) => ({
-        status: index < 2 ? 202 : 200,
-        ...reply,
-      }));
-      const { client, call } = clientOf(origin);
-      expect(await client.instances.update("ins-1", "{}", "r", call)).toEqual({
-        kind: "none",
-        deferred: true,
-      });
-      expect(await client.instances.delete("ins-1", call)).toEqual({ kind: "none", deferred: true });
-      expect(await client.instances.update("ins-1", "{}", "r", call)).toEqual({ kind: "none" });
-    },
-  );
+  ])("are deferred after a 202 without an operation (%j), and not after a 200", async (reply) => {
+    const { origin } = await startService((_request, index) => ({
+      status: index < 2 ? 202 : 200,
+      ...reply,
+    }));
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.update("ins-1", "{}", "r", call)).toEqual({
+      kind: "none",
+      deferred: true,
+    });
+    expect(await client.instances.delete("ins-1", call)).toEqual({ kind: "none", deferred: true });
+    expect(await client.instances.update("ins-1", "{}", "r", call)).toEqual({ kind: "none" });
+  });
 
-  it("answered 202 with the object say that the work comes later", async () => {
+  it("are deferred after a 202 with the object", async () => {
     const { origin } = await startService(inTurn({ status: 202, body: { id: "ins-1", revision: 8 } }));
     const { client, call } = clientOf(origin);
     expect(await client.instances.update("ins-1", "{}", "r", call)).toMatchObject({
@@ -180,20 +174,17 @@ describe("PUT and DELETE", () => {
   it.each([
     [200, "object"],
     [202, "operation"],
-  ] as const)(
-    "answered %i with no more than another id and a status have brought an %s",
-    async (status, kind) => {
-      const body = { id: "front", status: "running" };
-      const { origin } = await startService(inTurn({ status, body }));
-      const { client, call } = clientOf(origin);
-      expect(await client.instances.update("web", "{}", "r", call)).toMatchObject({
-        kind,
-        [kind]: { id: "front" },
-      });
-    },
-  );
+  ] as const)("return, after a %i with only another id and a status, an %s", async (status, kind) => {
+    const body = { id: "front", status: "running" };
+    const { origin } = await startService(inTurn({ status, body }));
+    const { client, call } = clientOf(origin);
+    expect(await client.instances.update("web", "{}", "r", call)).toMatchObject({
+      kind,
+      [kind]: { id: "front" },
+    });
+  });
 
-  it("answered 200 with an operation's own field or Location have brought that operation", async () => {
+  it("return the operation after a 200 with a field or Location of an operation", async () => {
     const body = { id: "op-1", status: "running" };
     const { origin } = await startService(
       inTurn({ body: { ...body, progress: 0.5 } }, { headers: location, body }),
@@ -204,7 +195,7 @@ describe("PUT and DELETE", () => {
     expect(await client.instances.update("web", "{}", "r", call)).toMatchObject(result);
   });
 
-  it("may answer with the object, an operation, or nothing", async () => {
+  it("may return the object, an operation, or nothing", async () => {
     const instance = { id: "ins-1", name: "web", status: "running" };
     const { origin } = await startService(
       inTurn(
@@ -225,7 +216,7 @@ describe("PUT and DELETE", () => {
   });
 });
 
-it("whatever JSON comes, a call ends with a result or an error of ours", async () => {
+it("a call ends with a result or a CloudInfraError for any JSON", async () => {
   const json = fc.oneof(
     fc.json(),
     fc

@@ -5,7 +5,7 @@ import { clientOf, failureOf, inTurn, type Seen, startService, TOKEN } from "./s
 const page = { items: [], next_cursor: null };
 const refused = { status: 401, body: { code: "token_expired", trace_id: "tr-3" } };
 
-/** A source whose token is "old-token" until it is renewed. */
+/** Creates a source whose token is "old-token" until it is renewed. */
 function renewable(next: string | undefined) {
   const calls: string[] = [];
   let current = "old-token";
@@ -25,14 +25,14 @@ const onlyNewToken = (request: Seen) =>
   request.headers.authorization === "Bearer new-token" ? { body: page } : refused;
 
 describe("the token", () => {
-  it("is sent as bearer", async () => {
+  it("is sent as a bearer token", async () => {
     const { origin, seen } = await startService(inTurn({ body: page }));
     const { client, call } = clientOf(origin);
     await client.projects.list(call);
     expect(seen[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
   });
 
-  it("is renewed once when it is refused, and the request goes again", async () => {
+  it("is renewed once if the service rejects it, and the request is retried", async () => {
     const { origin, seen } = await startService(onlyNewToken);
     const { source, calls } = renewable("new-token");
     const { client, call } = clientOf(origin, { token: source });
@@ -42,7 +42,7 @@ describe("the token", () => {
     expect(seen).toHaveLength(3);
   });
 
-  it("is asked for when a request's turn has come: while it waits for that, a token may end", async () => {
+  it("is fetched after the wait for the rate limit, during which a token may expire", async () => {
     const { origin, seen } = await startService(inTurn({ body: page }, { body: page }));
     let isOver = false;
     const source: TokenSource = { origin: "the test", get: async () => (isOver ? "new-token" : "old-token") };
@@ -60,7 +60,7 @@ describe("the token", () => {
     ]);
   });
 
-  it("is renewed once for all requests that were refused at the same time", async () => {
+  it("is renewed once for all requests that are rejected at the same time", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const renew = vi.fn(() => promise);
     const auth = createAuth({ origin: "the test", get: async () => "old-token", renew });
@@ -71,14 +71,14 @@ describe("the token", () => {
     expect(renew).toHaveBeenCalledTimes(1);
   });
 
-  it("that another request has renewed meanwhile is taken, not renewed again", async () => {
+  it("isn't renewed again if another request has already renewed it", async () => {
     const renew = vi.fn();
     const auth = createAuth({ origin: "the test", get: async () => "new-token", renew });
     expect(await auth.renewed("old-token", new AbortController().signal)).toBe("new-token");
     expect(renew).not.toHaveBeenCalled();
   });
 
-  it("is renewed to the end although the request that was first to need it gives up", async () => {
+  it("is renewed even if the first request that needs it is cancelled", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const auth = createAuth({ origin: "the test", get: async () => "old-token", renew: () => promise });
     const first = new AbortController();
@@ -90,20 +90,19 @@ describe("the token", () => {
     expect(await stays).toBe("new-token");
   });
 
-  it("that is refused again is an error that says where it came from", async () => {
+  it("causes an error with its source if it is rejected again", async () => {
     const { origin, seen } = await startService(inTurn(refused));
     const { source } = renewable("new-token");
     const { client, call } = clientOf(origin, { token: source });
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "unauthorized",
-      summary:
-        "the service does not accept the token from the setting cloudinfra:tokenFile (/run/token) (401)",
+      summary: "the service rejected the token from the setting cloudinfra:tokenFile (/run/token) (401)",
       traceId: "tr-3",
     });
     expect(seen).toHaveLength(2);
   });
 
-  it("that can't be renewed is not tried again", async () => {
+  it("isn't sent again if it can't be renewed", async () => {
     const { origin, seen } = await startService(inTurn(refused));
     const { client, call } = clientOf(origin, { token: renewable(undefined).source });
     expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "unauthorized" });
@@ -111,7 +110,7 @@ describe("the token", () => {
   });
 
   it.each(["", "two words", "line\nbreak", "naïve"])(
-    "%j is refused before anything is sent, and not shown",
+    "%j is rejected before a request, and isn't shown",
     async (bad) => {
       const { origin, seen } = await startService(inTurn({ body: page }));
       const { client, call } = clientOf(origin, {
@@ -127,7 +126,7 @@ describe("the token", () => {
     },
   );
 
-  it("does not keep a call waiting beyond its deadline when its source hangs", async () => {
+  it("doesn't delay a call beyond its deadline if its source hangs", async () => {
     const token = { origin: "a command", get: () => new Promise<string>(() => {}) };
     const { client, clock, call } = clientOf("http://127.0.0.1:1", { token });
     const failed = failureOf(client.projects.list(call));

@@ -9,7 +9,7 @@ import { startProxy } from "../config/credentials/network";
 import { trusted } from "./raw";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
-it("many requests use no more connections than may be under way at once", async () => {
+it("many requests use at most as many connections as the concurrency allows", async () => {
   const { origin, seen, connections } = await startService(inTurn({ body: { items: [] } }));
   const { client, call } = clientOf(origin, { concurrency: 4 });
   await Promise.all(Array.from({ length: 200 }, () => client.projects.list(call)));
@@ -40,7 +40,7 @@ it.each(["directly", "through a proxy"])(
 );
 
 describe("an error of the HTTP library", () => {
-  /** Fails each request, before or after an established connection has taken it. */
+  /** Fails each request, before or after an established connection starts to send it. */
   class Failing extends Dispatcher {
     constructor(
       private readonly error: Error,
@@ -88,7 +88,7 @@ describe("an error of the HTTP library", () => {
     },
   );
 
-  it("tells the addresses that were tried, if the host has several", async () => {
+  it("lists the addresses that failed if the host has several", async () => {
     const tried = ["connect ECONNREFUSED ::1:443", "connect ECONNREFUSED 127.0.0.1:443"];
     const error = Object.assign(new AggregateError(tried.map((message) => new Error(message))), {
       code: "ECONNREFUSED",
@@ -102,7 +102,7 @@ describe("an error of the HTTP library", () => {
 });
 
 describe("a proxy's 407", () => {
-  /** A proxy on loopback that wants a login for everything. */
+  /** Starts a proxy on loopback that requires a login for everything. */
   async function startClosedProxy(): Promise<string> {
     const server = createServer((_request, response) => response.writeHead(407).end());
     server.on("connect", (_request, socket) => socket.end("HTTP/1.1 407 No\r\n\r\n"));
@@ -115,7 +115,7 @@ describe("a proxy's 407", () => {
     ["http", "HTTP_PROXY"],
     ["https", "HTTPS_PROXY"],
   ])(
-    "to a request over %s sent nothing to the service, and the hint names the proxy's variable: %s",
+    "means that an %s request didn't reach the service, and the hint names the variable of the proxy: %s",
     async (scheme, variable) => {
       const proxy = await startClosedProxy();
       const dispatcher = openConnections({ env: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } });
@@ -124,24 +124,24 @@ describe("a proxy's 407", () => {
       const { client, call } = clientOf(`${scheme}://api.example.test`, options);
       const error = await failureOf(client.instances.create("{}", "key-1", call));
       expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
-      const words = formatError(error, { doing: "creating" });
-      expect(words).toContain("the proxy answered 407");
-      expect(words).toContain(`hint: Give the proxy's user name and password: ${variable}=http://user`);
+      const words = formatError(error, { action: "creating" });
+      expect(words).toContain("the proxy returned 407");
+      expect(words).toContain(`hint: Set the proxy's user name and password: ${variable}=http://user`);
     },
   );
 
-  it("that comes as a reply has the same hint", async () => {
+  it("as a reply has the same hint", async () => {
     const { origin } = await startService(inTurn({ status: 407 }));
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.projects.list(call));
     expect(error).toMatchObject({ code: "unreachable", sent: false, attempts: 1 });
-    expect(formatError(error, { doing: "reading" })).toContain(
-      "hint: Give the proxy's user name and password: HTTP_PROXY=http://user",
+    expect(formatError(error, { action: "reading" })).toContain(
+      "hint: Set the proxy's user name and password: HTTP_PROXY=http://user",
     );
   });
 });
 
-/** How a request to a closed port fails, and what it asks of the proxy in an environment. */
+/** Sends a request to a closed port, and returns the error and the requests that the proxy received. */
 async function throughProxy(env: (proxy: string) => NodeJS.ProcessEnv, endpoint: string) {
   const { port } = await startService(() => ({}));
   const proxy = await startProxy(port);
@@ -158,7 +158,7 @@ it.each([
   ["http_proxy", "https", false],
   ["HTTP_PROXY", "http", true],
   ["ALL_PROXY", "https", false],
-])("%s alone: an endpoint of %s is reached through the proxy: %s", async (name, scheme, isProxied) => {
+])("%s alone: an %s endpoint is reached through the proxy: %s", async (name, scheme, isProxied) => {
   const { asked } = await throughProxy((proxy) => ({ [name]: proxy }), `${scheme}://0.0.0.0:1`);
   expect(asked).toHaveLength(isProxied ? 1 : 0);
 });

@@ -3,13 +3,13 @@ import { deadlineIn } from "../../src/polling/clock";
 import { FakeClock } from "../polling/fake-clock";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
-/** Resolves as soon as a request has arrived. */
+/** Resolves when a request has arrived. */
 async function arrival(seen: readonly unknown[]): Promise<void> {
   while (seen.length === 0) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("a call ends", () => {
-  it("at its deadline, when the service stays silent", async () => {
+  it("at its deadline if the service sends no reply", async () => {
     const clock = new FakeClock();
     const { origin, seen } = await startService(inTurn({ fault: "silent" }));
     const { client } = clientOf(origin, { clock });
@@ -18,13 +18,13 @@ describe("a call ends", () => {
     await clock.advance(20_000);
     expect(await failed).toMatchObject({
       code: "timeout",
-      summary: "the service gave no answer within 20 s",
+      summary: "timed out after 20 s without a reply from the service",
       sent: true,
       attempts: 1,
     });
   });
 
-  it("a silent try after a minute, and then tries again", async () => {
+  it("an attempt without a reply after a minute, and then retries", async () => {
     const clock = new FakeClock();
     const { origin, seen } = await startService(inTurn({ fault: "silent" }, { body: { id: "ins-1" } }));
     const { client } = clientOf(origin, { clock });
@@ -36,7 +36,7 @@ describe("a call ends", () => {
     expect(seen).toHaveLength(2);
   });
 
-  it("at once when its caller gives up in the middle of a request", async () => {
+  it("at once if the caller cancels it during a request", async () => {
     const { origin, seen } = await startService(inTurn({ fault: "silent" }));
     const { client, call } = clientOf(origin);
     const controller = new AbortController();
@@ -46,7 +46,7 @@ describe("a call ends", () => {
     expect(await failed).toMatchObject({ code: "aborted", sent: true, cause: { message: "Ctrl-C" } });
   });
 
-  it("at once when its caller gives up between two tries", async () => {
+  it("at once if the caller cancels it between two attempts", async () => {
     const clock = new FakeClock();
     const { origin, seen } = await startService(inTurn({ status: 503, body: { code: "down" } }));
     const { client } = clientOf(origin, { clock });
@@ -59,7 +59,7 @@ describe("a call ends", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("before anything is sent, when its deadline has passed or its caller has given up", async () => {
+  it("before a request is sent if its deadline has passed or the caller has cancelled it", async () => {
     const { origin, seen } = await startService(inTurn({ body: {} }));
     const { client, clock, call } = clientOf(origin);
     expect(await failureOf(client.projects.list({ deadline: deadlineIn(0, clock) }))).toMatchObject({

@@ -16,22 +16,22 @@ describe("the endpoint", () => {
     ["http://localhost:8080", "http://localhost:8080/v1"],
     ["http://127.1.2.3", "http://127.1.2.3/v1"],
     ["http://[::1]:9", "http://[::1]:9/v1"],
-  ])("%s means %s", (text, base) => {
+  ])("%s is normalized to %s", (text, base) => {
     expect(parseEndpoint(text).base).toBe(base);
   });
 
   it.each([
-    ["", "is not a URL that begins with https://"],
-    ["api.example.com", "is not a URL"],
-    ["localhost:8080", "is not a URL"],
-    ["ftp://example.com", "is not a URL"],
+    ["", "must be a URL that begins with https://"],
+    ["api.example.com", "must be a URL"],
+    ["localhost:8080", "must be a URL"],
+    ["ftp://example.com", "must be a URL"],
     ["https://user:pa55word@example.com", "user name or password"],
     ["https://example.com?key=pa55word", 'must not contain "?" or "#"'],
     ["https://example.com#x", 'must not contain "?" or "#"'],
     ["http://example.com", "must begin with https://"],
     ["http://localhost.example.com", "must begin with https://"],
     ["https://example.com/v2", 'version "v2"'],
-  ])("%j is refused in words that name the setting and show no password", (text, words) => {
+  ])("%j is rejected with a message that names the setting and shows no password", (text, words) => {
     expect(() => parseEndpoint(text)).toThrow(
       expect.objectContaining({ code: "config_invalid", message: expect.stringContaining(words) }),
     );
@@ -39,18 +39,18 @@ describe("the endpoint", () => {
     expect(() => parseEndpoint(text)).not.toThrow("pa55word");
   });
 
-  it("that is wrong is corrected by the variable only if that holds it, because the stack takes precedence", () => {
+  it("has a hint with the variable only for the case that it is set there, because the stack takes precedence", () => {
     const hint = expect.stringMatching(
       /^pulumi config set cloudinfra:endpoint .*, or the variable CLOUDINFRA_ENDPOINT if that holds it$/,
     );
     expect(() => parseEndpoint("localhost")).toThrow(expect.objectContaining({ hint }));
   });
 
-  it("may be http elsewhere when that is allowed", () => {
+  it("may be http to another host with allowHttp", () => {
     expect(parseEndpoint("http://example.com", { allowHttp: true }).base).toBe("http://example.com/v1");
   });
 
-  it("is the same when it is given in its normal form", () => {
+  it("stays the same if it is already normalized", () => {
     fc.assert(
       fc.property(fc.webUrl({ validSchemes: ["https"] }), (url) => {
         fc.pre(!/\/v\d+\/?$/.test(url)); // another version of the API
@@ -62,7 +62,7 @@ describe("the endpoint", () => {
 });
 
 describe("ids in paths", () => {
-  it("stay one segment, whatever is in them", () => {
+  it("stay one segment with any characters", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: "binary" }), (id) => {
         fc.pre(id !== "." && id !== "..");
@@ -74,8 +74,8 @@ describe("ids in paths", () => {
     );
   });
 
-  it.each(["", ".", ".."])("%j can't be one", (id) => {
-    expect(() => pathOf("instances", id)).toThrow("can't be the id");
+  it.each(["", ".", ".."])("are rejected: %j", (id) => {
+    expect(() => pathOf("instances", id)).toThrow("isn't a valid id");
   });
 });
 
@@ -84,6 +84,6 @@ it.each([
   [{ concurrency: 1.5 }, "cloudinfra:concurrency"],
   [{ maxRequestsPerSecond: 0 }, "cloudinfra:maxRequestsPerSecond"],
   [{ maxRequestsPerSecond: Number.NaN }, "cloudinfra:maxRequestsPerSecond"],
-])("a client with %j is refused and the setting named", (options, setting) => {
+])("a client with %j is rejected with an error that names the setting", (options, setting) => {
   expect(() => createClient({ endpoint: "https://example.com", token, ...options })).toThrow(setting);
 });

@@ -8,8 +8,8 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("requests at once", () => {
-  it("are as many as set, and the next comes in order when one leaves", async () => {
+describe("concurrent requests", () => {
+  it("are limited, and waiting requests start in order", async () => {
     const limits = createRateLimiter({ concurrency: 2, clock: new FakeClock() });
     const entered: number[] = [];
     const places = [0, 1, 2, 3].map((number) =>
@@ -25,29 +25,7 @@ describe("requests at once", () => {
     expect(entered).toEqual([0, 1, 2]);
   });
 
-  it("are halved after 429, once for a burst, never below one, and grow again with success", () => {
-    const clock = new FakeClock({ auto: true });
-    const limits = createRateLimiter({ concurrency: 8, clock });
-    limits.recordReply(429);
-    limits.recordReply(429);
-    expect(limits.maxConcurrent).toBe(4);
-    for (let good = 0; good < 4; good++) limits.recordReply(200);
-    expect(limits.maxConcurrent).toBe(5);
-    for (let good = 0; good < 100; good++) limits.recordReply(200);
-    expect(limits.maxConcurrent).toBe(8);
-  });
-
-  it("are at least one", async () => {
-    const clock = new FakeClock();
-    const limits = createRateLimiter({ concurrency: 3, clock });
-    for (let burst = 0; burst < 5; burst++) {
-      limits.recordReply(429);
-      await clock.advance(1_000);
-    }
-    expect(limits.maxConcurrent).toBe(1);
-  });
-
-  it("leave the queue when they are given up, without taking a place", async () => {
+  it("leave the queue without occupying a slot if they are cancelled", async () => {
     const limits = createRateLimiter({ concurrency: 1, clock: new FakeClock() });
     const leave = await limits.enter(never);
     const controller = new AbortController();
@@ -60,8 +38,8 @@ describe("requests at once", () => {
   });
 });
 
-describe("requests a second", () => {
-  it("start evenly spaced", async () => {
+describe("requests per second", () => {
+  it("start at equal intervals", async () => {
     const clock = new FakeClock();
     const limits = createRateLimiter({ concurrency: 10, maxRequestsPerSecond: 4, clock });
     const starts: number[] = [];
@@ -79,7 +57,7 @@ describe("requests a second", () => {
     expect(starts).toEqual([0, 2_000, 4_000]);
   });
 
-  it("give their place back when they are given up", async () => {
+  it("leave the queue if they are cancelled during the pause", async () => {
     const clock = new FakeClock();
     const limits = createRateLimiter({ concurrency: 1, maxRequestsPerSecond: 1, clock });
     (await limits.enter(never))();

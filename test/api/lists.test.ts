@@ -5,7 +5,7 @@ const items = (...ids: string[]) => ids.map((id) => ({ id }));
 const ids = (objects: readonly { id: string }[]) => objects.map(({ id }) => id);
 
 describe("a list", () => {
-  it("is followed to its end, 200 a page, each object once", async () => {
+  it("is read to its end with 200 objects per page, and each object is returned once", async () => {
     const { origin, seen } = await startService(
       inTurn(
         { body: { items: items("a", "b"), next_cursor: "c/1&", has_more: true } },
@@ -25,14 +25,14 @@ describe("a list", () => {
   it.each([
     ...[{ next_cursor: null }, { next_cursor: "" }, {}, { has_more: false }, { has_more: null }],
     ...[{ has_more: "false" }, { has_more: 0 }],
-  ])("ends with a page that says %j", async (end) => {
+  ])("ends with a page that has %j", async (end) => {
     const { origin } = await startService(inTurn({ body: { items: items("a"), ...end } }));
     const { client, call } = clientOf(origin);
     expect(ids(await client.projects.list(call))).toEqual(["a"]);
   });
 
   it.each([{}, { next_cursor: null }, { has_more: null, next_cursor: null }, { has_more: false }])(
-    "whose items are null, with %j, is empty",
+    "is empty if its items are null, with %j",
     async (end) => {
       const { origin } = await startService(inTurn({ body: { items: null, ...end } }));
       const { client, call } = clientOf(origin);
@@ -40,7 +40,7 @@ describe("a list", () => {
     },
   );
 
-  it("whose items are null goes on if it has a cursor", async () => {
+  it("continues after a page whose items are null if there is a cursor", async () => {
     const { origin } = await startService(
       inTurn({ body: { items: null, next_cursor: "x", has_more: true } }, { body: { items: items("a") } }),
     );
@@ -48,7 +48,7 @@ describe("a list", () => {
     expect(ids(await client.projects.list(call))).toEqual(["a"]);
   });
 
-  it("whose cursors go round is an error, not an endless loop", async () => {
+  it("fails if a cursor repeats", async () => {
     const cursors = ["x", "y", "x"];
     const { origin, seen } = await startService((_request, index) => ({
       body: { items: items(`i${index}`), next_cursor: cursors[index], has_more: true },
@@ -56,13 +56,13 @@ describe("a list", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the list's cursors go round in a circle",
+      summary: "the list repeats a cursor and never ends",
     });
     expect(seen).toHaveLength(3);
   });
 
   it.each([true, "true", 1, "yes", {}])(
-    "that has more (%j) but no cursor is an error: what was not seen must not look absent",
+    "fails if it has more items (%j) but no cursor, so that missing objects don't look deleted",
     async (has_more) => {
       const { origin } = await startService(inTurn({ body: { items: items("a"), has_more } }));
       const { client, call } = clientOf(origin);
@@ -70,7 +70,7 @@ describe("a list", () => {
     },
   );
 
-  it("that keeps its cursor at the end, with has_more false, ends", async () => {
+  it("ends with has_more false, even if the last page has a cursor", async () => {
     const { origin, seen } = await startService(
       inTurn({ body: { items: items("a"), next_cursor: "x", has_more: false } }),
     );
@@ -79,13 +79,13 @@ describe("a list", () => {
     expect(seen).toHaveLength(2);
   });
 
-  it("with an item that has no id is an error", async () => {
+  it("fails if an item has no id", async () => {
     const { origin } = await startService(inTurn({ body: { items: [{ name: "web" }], next_cursor: null } }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "bad_reply" });
   });
 
-  it("that breaks in the middle is an error, not a shorter list", async () => {
+  it("fails if a page fails, instead of returning fewer objects", async () => {
     const { origin } = await startService(
       inTurn({ body: { items: items("a"), next_cursor: "x" } }, { status: 403, body: { code: "forbidden" } }),
     );
@@ -93,7 +93,7 @@ describe("a list", () => {
     expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "forbidden" });
   });
 
-  it("can be had page by page", async () => {
+  it("can be read page by page", async () => {
     const { origin, seen } = await startService(
       inTurn({ body: { items: items("a"), next_cursor: "x" } }, { body: { items: [] } }),
     );
@@ -106,8 +106,8 @@ describe("a list", () => {
   });
 });
 
-describe("instances", () => {
-  it("are filtered by project, status and labels together", async () => {
+describe("a list of instances", () => {
+  it("is filtered by project, status and labels", async () => {
     const { origin, seen } = await startService(inTurn({ body: { items: [] } }));
     const { client, call } = clientOf(origin);
     await client.instances.list(
@@ -130,18 +130,15 @@ describe("instances", () => {
         ? { status, body: { code: "limit_too_large" } }
         : { body: { items: items("a"), next_cursor: null } };
 
-  it.each([400, 422])(
-    "that refuse limit=200 with %i are listed without it, and not asked with it again",
-    async (status) => {
-      const { origin, seen } = await startService(noLimit(status));
-      const { client, call } = clientOf(origin);
-      expect(ids(await client.instances.list({}, call))).toEqual(["a"]);
-      expect(ids(await client.instances.list({ project: "prj-1" }, call))).toEqual(["a"]);
-      expect(seen.map(({ query }) => query.has("limit"))).toEqual([true, false, false]);
-    },
-  );
+  it.each([400, 422])("omits limit=200 from now on if the service rejects it with %i", async (status) => {
+    const { origin, seen } = await startService(noLimit(status));
+    const { client, call } = clientOf(origin);
+    expect(ids(await client.instances.list({}, call))).toEqual(["a"]);
+    expect(ids(await client.instances.list({ project: "prj-1" }, call))).toEqual(["a"]);
+    expect(seen.map(({ query }) => query.has("limit"))).toEqual([true, false, false]);
+  });
 
-  it("that refuse something else keep their limit, and the error is the service's", async () => {
+  it("keeps the limit and fails if the service rejects something else", async () => {
     const { origin, seen } = await startService(inTurn({ status: 422, body: { code: "unknown_label" } }));
     const { client, call } = clientOf(origin);
     for (let time = 0; time < 2; time++) {

@@ -21,11 +21,11 @@ describe("a link to an operation", () => {
     ["of another scheme", "http://api.example.com/cloud/v1/operations/op-1", own],
     ["of another port", "https://api.example.com:8443/cloud/v1/operations/op-1", own],
     ["with a password", "https://u:p@api.example.com/cloud/v1/operations/op-1", own],
-  ])("%s is asked at the endpoint", (_what, link, url) => {
+  ])("that is %s is resolved to the endpoint", (_what, link, url) => {
     expect(readLink(link, from, endpoint)).toEqual({ url, collection: "operations", id: "op-1" });
   });
 
-  it("has its id decoded", () => {
+  it("has a decoded id", () => {
     expect(readLink("/v1/operations/op%2F1%20x", from, endpoint)).toEqual({
       url: "https://api.example.com/cloud/v1/operations/op%2F1%20x",
       collection: "operations",
@@ -41,23 +41,23 @@ describe("a link to an operation", () => {
     "javascript:alert(1)",
     "https://evil.example/steal",
     "//evil.example/op-1",
-  ])("that leads nowhere of ours is not asked: %j", (link) => {
+  ])("isn't followed if it isn't part of the API: %j", (link) => {
     expect(readLink(link, from, endpoint).url).toBeUndefined();
   });
 
-  it("of another host is followed at the endpoint if its path is below the endpoint's, even outside the usual collections", () => {
+  it("to another host is resolved to the endpoint if its path is below the base path, even outside the known collections", () => {
     expect(readLink("https://internal.example.net/cloud/v1/jobs/7?wait=1", from, endpoint).url).toBe(
       "https://api.example.com/cloud/v1/jobs/7?wait=1",
     );
   });
 
-  it("to another origin is stopped before anything is sent, should one ever come so far", () => {
+  it("to another origin is rejected before a request is sent", () => {
     const request = { method: "GET", path: "https://evil.example/v1/operations/op-1" } as const;
     expect(() => urlOf(request, endpoint)).toThrow(expect.objectContaining({ code: "bad_reply" }));
     expect(urlOf({ method: "GET", path: own }, endpoint).href).toBe(own);
   });
 
-  it("never leads away from the endpoint, whatever it is", () => {
+  it("always resolves to the endpoint", () => {
     const links = fc.oneof(
       fc.string(),
       fc.webUrl(),

@@ -38,13 +38,13 @@ describe.each(MALFORMED)("a reply with %s", (_what, malformed) => {
     }
   });
 
-  it("leaves the outcome of a POST unknown, and shows neither the rest of the reply nor a stack trace", async () => {
+  it("leaves the outcome of a POST unknown, and the message has neither the rest of the reply nor a stack trace", async () => {
     const { port } = await startRaw({ onRequest: (socket) => socket.write(malformed) });
     const { client, call } = clientOf(`http://127.0.0.1:${port}`);
     const error = await failureOf(client.instances.create("{}", "key-1", call));
     expect(error).toMatchObject({ code: "unreachable", sent: true, attempts: 8 });
     expect(inspect(error, { depth: null, showHidden: true })).not.toContain(SECRET);
-    const words = formatError(error, { doing: 'creating instance "web"' });
+    const words = formatError(error, { action: 'creating instance "web"' });
     expect(words).toContain('creating instance "web" failed: the reply was lost: ');
     expect(words).not.toContain("    at ");
   });
@@ -99,10 +99,10 @@ describe("a connection that is never established", () => {
     const { client, call } = clientOf(`https://localhost:${port}`, { dispatcher });
     const error = await failureOf(client.instances.create("{}", "key-1", call));
     expect(error).toMatchObject({ code: "unreachable", sent: false });
-    expect(formatError(error, { doing: "creating" })).toContain("the service can't be reached: ");
+    expect(formatError(error, { action: "creating" })).toContain("the service can't be reached: ");
   });
 
-  it("sent nothing if the caller gives up, or the time passes, during the TLS handshake", async () => {
+  it("sent nothing if the caller cancels it or it times out during the TLS handshake", async () => {
     for (const end of ["caller", "deadline"] as const) {
       const { dispatcher } = await trusted();
       const controller = new AbortController();

@@ -9,7 +9,7 @@ async function poll(body: unknown, headers: Record<string, string> = {}) {
 }
 
 describe("an operation", () => {
-  it("is read with all it tells", async () => {
+  it("is parsed with all fields", async () => {
     const body = {
       id: "op-1",
       status: "done",
@@ -48,7 +48,7 @@ describe("an operation", () => {
   });
 
   it.each(["yesterday", "", 5, null, "0001-01-01T00:00:00Z", {}])(
-    "with the malformed date %j is read without it",
+    "is parsed without the invalid date %j",
     async (date) => {
       const { operation } = await poll({ status: "paused", started_at: date, finished_at: date });
       expect([operation.startedAt, operation.finishedAt]).toEqual([undefined, undefined]);
@@ -72,7 +72,7 @@ describe("an operation", () => {
   });
 
   it.each([null, "", false, {}, { type: "", status: 0, errors: [] }])(
-    "with the empty error %j did not",
+    "with the empty error %j didn't fail",
     async (error) => {
       const { operation } = await poll({ status: "running", error });
       expect(operation.error).toBeUndefined();
@@ -94,26 +94,26 @@ describe("an operation", () => {
     expect(client.resultId(operation)).toBe(id);
   });
 
-  it("whose address answers with something else is an error, not an endless wait", async () => {
+  it("can't be polled if its URL returns something else", async () => {
     const instance = { id: "ins-1", name: "web", status: "running" };
     const { origin } = await startService(inTurn({ body: instance }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({ code: "bad_reply" });
   });
 
-  it.each([404, 410])("that the service does not know (%i) is not found", async (status) => {
+  it.each([404, 410])("isn't found after a %i", async (status) => {
     const { origin } = await startService(inTurn({ status }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.operations.get("op-1", call))).toMatchObject({ code: "not_found" });
   });
 });
 
-describe("the result", () => {
+describe("the result of an operation", () => {
   it.each([
     "/v1/instances/ins-1",
     "ORIGIN/v1/instances/ins-1",
     "http://elsewhere.example/v1/instances/ins-1",
-  ])("behind %s is read at the endpoint", async (link) => {
+  ])("is read at the endpoint if the link is %s", async (link) => {
     const { origin, seen } = await startService(inTurn({ headers: { etag: '"r1"' }, body: { id: "ins-1" } }));
     const { client, call } = clientOf(origin);
     const resultUrl = link.replace("ORIGIN", origin);
@@ -126,7 +126,7 @@ describe("the result", () => {
     [404, "not_found"],
     [405, "unsupported"],
     [501, "unsupported"],
-  ])("that answers %i is %s", async (status, code) => {
+  ])("causes, after a %i, the error %s", async (status, code) => {
     const { origin } = await startService(inTurn({ status }));
     const { client, call } = clientOf(origin);
     const operation = {
@@ -138,7 +138,7 @@ describe("the result", () => {
     expect(await failureOf(client.readResult(operation, call))).toMatchObject({ code });
   });
 
-  it("without a link is none", async () => {
+  it("is missing without a link", async () => {
     const { client, call } = clientOf("http://127.0.0.1:1");
     const operation = {
       id: "op-1",

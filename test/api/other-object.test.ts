@@ -3,18 +3,18 @@ import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const other = { body: { id: "ins-2", name: "db", status: "running" } };
 
-describe("another object than the one that was asked for", () => {
-  it("is not taken for it", async () => {
+describe("a reply with another object than the requested one", () => {
+  it("is an error", async () => {
     const { origin } = await startService(inTurn(other));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({
       code: "bad_reply",
-      summary: "the address of ins-1 answers with ins-2",
+      summary: "the service returned ins-2 instead of ins-1",
     });
   });
 
   it.each(["/v1/instances/ins-1", "/v1/servers/x"])(
-    "is not taken for an operation's result (%s)",
+    "is an error for the result of an operation (%s)",
     async (resultUrl) => {
       const { origin } = await startService(inTurn(other));
       const { client, call } = clientOf(origin);

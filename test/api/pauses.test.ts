@@ -4,47 +4,47 @@ import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const page = { body: { items: [], next_cursor: null, has_more: false } };
 
-/** What a call was told to wait for, one after the other. */
-function told() {
+/** Records the pauses of a call. */
+function recorder() {
   const pauses: unknown[] = [];
-  const inShort = (pause: Pause): object =>
+  const summaryOf = (pause: Pause): object =>
     pause.for === "turn"
       ? { for: "turn", isSlowed: pause.isSlowed() }
       : { for: pause.for, status: pause.after.status, at: pause.at };
   const progress: PauseListener = {
-    pausing: (pause) => void pauses.push(pause && inShort(pause)),
+    pausing: (pause) => void pauses.push(pause && summaryOf(pause)),
   };
   return { pauses, progress };
 }
 
-it("a call is told of its turn, of each next try and when that comes, and when it goes on", async () => {
+it("a call reports the wait for the rate limit, each retry with its time, and the end of each wait", async () => {
   const { origin } = await startService(inTurn({ status: 503, headers: { "retry-after": "8" } }, page));
   const { client, call, clock } = clientOf(origin);
-  const { pauses, progress } = told();
+  const { pauses, progress } = recorder();
   await client.projects.list({ ...call, progress });
   expect(pauses).toEqual([
     { for: "turn", isSlowed: false },
     undefined,
-    { for: "next try", status: 503, at: 8_500 },
+    { for: "retry", status: 503, at: 8_500 },
     undefined,
   ]);
   expect(clock.now()).toBe(8_500);
 });
 
-it("a call after a 429 is told that the service wants fewer requests", async () => {
+it("a call after a 429 reports that requests are rate limited", async () => {
   const { origin } = await startService(inTurn({ status: 429 }, page));
   const { client, call } = clientOf(origin);
   await client.projects.list(call);
-  const { pauses, progress } = told();
+  const { pauses, progress } = recorder();
   await client.projects.list({ ...call, progress });
   expect(pauses[0]).toEqual({ for: "turn", isSlowed: true });
 });
 
-it("a call that fails waits for nothing any more", async () => {
+it("a failed call reports that it no longer waits", async () => {
   const { origin } = await startService(inTurn({ status: 503 }, { status: 403 }));
   const { client, call } = clientOf(origin);
-  const { pauses, progress } = told();
+  const { pauses, progress } = recorder();
   await failureOf(client.projects.list({ ...call, progress }));
-  expect(pauses.at(-2)).toMatchObject({ for: "next try" });
+  expect(pauses.at(-2)).toMatchObject({ for: "retry" });
   expect(pauses.at(-1)).toBeUndefined();
 });

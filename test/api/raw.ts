@@ -5,9 +5,9 @@ import { onTestFinished } from "vitest";
 import { openConnections } from "../../src/api/connections";
 import { type Authority, makeAuthority } from "../config/credentials/network";
 
-/** What a server does with its connections, byte by byte. */
+/** The behavior of a server at the level of bytes. */
 export interface Behavior {
-  /** @param socket as it was accepted */
+  /** @param socket the accepted connection */
   readonly onConnection?: (socket: Socket) => void;
   /**
    * Called for each request, when its headers and body have arrived.
@@ -17,7 +17,7 @@ export interface Behavior {
   readonly onRequest?: (socket: Duplex, request: string, index: number, plain: Socket) => void;
 }
 
-/** A server on loopback that sends whatever bytes a test wants; closed when the test ends. */
+/** Starts a server on loopback that sends the bytes of a test. It is closed after the test. */
 export async function startRaw(
   { onConnection, onRequest }: Behavior,
   authority?: Authority,
@@ -43,7 +43,7 @@ export async function startRaw(
   return { port: await listening(server), requests };
 }
 
-/** TLS takes over the handle of a socket, and nothing could be written past it any more; so there is a stream in between. */
+/** Wraps a socket in a stream. Otherwise, TLS would take its handle, and no other bytes could be written to it. */
 function secured(plain: Socket, { key, cert }: Authority): TLSSocket {
   const between = Duplex.from({ readable: plain, writable: plain });
   between.on("error", () => {});
@@ -56,7 +56,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A reply with a JSON body, as it goes on the wire. */
+/** Formats a reply with a JSON body. */
 export function wire(status: number, body: unknown, headers: Record<string, string> = {}): string {
   const text = JSON.stringify(body);
   const all = { "content-type": "application/json", "content-length": text.length, ...headers };
@@ -64,7 +64,7 @@ export function wire(status: number, body: unknown, headers: Record<string, stri
   return `HTTP/1.1 ${status} X\r\n${lines.join("")}\r\n${text}`;
 }
 
-/** An authority for `localhost` and `api.example.test`, and connections that trust it. */
+/** Creates a certificate authority for `localhost` and `api.example.test`, and connections that trust it. */
 export async function trusted(env: NodeJS.ProcessEnv = {}) {
   const authority = await makeAuthority("localhost", "api.example.test");
   const dispatcher = openConnections({ env, authorities: [authority.ca] });

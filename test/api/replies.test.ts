@@ -10,25 +10,28 @@ const html = {
   body: "<html><head><style>p{}</style></head><h1>Welcome</h1></html>",
 };
 
-describe("something that is not this service", () => {
-  it("is told by a web page where a list should be, and the endpoint is named", async () => {
+describe("another service at the endpoint", () => {
+  it("is recognized by a web page instead of a list", async () => {
     const { origin } = await startService(inTurn(html));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "not_this_service",
-      summary: `it answered with a web page (200, text/html, ${html.body.length} characters)`,
+      summary: `the endpoint returned a web page (200, text/html, ${html.body.length} characters)`,
       attempts: 3,
     });
   });
 
-  it.each([[[]], [{ data: [] }], [5], ["text"]])("is told by JSON that is no page: %j", async (body) => {
-    const { origin } = await startService(inTurn({ body: JSON.stringify(body) }));
-    const { client, call } = clientOf(origin);
-    expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "not_this_service" });
-  });
+  it.each([[[]], [{ data: [] }], [5], ["text"]])(
+    "is recognized by JSON that isn't a page: %j",
+    async (body) => {
+      const { origin } = await startService(inTurn({ body: JSON.stringify(body) }));
+      const { client, call } = clientOf(origin);
+      expect(await failureOf(client.projects.list(call))).toMatchObject({ code: "not_this_service" });
+    },
+  );
 
   it.each([html, { body: "" }, { body: {} }])(
-    "is told by a 404 on a list without a problem document: %j",
+    "is recognized by a 404 for a list without a problem document: %j",
     async (answer) => {
       const { origin } = await startService(inTurn({ ...answer, status: 404 }));
       const { client, call } = clientOf(origin);
@@ -42,7 +45,7 @@ describe("something that is not this service", () => {
     },
   );
 
-  it("is not told by a 404 with a problem document, nor by one object's 404", async () => {
+  it("isn't assumed after a 404 with a problem document or a 404 for an object", async () => {
     const { origin } = await startService(
       inTurn({ status: 404, body: { code: "project_not_found" } }, { ...html, status: 404 }),
     );
@@ -52,8 +55,8 @@ describe("something that is not this service", () => {
   });
 });
 
-describe("a reply that can't be used", () => {
-  it("is asked for again when it was cut off, whether or not the connection broke", async () => {
+describe("an unusable reply", () => {
+  it("is retried if it is truncated, even if the connection is intact", async () => {
     const page = { items: [{ id: "prj-1" }], next_cursor: null };
     const { origin, seen } = await startService(
       inTurn({ body: page, fault: "cut" }, { body: '{"items":[{"id":"pr' }, { body: "" }, { body: page }),
@@ -62,38 +65,38 @@ describe("a reply that can't be used", () => {
     const first = await failureOf(client.projects.list(call));
     expect(first).toMatchObject({
       code: "bad_reply",
-      summary: "the reply is empty where something was to be said (200)",
+      summary: "the reply has no body (200)",
     });
     expect(await client.projects.list(call)).toHaveLength(1);
     expect(seen).toHaveLength(4);
   });
 
-  it("is an error of its own when it stays cut off", async () => {
+  it("is an error if all attempts are truncated", async () => {
     const { origin } = await startService(inTurn({ body: '{"items":[{"id":"pr' }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the reply is no complete JSON (200, application/json, 19 characters)",
+      summary: "the reply isn't complete JSON (200, application/json, 19 characters)",
     });
   });
 
-  it("is not read to its end when it is too large", async () => {
+  it("isn't read to its end if it is too large", async () => {
     const { origin, seen } = await startService(inTurn({ body: `"${"x".repeat(MAX_BODY_BYTES)}"` }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the reply is too large",
+      summary: "the reply is larger than 16 MiB",
     });
     expect(seen).toHaveLength(1);
   });
 
-  it("leaves a POST unsure where it is cut off, because the work may have been done", async () => {
+  it("leaves the outcome of a POST unknown if it is truncated", async () => {
     const { origin } = await startService(inTurn({ status: 202, body: '{"id":"op-1","sta' }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: true });
   });
 
-  it("leaves the outcome of a POST unknown if it is a web page: a proxy may have sent it in place of the service's reply", async () => {
+  it("leaves the outcome of a POST unknown if it is a web page, which a proxy may have sent instead of the service's reply", async () => {
     const { origin } = await startService(inTurn(html));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
@@ -103,7 +106,7 @@ describe("a reply that can't be used", () => {
   });
 
   it.each(["gzip", "deflate", "br"] as const)(
-    "is none if it is compressed with %s although nobody asked for it",
+    "isn't one if it is compressed with %s without being requested",
     async (coding) => {
       const compress = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }[coding];
       const page = compress(JSON.stringify({ items: [{ id: "prj-1" }] }));
@@ -120,43 +123,45 @@ describe("a reply that can't be used", () => {
     ["gzip", gzipSync("{}").subarray(0, 12), 3],
     ["zstd", Buffer.from("28b52ffd2002110000", "hex"), 3],
   ])(
-    "is named by its coding, without its bytes, if its %s can't be decoded",
+    "is reported with its content encoding, without its bytes, if its %s can't be decoded",
     async (coding, body, attempts) => {
       const { origin } = await startService(inTurn({ headers: { "content-encoding": coding }, body }));
       const { client, call } = clientOf(origin);
       expect(await failureOf(client.projects.list(call))).toMatchObject({
         code: "bad_reply",
-        summary: `the reply is damaged, or its content coding "${coding}" is not supported (200)`,
+        summary: `the reply can't be decoded (200, content encoding "${coding}")`,
         attempts,
       });
     },
   );
 
-  it("is not decompressed beyond the largest size", async () => {
+  it("isn't decompressed beyond the size limit", async () => {
     const bomb = gzipSync(Buffer.alloc(MAX_BODY_BYTES + 1, " "));
     const { origin } = await startService(inTurn({ headers: { "content-encoding": "gzip" }, body: bomb }));
     const { client, call } = clientOf(origin);
-    expect(await failureOf(client.projects.list(call))).toMatchObject({ summary: "the reply is too large" });
+    expect(await failureOf(client.projects.list(call))).toMatchObject({
+      summary: "the reply is larger than 16 MiB",
+    });
   });
 
-  it("is no redirect if it is a 304", async () => {
+  it("isn't a redirect if it is a 304", async () => {
     const { origin } = await startService(inTurn({ status: 304 }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "bad_reply",
-      summary: "the service answered Not Modified (304), which this request never asks for",
+      summary: "the service returned an unexpected status: Not Modified (304)",
     });
   });
 
   it.each([
     [{ reason: "the flavor is sold out" }, '{"reason":"the flavor is sold out"}'],
     ["the flavor is sold out", "the flavor is sold out"],
-  ])("is shown as it is if it is no problem document: %j", async (body, shown) => {
+  ])("is quoted if it isn't a problem document: %j", async (body, shown) => {
     const { origin } = await startService(inTurn({ status: 409, body }));
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.create("{}", "k", call));
-    expect(formatError(error, { doing: "creating" }).split("\n").slice(0, 2)).toEqual([
-      "creating was refused: Conflict (409)",
+    expect(formatError(error, { action: "creating" }).split("\n").slice(0, 2)).toEqual([
+      "creating was rejected: Conflict (409)",
       `  ${shown}`,
     ]);
   });
@@ -168,15 +173,18 @@ describe("a reply that can't be used", () => {
     [200, "first_password: initial-5e1f"],
     [409, { id: "ins-1", first_password: "initial-5e1f" }],
     [412, { id: "ins-1", first_password: "initial-5e1f" }],
-  ])("is not shown if it is an object, which may have an initial password: %i %j", async (status, body) => {
-    const { origin } = await startService(inTurn({ status, body }));
-    const { client, call } = clientOf(origin);
-    const error = await failureOf(client.instances.update("ins-1", "{}", "r1", call));
-    expect(formatError(error, { doing: "updating" })).toMatch(new RegExp(`${status}`));
-    expect(inspect(error, { depth: null })).not.toContain("initial-5e1f");
-  });
+  ])(
+    "isn't quoted if it is an object, which may contain an initial password: %i %j",
+    async (status, body) => {
+      const { origin } = await startService(inTurn({ status, body }));
+      const { client, call } = clientOf(origin);
+      const error = await failureOf(client.instances.update("ins-1", "{}", "r1", call));
+      expect(formatError(error, { action: "updating" })).toMatch(new RegExp(`${status}`));
+      expect(inspect(error, { depth: null })).not.toContain("initial-5e1f");
+    },
+  );
 
-  it("leaves a POST unsure when it has the wrong shape", async () => {
+  it("leaves the outcome of a POST unknown if it has an unexpected structure", async () => {
     const { origin } = await startService(inTurn({ status: 201, body: { name: "web" } }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
@@ -186,8 +194,8 @@ describe("a reply that can't be used", () => {
   });
 });
 
-describe("replies that are unusual but fine", () => {
-  it("bear a wrong content type, a byte order mark, numeric ids and unknown fields", async () => {
+describe("unusual but valid replies", () => {
+  it("may have a wrong content type, a byte order mark, numeric ids and unknown fields", async () => {
     const body = '\uFEFF{"items":[{"id":7,"new_field":{"a":[1]}}],"next_cursor":null}';
     const { origin } = await startService(inTurn({ headers: { "content-type": "text/plain" }, body }));
     const { client, call } = clientOf(origin);
@@ -201,7 +209,7 @@ describe("replies that are unusual but fine", () => {
     [[{ name: "tier", value: 4 }], { tier: 4 }],
     [["tier=a", "path=x=y"], { tier: "a", path: "x=y" }],
     [[], {}],
-  ])("show labels as a map if the service shows them as a list: %j", async (labels, map) => {
+  ])("may have labels as a list, which is converted to a map: %j", async (labels, map) => {
     const instance = { id: "ins-1", labels };
     const { origin } = await startService(
       inTurn({ body: { items: [instance], next_cursor: null } }, { body: instance }),
@@ -212,7 +220,7 @@ describe("replies that are unusual but fine", () => {
   });
 
   it.each([[["web", "tier=a"]], [[{ tier: "a" }]], ["tier=a"], [{ tier: "a" }], [null]])(
-    "show labels of any other form as they are: %j",
+    "may have labels of any other form, which are kept: %j",
     async (labels) => {
       const { origin } = await startService(inTurn({ body: { id: "ins-1", labels } }));
       const { client, call } = clientOf(origin);
@@ -220,21 +228,21 @@ describe("replies that are unusual but fine", () => {
     },
   );
 
-  it("keep ids exact that are larger than a number can hold", async () => {
+  it("may have integer ids beyond the safe range, which stay exact", async () => {
     const { origin } = await startService(inTurn({ body: '{"id":12345678901234567890,"size":12}' }));
     const { client, call } = clientOf(origin);
     const object = await client.instances.get("12345678901234567890", call);
     expect(object).toMatchObject({ id: "12345678901234567890", fields: { size: 12 } });
   });
 
-  it("leave fields of an object as they came, also where they look like a secret of ours", async () => {
+  it("keep the fields of an object, even if they contain a secret", async () => {
     const { origin } = await startService(inTurn({ body: { id: "ins-1", note: "token" } }));
     const { client, call } = clientOf(origin, { token: { origin: "x", get: async () => "token" } });
     expect((await client.instances.get("ins-1", call)).fields.note).toBe("token");
   });
 });
 
-describe("statuses", () => {
+describe("the status", () => {
   it.each([
     [400, "refused"],
     [403, "forbidden"],
@@ -249,7 +257,7 @@ describe("statuses", () => {
     [500, "unavailable"],
     [501, "unsupported"],
     [503, "unavailable"],
-  ])("%i is %s", async (status, code) => {
+  ])("%i causes the code %s", async (status, code) => {
     const { origin } = await startService(inTurn({ status, body: { code: "x", trace_id: "tr-1" } }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.update("ins-1", "{}", "r1", call))).toMatchObject({

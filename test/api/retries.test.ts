@@ -6,9 +6,9 @@ const operation = { id: "op-1", status: "pending", progress: 0 };
 const page = { items: [], next_cursor: null, has_more: false };
 const accepted = { status: 202, headers: { location: "/v1/operations/op-1" }, body: operation };
 
-describe("what is repeated", () => {
+describe("retries", () => {
   it.each([408, 425, 429, 500, 502, 503, 504, 505, 507, 520, 530, 599])(
-    "a GET answered %i is tried again",
+    "repeat a GET after %i",
     async (status) => {
       const { origin, seen } = await startService(inTurn({ status }, { body: page }));
       const { client, call } = clientOf(origin);
@@ -17,15 +17,18 @@ describe("what is repeated", () => {
     },
   );
 
-  it.each([304, 400, 403, 404, 405, 409, 410, 412, 422, 501])("a GET answered %i is not", async (status) => {
-    const { origin, seen } = await startService(inTurn({ status, body: { code: "no" } }));
-    const { client, call } = clientOf(origin);
-    expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({ status, attempts: 1 });
-    expect(seen).toHaveLength(1);
-  });
+  it.each([304, 400, 403, 404, 405, 409, 410, 412, 422, 501])(
+    "don't repeat a GET after %i",
+    async (status) => {
+      const { origin, seen } = await startService(inTurn({ status, body: { code: "no" } }));
+      const { client, call } = clientOf(origin);
+      expect(await failureOf(client.instances.get("ins-1", call))).toMatchObject({ status, attempts: 1 });
+      expect(seen).toHaveLength(1);
+    },
+  );
 
   it.each(["lost", "cut"] as const)(
-    "a POST whose reply is %s goes again with the same key and the same body",
+    "repeat a POST with the same key and body after a %s reply",
     async (fault) => {
       const { origin, seen } = await startService(inTurn({ ...accepted, fault }, { status: 503 }, accepted));
       const { client, call } = clientOf(origin);
@@ -37,7 +40,7 @@ describe("what is repeated", () => {
     },
   );
 
-  it("a PUT goes again with its If-Match, a DELETE goes again", async () => {
+  it("repeat a PUT with its If-Match, and a DELETE", async () => {
     const { origin, seen } = await startService(
       inTurn({ fault: "lost" }, { status: 204 }, { status: 502 }, { status: 204 }),
     );
@@ -52,7 +55,7 @@ describe("what is repeated", () => {
     ]);
   });
 
-  it("a POST is retried if the code or type of a 409 says that the key's first request is in progress, and after no other 409", async () => {
+  it("repeat a POST after a 409 only if its code or type reports that the first request with the key is in progress", async () => {
     const named = {
       code: "name_taken",
       title: "A request is outstanding",
@@ -75,7 +78,7 @@ describe("what is repeated", () => {
     expect(seen).toHaveLength(4);
   });
 
-  it("ends after eight tries with the last answer, and says how many", async () => {
+  it("end after eight attempts with the last reply and the number of attempts", async () => {
     const { origin, seen } = await startService(
       inTurn({ status: 503, body: { code: "down", trace_id: "tr-9" } }),
     );
@@ -99,7 +102,7 @@ describe("a failure that the service has stored for a key", () => {
     return failureOf(client.instances.create("{}", "key-1", call));
   };
 
-  it("is recognized by its trace id, and ends the retries", async () => {
+  it("is recognized by its trace id and ends the retries", async () => {
     expect(await create(failing("tr-1"))).toMatchObject({ code: "unavailable", replayed: true, attempts: 2 });
     const afterRejection = await create({ status: 429 }, failing("tr-1"));
     expect(afterRejection).toMatchObject({ replayed: true, attempts: 3 });
@@ -117,7 +120,7 @@ describe("a failure that the service has stored for a key", () => {
       { status: 500, body: { code: "bad_gateway", trace_id: "tr-1" } },
     ],
   ] as const)(
-    "is not assumed if the reply to an earlier attempt %s: that one may have succeeded",
+    "isn't assumed if the reply to an earlier attempt %s, because that attempt may have succeeded",
     async (_how, first) => {
       expect(await create(first, failing("tr-1"))).toMatchObject({
         replayed: false,
@@ -138,12 +141,12 @@ describe("a failure that the service has stored for a key", () => {
     "00000000-0000-0000-0000-000000000000",
     "key-1",
     "req-KEY1-a",
-  ])("is not assumed if the trace id %j identifies nothing", async (traceId) => {
+  ])("isn't assumed if the trace id %j doesn't identify a reply", async (traceId) => {
     expect(await create(failing(traceId))).toMatchObject({ replayed: false, attempts: 8, sent: true });
   });
 
   it.each(["before", "in between"])(
-    "is not assumed if another request got the same trace id %s",
+    "isn't assumed if another request received the same trace id %s",
     async (when) => {
       const { origin, seen } = await startService(() => failing("tr-1", 503));
       const { client, call, clock } = clientOf(origin, { retry: { maxAttempts: 3 } });
@@ -156,14 +159,14 @@ describe("a failure that the service has stored for a key", () => {
     },
   );
 
-  it("is not assumed if any attempt in between failed in another way", async () => {
+  it("isn't assumed if an attempt in between failed in another way", async () => {
     expect(await create(failing("tr-1"), { status: 503 }, failing("tr-1"))).toMatchObject({
       replayed: false,
       attempts: 8,
     });
   });
 
-  it("is not assumed of requests without a key", async () => {
+  it("isn't assumed for requests without a key", async () => {
     const { origin } = await startService(inTurn(failing("tr-1")));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.update("ins-1", "{}", "r1", call))).toMatchObject({
@@ -173,15 +176,15 @@ describe("a failure that the service has stored for a key", () => {
   });
 });
 
-describe("pauses", () => {
-  it("are spread over the whole of a doubling bound", async () => {
+describe("the pauses between retries", () => {
+  it("have full jitter below a bound that doubles", async () => {
     const { origin } = await startService(inTurn({ status: 500 }));
     const { client, call, clock } = clientOf(origin, { random: () => 0.5 });
     await failureOf(client.projects.list(call));
     expect(clock.sleeps).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000]);
   });
 
-  it("are as long as Retry-After asks, also when that is longer than any pause of ours", async () => {
+  it("are at least as long as Retry-After, even above the cap", async () => {
     const wait = { status: 429, headers: { "retry-after": "120" } };
     const { origin } = await startService(inTurn(wait, { body: page }));
     const { client, call, clock } = clientOf(origin, { random: () => 0 });
@@ -189,7 +192,7 @@ describe("pauses", () => {
     expect(clock.sleeps).toEqual([120_000]);
   });
 
-  it("take Retry-After as a date of the service's own clock", async () => {
+  it("measure a date in Retry-After by the service's clock", async () => {
     const headers = { date: "Mon, 01 Jan 2001 00:00:00 GMT", "retry-after": "Mon, 01 Jan 2001 00:01:30 GMT" };
     const { origin } = await startService(inTurn({ status: 503, headers }, { body: page }));
     const { client, call, clock } = clientOf(origin, { random: () => 0 });
@@ -197,7 +200,7 @@ describe("pauses", () => {
     expect(clock.sleeps).toEqual([90_000]);
   });
 
-  it("take Retry-After as a date in the form of asctime, which is UTC", async () => {
+  it("accept a date in asctime form in Retry-After as UTC", async () => {
     vi.stubEnv("TZ", "Asia/Tokyo");
     onTestFinished(() => void vi.unstubAllEnvs());
     const headers = { date: "Sun Nov  6 08:49:37 1994", "retry-after": "Sun Nov  6 08:50:37 1994" };
@@ -210,7 +213,7 @@ describe("pauses", () => {
     expect(clock.sleeps).toEqual([60_000, 60_000]);
   });
 
-  it("are our own where Retry-After says nothing sensible", async () => {
+  it("ignore an invalid Retry-After", async () => {
     const headers = { "retry-after": "9".repeat(400) };
     const { origin } = await startService(inTurn({ status: 503, headers }, { body: page }));
     const { client, call, clock } = clientOf(origin);
@@ -218,7 +221,7 @@ describe("pauses", () => {
     expect(clock.sleeps).toEqual([500]);
   });
 
-  it("never reach the deadline: where the next try can't start before it, the call fails now and says why", async () => {
+  it("never reach the deadline: if the next attempt would start after it, the call fails at once", async () => {
     const wait = { status: 429, headers: { "retry-after": "3600" }, body: { code: "slow_down" } };
     const { origin, seen } = await startService(inTurn(wait));
     const { client, clock } = clientOf(origin);
@@ -227,13 +230,13 @@ describe("pauses", () => {
       code: "timeout",
       status: 429,
       cause: { code: "rate_limited" },
-      summary: expect.stringContaining("the service asks to come back in 1 h"),
+      summary: expect.stringContaining("the service requested a wait of 1 h"),
     });
     expect(clock.now()).toBe(0);
     expect(seen).toHaveLength(1);
   });
 
-  it("grow for all requests of a client when the service is dying: retries start at ten a second at most, after the first hundred", async () => {
+  it("share a budget of a hundred retries, and then ten per second, in the whole client", async () => {
     const { origin, seen } = await startService(inTurn({ status: 500 }));
     const { client, call, clock } = clientOf(origin, { random: () => 0, retry: { maxAttempts: 3 } });
     await Promise.all(Array.from({ length: 200 }, () => failureOf(client.projects.list(call))));
@@ -243,8 +246,8 @@ describe("pauses", () => {
   });
 });
 
-describe("whether a failed request may have been carried out", () => {
-  it("is not so when nothing listens", async () => {
+describe("the outcome of a failed request", () => {
+  it("isn't unknown if the connection is refused", async () => {
     const { client, call } = clientOf("http://127.0.0.1:1");
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({
       code: "unreachable",
@@ -261,20 +264,20 @@ describe("whether a failed request may have been carried out", () => {
     { status: 200, body: "<html>sign in</html>" },
     { status: 202 },
     { status: 204 },
-  ])("is so after %j", async (answer) => {
+  ])("is unknown after %j", async (answer) => {
     const { origin } = await startService(inTurn(answer));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: true });
   });
 
-  it.each([400, 401, 403, 404, 409, 422, 429])("is not so after %i", async (status) => {
+  it.each([400, 401, 403, 404, 409, 422, 429])("isn't unknown after %i", async (status) => {
     const { origin } = await startService(inTurn({ status, body: { code: "no" } }));
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.instances.create("{}", "k", call))).toMatchObject({ sent: false });
   });
 
   it.each([400, 401, 403, 404, 409, 422, 429])(
-    "stays so when a later attempt is rejected with %i",
+    "stays unknown if a later attempt is rejected with %i",
     async (status) => {
       const { origin } = await startService(inTurn({ fault: "lost" }, { status, body: { code: "no" } }));
       const { client, call } = clientOf(origin);
@@ -283,7 +286,7 @@ describe("whether a failed request may have been carried out", () => {
     },
   );
 
-  it("stays so when a later try finds no token", async () => {
+  it("stays unknown if a later attempt has no token", async () => {
     const { origin } = await startService(inTurn({ fault: "lost" }));
     const tokens = [TOKEN, ""];
     const token = { origin: "a file", get: async () => tokens.shift() ?? "" };

@@ -17,7 +17,7 @@ describe("a revision", () => {
     ["in the header when the named field is missing", { revision: "r2" }, '"r1"', "tag", "r1"],
     ["nowhere", { revision: null, etag: "" }, undefined, undefined, undefined],
     [
-      "nowhere when only another field than the named one has it",
+      "nowhere if only another field than the configured one has it",
       { revision: "r2" },
       undefined,
       "tag",
@@ -37,7 +37,7 @@ describe("a revision", () => {
     expect(hasRevisionOnlyInHeader(fields, etag, field)).toBe(expected);
   });
 
-  it("is the same after a journey through If-Match", () => {
+  it("stays the same in If-Match", () => {
     const tags = fc.stringMatching(/^[\x21\x23-\x7e]+$/).filter((tag) => !/^w\//i.test(tag));
     fc.assert(
       fc.property(tags, (tag) => {
@@ -46,11 +46,14 @@ describe("a revision", () => {
     );
   });
 
-  it.each(["", 'a"b', "a\nb", "a b", "ключ"])("that can't stand in a header is refused: %j", (tag) => {
-    expect(() => ifMatchOf(tag)).toThrow(expect.objectContaining({ code: "bad_reply" }));
-  });
+  it.each(["", 'a"b', "a\nb", "a b", "ключ"])(
+    "with characters that a header doesn't allow is rejected: %j",
+    (tag) => {
+      expect(() => ifMatchOf(tag)).toThrow(expect.objectContaining({ code: "bad_reply" }));
+    },
+  );
 
-  it("of a list's item is its own, not the page's", async () => {
+  it("of an item in a list is its own and not that of the page", async () => {
     const body = { items: [{ id: "a", revision: "r1" }, { id: "b" }] };
     const { origin } = await startService(inTurn({ headers: { etag: '"page"' }, body }));
     const { client, call } = clientOf(origin);
@@ -60,7 +63,7 @@ describe("a revision", () => {
     ]);
   });
 
-  it("is sent strong and quoted", async () => {
+  it("is sent as a strong, quoted tag", async () => {
     const { origin, seen } = await startService(
       inTurn({ headers: { etag: 'W/"r1"' }, body: { id: "a" } }, { status: 204 }),
     );

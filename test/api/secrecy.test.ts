@@ -3,7 +3,7 @@ import { clientOf, failureOf, inTurn, startService, TOKEN } from "./service";
 
 const page = { items: [], next_cursor: null };
 
-describe("the token is never shown", () => {
+describe("the token isn't shown", () => {
   const echo = `your token ${TOKEN} and ${encodeURIComponent(TOKEN)}`;
 
   it.each([
@@ -14,7 +14,7 @@ describe("the token is never shown", () => {
     ["an error page", { status: 502, body: `<html><body>${echo}</body></html>` }],
     ["a page instead of JSON", { status: 200, body: `<html><body>${echo}</body></html>` }],
     ["a redirect", { status: 302, headers: { location: `https://elsewhere.example/${TOKEN}` } }],
-  ])("when %s repeats it", async (_what, answer) => {
+  ])("if %s repeats it", async (_what, answer) => {
     const { origin } = await startService(inTurn(answer));
     const { client, call } = clientOf(origin);
     const error = await failureOf(client.instances.list({}, call));
@@ -24,7 +24,7 @@ describe("the token is never shown", () => {
     expect(String(error)).not.toContain(TOKEN);
   });
 
-  it("when a failed operation repeats it", async () => {
+  it("if a failed operation repeats it", async () => {
     const body = { id: "op-1", status: "failed", error: { detail: echo } };
     const { origin } = await startService(inTurn({ body }));
     const { client, call } = clientOf(origin);
@@ -34,7 +34,7 @@ describe("the token is never shown", () => {
   });
 
   it.each(["a problem document", "an error page"])(
-    "beyond the beginning of a long text in %s",
+    "if it is far from the start of a long text in %s",
     async (what) => {
       const detail = `${"&#38;%41".repeat(100_000)}${TOKEN}`;
       const body = what === "an error page" ? `<p>${detail}</p>` : { code: "forbidden", detail };
@@ -45,7 +45,7 @@ describe("the token is never shown", () => {
     },
   );
 
-  it("to whom watches the requests", async () => {
+  it("to the listener of requests", async () => {
     const watched: unknown[] = [];
     const { origin } = await startService(inTurn({ body: page }));
     const { client, call } = clientOf(origin, { onRequest: (request) => watched.push(request) });
@@ -54,8 +54,8 @@ describe("the token is never shown", () => {
   });
 });
 
-describe("the token goes to no other origin", () => {
-  it.each([301, 302, 303, 307, 308])("by a redirect %i", async (status) => {
+describe("the token isn't sent to another origin", () => {
+  it.each([301, 302, 303, 307, 308])("after a redirect with %i", async (status) => {
     const other = await startService(inTurn({ body: page }));
     const { origin } = await startService(
       inTurn({ status, headers: { location: `${other.origin}/v1/projects?x=1` } }),
@@ -63,12 +63,12 @@ describe("the token goes to no other origin", () => {
     const { client, call } = clientOf(origin);
     expect(await failureOf(client.projects.list(call))).toMatchObject({
       code: "not_this_service",
-      summary: `it answered with a redirect (${status}) to ${other.origin}/v1/projects`,
+      summary: `the endpoint returned a redirect (${status}) to ${other.origin}/v1/projects`,
     });
     expect(other.seen).toHaveLength(0);
   });
 
-  it("by a Location: the operation is polled at the endpoint", async () => {
+  it("after a Location with another origin, and the operation is polled at the endpoint", async () => {
     const other = await startService(inTurn({ body: page }));
     const { origin, seen } = await startService((request) =>
       request.method === "POST"
@@ -83,7 +83,7 @@ describe("the token goes to no other origin", () => {
     expect(other.seen).toHaveLength(0);
   });
 
-  it("by an operation's address kept from elsewhere", async () => {
+  it("by the saved URL of an operation at another endpoint", async () => {
     const other = await startService(inTurn({ body: page }));
     const { origin, seen } = await startService(inTurn({ body: { id: "op-1", status: "running" } }));
     const { client, call } = clientOf(origin);
@@ -92,7 +92,7 @@ describe("the token goes to no other origin", () => {
     expect(other.seen).toHaveLength(0);
   });
 
-  it("by a result_url", async () => {
+  it("by a result_url with another origin", async () => {
     const other = await startService(inTurn({ body: { id: "ins-1" } }));
     const { origin, seen } = await startService(inTurn({ body: page }));
     const { client, call } = clientOf(origin);

@@ -12,11 +12,11 @@ export interface Seen {
   body: string;
 }
 
-/** One answer. `lost` takes the request and breaks the connection; `cut` breaks it in the middle of the body; `silent` never answers. */
+/** A reply. `lost` closes the connection after the request, `cut` in the middle of the body. `silent` sends no reply. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as it is when a string or a buffer, as JSON otherwise. */
+  /** Strings and buffers are sent unchanged, other values as JSON. */
   body?: unknown;
   fault?: "lost" | "cut" | "silent";
 }
@@ -25,11 +25,11 @@ export interface Service {
   origin: string;
   port: number;
   seen: Seen[];
-  /** How many connections were made so far. */
+  /** Returns the number of connections so far. */
   connections(): number;
 }
 
-/** A service on loopback that answers what the test says; closed when the test ends. */
+/** Starts a service on loopback that sends the given replies. It is closed after the test. */
 export async function startService(answer: (request: Seen, index: number) => Answer): Promise<Service> {
   const seen: Seen[] = [];
   const server = createServer(async (message, response) => {
@@ -61,14 +61,14 @@ export async function startService(answer: (request: Seen, index: number) => Ans
   return { origin: `http://127.0.0.1:${port}`, port, seen, connections: () => connections };
 }
 
-/** Answers in turn; the last one for ever. */
+/** Sends the replies in turn, and then the last one repeatedly. */
 export function inTurn(...answers: Answer[]): (request: Seen, index: number) => Answer {
   return (_request, index) => answers[Math.min(index, answers.length - 1)] ?? {};
 }
 
 export const TOKEN = "cis_pat_0123456789";
 
-/** A client on a clock that sleeps in no time, with jitter at its upper end, and a deadline of ten minutes. */
+/** Creates a client with an automatic fake clock, maximum jitter, and a deadline of ten minutes. */
 export function clientOf(endpoint: string, options: Partial<ClientOptions> = {}) {
   const clock = new FakeClock({ auto: true });
   const token = { origin: "the test", get: async () => TOKEN };
@@ -100,7 +100,7 @@ function give(answer: Answer, response: ServerResponse): void {
   response.write(bytes.subarray(0, length / 2), () => response.destroy());
 }
 
-/** The error a promise ends with. */
+/** Returns the error of a rejected promise. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => {

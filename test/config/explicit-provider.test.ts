@@ -13,7 +13,7 @@ test("the project of another provider is told so by the 404", async () => {
   const service = await startService({ config: NAMED });
   const { message } = await failureOf(service.instances.create(instanceNews({ project: "prj-1" })));
   expect(message).toContain(
-    'hint: the provider "eu" sees no such project: an instance must have the provider of its project',
+    'hint: Check the property `project`. An instance must use the provider of its project, but it uses "eu"',
   );
 });
 
@@ -46,7 +46,7 @@ describe("a creation that another provider has begun", () => {
       const { service, web } = await oneInstance({
         behaviour: { ...cutOff.behaviour, ...(resultLink && { resultLink }) },
       });
-      expect(await web.up(SHORT)).toContain("is not over");
+      expect(await web.up(SHORT)).toContain("timed out after");
       const { id, state, inputs } = web.there();
       const asked = service.emulator.requests.length;
       const { instances } = await service.anew(NAMED);
@@ -93,7 +93,7 @@ describe("a process", () => {
     const sessions = new Sessions({});
     const setting = stack({ ...texts, ...NAMED, endpoint: "eu.example.com" });
     sessions.configure(setting);
-    expect(() => sessions.open()).toThrow('the endpoint of the provider "eu" is not a URL');
+    expect(() => sessions.open()).toThrow('the endpoint of the provider "eu" must be a URL');
     await expect(findProjects(setting, sessions)).rejects.toThrow('the endpoint of the provider "eu"');
   });
 });

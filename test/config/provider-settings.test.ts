@@ -19,7 +19,7 @@ function words(...args: Parameters<typeof read>): string {
     read(...args);
   } catch (error) {
     expect(isCloudInfraError(error)).toBe(true);
-    return formatError(error, { doing: "reading" });
+    return formatError(error, { action: "reading" });
   }
   return "";
 }

@@ -17,7 +17,7 @@ function words(stack: Texts, environment: Texts = {}): string {
     readSettings(stackOf(stack), environment);
   } catch (error) {
     expect(isCloudInfraError(error)).toBe(true);
-    return formatError(error, { doing: 'creating instance "web"' });
+    return formatError(error, { action: 'creating instance "web"' });
   }
   return "";
 }

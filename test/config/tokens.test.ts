@@ -39,7 +39,7 @@ async function failureOf(source: TokenSource): Promise<string> {
     (reason: unknown) => reason,
   );
   expect(isCloudInfraError(error) && error.code).toBe("config_invalid");
-  return formatError(error, { doing: "reading" });
+  return formatError(error, { action: "reading" });
 }
 
 test("a token of a setting is what stands there, and there is no other", async () => {

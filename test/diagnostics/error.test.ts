@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration } from "../../src/diagnostics/durations";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../src/diagnostics/error";
 import { parseProblem } from "../../src/diagnostics/problem";
 
 describe("an error", () => {
-  it("says verb and path after what happened, and keeps its cause", () => {
+  it("has method and path after the message, and keeps its cause", () => {
     const cause = new Error("socket");
     const error = new CloudInfraError("unreachable", "no answer", {
       method: "GET",
@@ -21,7 +20,7 @@ describe("an error", () => {
     );
   });
 
-  it("is known by its name and code, also when another copy of the package made it", () => {
+  it("is recognized by its name and code, even if another copy of the package created it", () => {
     const foreign = Object.assign(new Error("x"), { name: "CloudInfraError", code: "not_found" });
     expect(isCloudInfraError(foreign)).toBe(true);
     expect(isCloudInfraError(new CloudInfraError("aborted", "x"))).toBe(true);
@@ -33,11 +32,11 @@ describe("an error", () => {
     { name: "CloudInfraError", code: "not_found" },
     "x",
     undefined,
-  ])("is not what only resembles one: %j", (value) => {
+  ])("is distinguished from similar values: %j", (value) => {
     expect(isCloudInfraError(value)).toBe(false);
   });
 
-  it("can be told more, and stays the cause", () => {
+  it("gets details in a copy whose cause is the original", () => {
     const error = new CloudInfraError("forbidden", "no", {
       status: 403,
       method: "GET",
@@ -54,16 +53,4 @@ describe("an error", () => {
     });
     expect(more.operation?.id).toBe("op-1");
   });
-});
-
-it.each([
-  [0, "0 ms"],
-  [250, "250 ms"],
-  [30_000, "30 s"],
-  [60_000, "1 min"],
-  [200_000, "3 min 20 s"],
-  [1_800_000, "30 min"],
-  [7_500_000, "2 h 5 min"],
-])("%i ms are %s", (ms, words) => {
-  expect(formatDuration(ms)).toBe(words);
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseProblem } from "../../src/diagnostics/problem";
 
 describe("a problem document", () => {
-  it("is read with every member, and keeps those it does not know", () => {
+  it("is parsed with all members, and unknown ones are kept as extensions", () => {
     expect(
       parseProblem({
         type: "https://example.com/quota",
@@ -71,7 +71,7 @@ describe("a problem document", () => {
       },
     ],
     [{ "invalid-params": [{ name: "flavor", reason: "a" }] }, { errors: [{ field: "flavor", detail: "a" }] }],
-  ])("written as %j is read all the same", (body, problem) => {
+  ])("is parsed from the variant %j", (body, problem) => {
     expect(parseProblem(body)).toMatchObject(problem);
   });
 
@@ -86,11 +86,11 @@ describe("a problem document", () => {
     { items: [] },
     { type: "", code: null },
     { error: "Not Found", status: 404 },
-  ])("is not found in %j", (body) => {
+  ])("isn't found in %j", (body) => {
     expect(parseProblem(body)).toBeUndefined();
   });
 
-  it("is looked for in anything without a crash", () => {
+  it("is parsed from any value without an exception", () => {
     fc.assert(
       fc.property(fc.anything(), (body) => {
         const problem = parseProblem(body);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { redact } from "../../src/diagnostics/redact";
 
 describe("redaction", () => {
-  it("takes a secret out wherever it stands, as it is, JSON-escaped or percent-encoded", () => {
+  it("replaces a secret, also if it is JSON-escaped or percent-encoded", () => {
     const secret = 'p"a/s s\n';
     const text = [
       secret,
@@ -21,7 +21,7 @@ describe("redaction", () => {
     String.raw`Tom\u0027s\u0026p\u00e4ssword\u002b1`,
     String.raw`Tom's&p\u00E4ssword+1`,
     new URLSearchParams({ "": "Tom's&pässword+1" }).toString().slice(1),
-  ])("takes it out as %s", (text) => {
+  ])("replaces it as %s", (text) => {
     expect(redact(`value ${text} is not allowed`, ["Tom's&pässword+1"])).toBe(
       "value [secret] is not allowed",
     );
@@ -49,16 +49,16 @@ describe("redaction", () => {
     ["JavaScript's escape", "geheim-p%u00E4sswort", "geheim-p\u00e4sswort"],
     ["HTML beside what is no entity", "&constructor; p&amp;w-secret", "&constructor; p&w-secret"],
     ["another Unicode normalization", "Mu\u0308ller-hush", "M\u00fcller-hush"],
-  ])("takes it out as it is written in %s", (_where, text, secret) => {
+  ])("replaces it as %s writes it", (_where, text, secret) => {
     expect(redact(`value '${text}' is not allowed`, [secret])).toBe("value '[secret]' is not allowed");
   });
 
-  it("takes it out of a URL, which has a slash in place of a backslash", () => {
+  it("replaces it in a URL, which has a slash instead of a backslash", () => {
     for (const slash of ["/", "//"])
       expect(redact(`GET /v1/8DXCrnUF${slash}h93LeUN6`, ["8DXCrnUF\\h93LeUN6"])).toBe("GET /v1/[secret]");
   });
 
-  it("takes it out where its slashes are escaped", () => {
+  it("replaces it if its slashes are escaped", () => {
     expect(redact('{"path":"a\\/b\\/c"', ["a/b/c"])).toBe('{"path":"[secret]"');
   });
 
@@ -69,21 +69,21 @@ describe("redaction", () => {
       'the name "top-secret-name" is taken',
       'the name "[secret]" is taken',
     ],
-    ["in another case, with its beginning alone", "Hunter2-Of-It", "sent HUNTER2…", "sent [secret]…"],
-    ["in another case, cut in an escape", "Toms'-Hunter2", "sent toms&#3…", "sent [secret]…"],
+    ["in another case, with only its beginning", "Hunter2-Of-It", "sent HUNTER2…", "sent [secret]…"],
+    ["in another case, truncated in an escape", "Toms'-Hunter2", "sent toms&#3…", "sent [secret]…"],
     [
-      "in a page whose markup was stripped",
+      "in a page without its markup",
       "hunter2 <b>  of  it</b>",
       "value hunter2 of it is bad",
       "value [secret] is bad",
     ],
     [
-      "in a page where markup begins in it",
+      "up to a character that begins markup",
       "hunter2-of<it",
       "value hunter2-of is bad",
       "value [secret] is bad",
     ],
-    ["without white space around it", "  hunter2 \n", 'label "hunter2"', 'label "[secret]"'],
+    ["without surrounding whitespace", "  hunter2 \n", 'label "hunter2"', 'label "[secret]"'],
     ["line by line", "first line of it\r\n  second line\n", "bad: second line", "bad: [secret]"],
     [
       "without its comment, if it is an SSH key",
@@ -97,19 +97,19 @@ describe("redaction", () => {
       "AAAAB3SECRET==",
       "[secret]",
     ],
-  ])("takes a secret out %s", (_how, secret, text, clean) => {
+  ])("replaces a secret %s", (_how, secret, text, clean) => {
     expect(redact(text, [secret])).toBe(clean);
   });
 
-  it("leaves the short lines of a secret alone, which are ordinary words", () => {
+  it("keeps short lines of a secret, which may be ordinary words", () => {
     expect(redact("a value is missing", ["value\nhunter2-of-the-backend"])).toBe("a value is missing");
   });
 
-  it("takes a secret out next to letters whose lower case is longer", () => {
+  it("replaces a secret next to letters whose lower case is longer", () => {
     expect(redact("İİ Hush-İ! rest", ["hush-İ!"])).toBe("İİ [secret] rest");
   });
 
-  it("takes out the beginning of a secret that was cut short, and no other words", () => {
+  it("replaces the beginning of a truncated secret, and no other words", () => {
     expect(redact("sent hunter2-of…", ["hunter2-of-the-backend"])).toBe("sent [secret]…");
     expect(redact("a hunter2-of… b hunter… hunter", ["hunter2-of-the-backend"])).toBe(
       "a [secret]… b [secret]… hunter",
@@ -117,13 +117,13 @@ describe("redaction", () => {
     expect(redact("sent hun…", ["hunter2-of-the-backend"])).toBe("sent hun…");
   });
 
-  it("takes out the ending of a secret whose middle or start was cut, and no other words", () => {
+  it("replaces the ending of a secret without its middle or start, and no other words", () => {
     const secrets = ["hunter2-of-the-backend"];
     expect(redact("sent hunter2…kend, …of-the-backend", secrets)).toBe("sent [secret]…[secret], …[secret]");
     expect(redact("sent ...end and …weekend", secrets)).toBe("sent ...end and …weekend");
   });
 
-  it("takes out the beginning of a secret that was cut without a sign, if it is eight characters long", () => {
+  it("replaces the beginning of a secret without an ellipsis if it has eight characters", () => {
     const secrets = ["https://hunter2.example.com/backend"];
     expect(redact('"https://hunter2.exa" was cut', secrets)).toBe('"[secret]" was cut');
     expect(redact("https://hunter2.exa...", secrets)).toBe("[secret]...");
@@ -131,11 +131,11 @@ describe("redaction", () => {
     expect(redact('"https:/" was cut', secrets)).toBe('"https:/" was cut');
   });
 
-  it("leaves nothing of a secret that contains another one", () => {
+  it("replaces a secret that contains another one completely", () => {
     expect(redact("token-long-rest", ["token", "token-long-rest"])).toBe("[secret]");
   });
 
-  it("leaves words alone that are too short to be a secret", () => {
+  it("keeps words that are too short for a secret", () => {
     expect(redact("a web server", ["web", "", "a"])).toBe("a web server");
   });
 

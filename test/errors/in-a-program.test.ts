@@ -13,32 +13,29 @@ const [functions = "", automation = ""] = fenced(
   "ts",
 );
 
-describe("how a program reacts to a code, as docs/errors.md shows it", () => {
+describe("a program that handles error codes, as in docs/errors.md", () => {
   it("compiles", async () => {
     const declared = 'import type { Stack } from "@pulumi/pulumi/automation";\ndeclare const stack: Stack;\n';
     const program = `${declared}${functions}async function react() {\n${automation}}\nvoid react;\n`;
     expect(await complaints(newcomersFolder(program))).toBe("");
   });
 
-  it.runIf(pulumiOnPath())(
-    "lets an Automation API program take over what somebody else has changed",
-    async () => {
-      const program = installed("quickstart");
-      const env = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
-      const react: (stack: Stack) => Promise<void> = new Function(
-        "stack",
-        `return (async () => {${ts.transpile(automation, { target: ts.ScriptTarget.ES2022 })}})()`,
-      ) as never;
-      await withEmulator({ program, env }, async ({ stack, emulator, fault }) => {
-        await stack.up();
-        rewrite(program, (text) => text.replace('"small"', '"tiny"'));
-        const change = fault("concurrent-change");
-        await react(stack);
-        expect(change.used).toBe(1);
-        const flavors = [...emulator.instances.values()].map(({ fields }) => fields.flavor);
-        expect(flavors.sort()).toEqual(["large", "medium", "tiny"]);
-        await stack.preview({ expectNoChanges: true });
-      });
-    },
-  );
+  it.runIf(pulumiOnPath())("refreshes and retries after a conflict, with the Automation API", async () => {
+    const program = installed("quickstart");
+    const env = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
+    const react: (stack: Stack) => Promise<void> = new Function(
+      "stack",
+      `return (async () => {${ts.transpile(automation, { target: ts.ScriptTarget.ES2022 })}})()`,
+    ) as never;
+    await withEmulator({ program, env }, async ({ stack, emulator, fault }) => {
+      await stack.up();
+      rewrite(program, (text) => text.replace('"small"', '"tiny"'));
+      const change = fault("concurrent-change");
+      await react(stack);
+      expect(change.used).toBe(1);
+      const flavors = [...emulator.instances.values()].map(({ fields }) => fields.flavor);
+      expect(flavors.sort()).toEqual(["large", "medium", "tiny"]);
+      await stack.preview({ expectNoChanges: true });
+    });
+  });
 });

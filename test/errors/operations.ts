@@ -4,9 +4,9 @@ import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
-import type { Provocation } from "./provocation";
+import { lasting, type Provocation } from "./provocation";
 
-/** What deleting an instance says, which this service does in an operation. */
+/** Returns the message of a deletion at a service that deletes instances in operations. */
 async function deleting(
   behaviour: Partial<Behaviour>,
   fault?: FaultRule,
@@ -14,7 +14,7 @@ async function deleting(
 ): Promise<string> {
   const service = await startService({ behaviour: { ...behaviour, deleteObject: 202 } });
   const { id, state } = await madeInstance(service, more);
-  if (fault) service.emulator.fail({ ...fault, times: Number.POSITIVE_INFINITY });
+  if (fault) service.emulator.fail(lasting(fault));
   return (await failureOf(service.instances.delete(id, state))).message;
 }
 
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 export const ofOperations: readonly Provocation[] = [
   {
     code: "operation_failed",
-    when: "an operation that failed",
+    when: "a failed operation",
     provoke: () =>
       creating(({ emulator }) =>
         emulator.failNextOperation({
@@ -41,13 +41,10 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "operation_unknown",
-    when: "an operation that is not there any more",
+    when: "an operation that no longer exists",
     provoke: () =>
       creating(({ emulator }) =>
-        emulator.fail({
-          ...{ method: "GET", path: "/v1/operations/", kind: "status", status: 404 },
-          times: Number.POSITIVE_INFINITY,
-        }),
+        emulator.fail(lasting({ method: "GET", path: "/v1/operations/", kind: "status", status: 404 })),
       ),
   },
   {
@@ -78,7 +75,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "not_applied",
-    when: "a change that was accepted and not made",
+    when: "an accepted change without an effect",
     provoke: async () => {
       const service = await startService();
       const saved = await madeInstance(service);
@@ -89,7 +86,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "key_expired",
-    when: "a creation whose command was killed more than a day ago",
+    when: "a creation that was killed more than a day ago",
     provoke: async () => {
       const { web } = await oneInstance();
       const entry = await web.killedBeforeTheAnswer();
@@ -99,7 +96,7 @@ export const ofOperations: readonly Provocation[] = [
   },
   {
     code: "aborted",
-    when: "a signal, as a cancelled CI job sends it, during a creation",
+    when: "a signal during a creation, as from a cancelled CI job",
     provoke: async () => {
       const service: Service = await startService({
         onRequest: ({ path }) => {

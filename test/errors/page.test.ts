@@ -2,38 +2,41 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { HINTS } from "../../src/diagnostics/hints";
 import { ofOperations } from "./operations";
-import { codes, pageOf, type Told } from "./page";
+import { codes, pageOf, type SeenMessage } from "./page";
 import { ofProviders } from "./providers";
 import { ofRequests } from "./requests";
 import { ofSettings } from "./settings";
 
 const provocations = [...ofSettings, ...ofRequests, ...ofProviders, ...ofOperations];
-const told: Told[] = [];
+const seen: SeenMessage[] = [];
 
 describe.each(codes())("an error with the code %s", (code) => {
   const own = provocations.filter((one) => one.code === code);
 
-  test.each(own)("says for $when what it is and what to do", async ({ when, provoke }) => {
-    const words = await provoke();
-    told.push({ code, when, words });
-    expect(words).toMatch(new RegExp(`^ {2}.*\\bcode ${code}$`, "m"));
-    const [, hint = ""] = /^ {2}hint: (.+)$/m.exec(words) ?? [];
-    expect(hint, words).not.toBe("");
-    expect(words).not.toMatch(/\n\s+at |\bundefined\b|\[object/);
+  test.each(own)("has a message with code and hint for $when", async ({ when, provoke }) => {
+    const message = await provoke();
+    seen.push({ code, when, message });
+    expect(message).toMatch(new RegExp(`^ {2}.*\\bcode ${code}$`, "m"));
+    const [, hint = ""] = /^ {2}hint: (.+)$/m.exec(message) ?? [];
+    expect(hint, message).not.toBe("");
+    expect(message).not.toMatch(/\n\s+at |\bundefined\b|\[object/);
   });
 
-  test("has been seen, in each case that has a hint of its own", () => {
+  test("has an example for each of its hints", () => {
     expect(own.length).toBeGreaterThan(0);
     for (const { when, hint } of HINTS[code] ?? []) {
-      const seen = told.filter((one) => one.code === code && (when === undefined || one.when === when));
-      const says = seen.some(({ words }) => words.includes(hint([])) || words.includes(hint(["flavor"])));
-      expect(says, `${code}, ${when}: no message says "${hint([])}"`).toBe(true);
+      expect(hint([])).toMatch(/^[A-Z]/);
+      const messages = seen.filter((one) => one.code === code && (when === undefined || one.when === when));
+      const isSeen = messages.some(
+        ({ message }) => message.includes(hint([])) || message.includes(hint(["flavor"])),
+      );
+      expect(isSeen, `${code}, ${when}: no message contains "${hint([])}"`).toBe(true);
     }
   });
 });
 
-test("docs/errors.md shows them all (write it anew with `npx vitest run test/errors -u`)", async () => {
-  expect(told).toHaveLength(provocations.length);
+test("docs/errors.md contains all messages (update it with `npx vitest run test/errors -u`)", async () => {
+  expect(seen).toHaveLength(provocations.length);
   const page = path.join(__dirname, "../../docs/errors.md");
-  await expect(pageOf(told)).toMatchFileSnapshot(page);
+  await expect(pageOf(seen)).toMatchFileSnapshot(page);
 });

@@ -2,18 +2,24 @@ import { type ErrorCode, MEANINGS } from "../../src/diagnostics/error";
 import { wrapLongLines } from "../../src/diagnostics/format";
 import type { Provocation } from "./provocation";
 
-/** A failure that was brought about, and what was said. */
-export interface Told extends Pick<Provocation, "code" | "when"> {
-  readonly words: string;
+/** The message of an error that a test caused. */
+export interface SeenMessage extends Pick<Provocation, "code" | "when"> {
+  readonly message: string;
 }
 
-/** `docs/errors.md`: each code with its meaning and with what a person sees of it. */
-export function pageOf(all: readonly Told[]): string {
+/** Generates `docs/errors.md` with the meaning and the messages of each code. */
+export function pageOf(seen: readonly SeenMessage[]): string {
   return `# Errors
 
-Whatever goes wrong is told in the same form: what was being done and how it ended, what the service said of each property, the request with
-the service's trace id and a *code*, and what to do next. The codes stay the same from version to version. Each message below was seen in
-our tests; this page is written by them.
+Every error message has the same parts:
+
+${exampleOf(seen, "refused", "a creation")}
+
+The first line contains the attempted action and its result. The next lines contain the reasons, one for each rejected property. Then follow
+the request, its trace id and the error code. The trace id identifies the request for the service's operators. The hint is the next step.
+
+Error codes are stable across versions. Each code has a section on this page, whose anchor is the code. The page is generated from
+messages that our tests cause. Ids, addresses and other values that differ from run to run are replaced.
 
 | code | meaning |
 |---|---|
@@ -24,14 +30,15 @@ ${codes()
 ${IN_A_PROGRAM}
 
 ${codes()
-  .map((code) => sectionOf(code, all))
+  .map((code) => sectionOf(code, seen))
   .join("\n\n")}
 `;
 }
 
 const IN_A_PROGRAM = `## In a program
 
-Functions such as \`getInstances\` throw a \`CloudInfraError\` with the \`code\`, the service's problem document as \`problem\`, and the \`cause\`:
+Functions such as \`getInstances\` throw a \`CloudInfraError\`. It has the error code as \`code\`, the problem document of the reply as \`problem\`,
+and the original error as \`cause\`. This program continues without instances if the token lacks the permission to list them:
 
 \`\`\`ts
 import { getInstances, isCloudInfraError } from "pulumi-cloudinfra";
@@ -42,8 +49,8 @@ export const instances = getInstances({ labels: { team: "shop" } }).catch((error
 });
 \`\`\`
 
-A program that uses Pulumi's Automation API finds the code of a failed resource in a line of its diagnostic. This one takes over what somebody
-else has changed, and then applies its own change:
+With Pulumi's Automation API, the code of a failed resource is at the end of a line in its diagnostic. If somebody else changed an object,
+this program refreshes the stack and runs the update again:
 
 \`\`\`ts
 const codes: string[] = [];
@@ -64,16 +71,20 @@ export function codes(): readonly ErrorCode[] {
   return Object.keys(MEANINGS) as ErrorCode[];
 }
 
-function sectionOf(code: ErrorCode, all: readonly Told[]): string {
-  const examples = all
+function sectionOf(code: ErrorCode, seen: readonly SeenMessage[]): string {
+  const examples = seen
     .filter((one) => one.code === code)
-    .map(({ when, words }) => `For ${when}:\n\n\`\`\`text\n${wrapLongLines(steady(words))}\n\`\`\``);
+    .map(({ when }) => `${when.charAt(0).toUpperCase()}${when.slice(1)}:\n\n${exampleOf(seen, code, when)}`);
   return [`## ${code}`, MEANINGS[code], ...examples].join("\n\n");
 }
 
-/** Without what differs from run to run. */
-function steady(words: string): string {
-  return words
+function exampleOf(seen: readonly SeenMessage[], code: ErrorCode, when: string): string {
+  const { message = "" } = seen.find((one) => one.code === code && one.when === when) ?? {};
+  return `\`\`\`text\n${wrapLongLines(withoutVariableParts(message))}\n\`\`\``;
+}
+
+function withoutVariableParts(message: string): string {
+  return message
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "https://api.example.com")
     .replaceAll(/127\.0\.0\.1:\d+/g, "192.0.2.1:443")
     .replaceAll(/\b(ins|prj|op)-[0-9a-f]{6,}/g, "$1-5a2e")

@@ -6,9 +6,9 @@ import { startService as startAnswering } from "../api/service";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { failureOf, madeInstance, type Service, startService } from "../provider/service";
-import type { Provocation } from "./provocation";
+import { lasting, type Provocation } from "./provocation";
 
-/** What `up` says of a resource with an explicit provider that has these arguments. */
+/** Returns the message of a creation with an explicit provider that has these arguments. */
 async function withProvider(args: Readonly<Record<string, string>>): Promise<string> {
   const service = await startService();
   const { endpoint = "", token = "" } = args;
@@ -16,7 +16,7 @@ async function withProvider(args: Readonly<Record<string, string>>): Promise<str
   return (await failureOf(instances.create(instanceNews()))).message;
 }
 
-/** What creating an instance with the provider "eu" says after something was done to its service. */
+/** Returns the message of a creation with the provider "eu", after `spoil` changed its service. */
 async function creatingInEu(
   spoil: (service: Service) => unknown,
   more: Readonly<Record<string, string>> = {},
@@ -28,7 +28,6 @@ async function creatingInEu(
   return (await failureOf(instances.create(instanceNews({ project })))).message;
 }
 
-const ALWAYS = { times: Number.POSITIVE_INFINITY };
 const eu = { endpoint: "https://eu.example.com", token: "t-1" };
 const exchange = (oidcTokenEndpoint: string, oidcSubject = "") => ({
   endpoint: eu.endpoint,
@@ -36,7 +35,7 @@ const exchange = (oidcTokenEndpoint: string, oidcSubject = "") => ({
   oidcSubject,
 });
 
-/** A file that holds a token, for the time of a test. */
+/** Creates a token file, which is removed after the test. */
 function tokenFile(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "subject-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -52,27 +51,27 @@ export const ofProviders: readonly Provocation[] = [
   },
   {
     code: "config_missing",
-    when: "an explicit provider without a token of its own",
+    when: "an explicit provider without a token",
     provoke: () => withProvider({ endpoint: eu.endpoint }),
   },
   {
     code: "config_missing",
-    when: "an exchange without a token to exchange",
+    when: "a token exchange without a subject token",
     provoke: () => withProvider(exchange("https://sts.example.com/token")),
   },
   {
     code: "config_invalid",
-    when: "an explicit provider with a wrong argument",
+    when: "an explicit provider with an invalid argument",
     provoke: () => withProvider({ ...eu, concurrency: "none" }),
   },
   {
     code: "config_invalid",
-    when: "a file of authorities that can't be read",
+    when: "an unreadable CA file",
     provoke: () => withProvider({ ...eu, caFile: "/nowhere/ca.pem" }),
   },
   {
     code: "unauthorized",
-    when: "an exchange that the token service refuses",
+    when: "a rejected token exchange",
     provoke: async () => {
       const body = { error: "invalid_grant", error_description: "the token's issuer is not known here" };
       const { origin } = await startAnswering(() => ({ status: 400, body }));
@@ -86,8 +85,8 @@ export const ofProviders: readonly Provocation[] = [
   },
   {
     code: "forbidden",
-    when: "a request that the token of an explicit provider may not make",
-    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "status", status: 403, ...ALWAYS })),
+    when: "a request without permission with an explicit provider",
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail(lasting({ kind: "status", status: 403 }))),
   },
   {
     code: "not_found",
@@ -96,21 +95,21 @@ export const ofProviders: readonly Provocation[] = [
   },
   {
     code: "unreachable",
-    when: "no connection to the endpoint of an explicit provider",
+    when: "a failed connection with an explicit provider",
     provoke: () => creatingInEu(({ emulator }) => emulator.stop()),
   },
   {
     code: "not_this_service",
-    when: "a page at the endpoint of an explicit provider",
-    provoke: () => creatingInEu(({ emulator }) => emulator.fail({ kind: "html", status: 200, ...ALWAYS })),
+    when: "a web page at the endpoint of an explicit provider",
+    provoke: () => creatingInEu(({ emulator }) => emulator.fail(lasting({ kind: "html", status: 200 }))),
   },
   {
     code: "forbidden",
-    when: "an operation that the token of an explicit provider may not see",
+    when: "an operation that isn't visible with the token of an explicit provider",
     provoke: () =>
       creatingInEu(({ emulator }) => {
         emulator.addProject();
-        emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, ...ALWAYS });
+        emulator.fail(lasting({ method: "GET", path: "/v1/operations/", kind: "status", status: 403 }));
       }),
   },
   {
@@ -125,7 +124,7 @@ export const ofProviders: readonly Provocation[] = [
   },
   {
     code: "provider_changed",
-    when: "an unfinished creation whose resource has another provider now",
+    when: "an unfinished creation whose resource now has another provider",
     provoke: async () => {
       const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
       const failed = await web.up({ __timeouts: { create: "5s" } });

@@ -5,16 +5,14 @@ import { Sessions } from "../../src/provider/session";
 import { instanceNews, projectNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
 import { creating } from "./creating";
-import type { Provocation } from "./provocation";
-
-const ALWAYS = Number.POSITIVE_INFINITY;
+import { lasting, type Provocation } from "./provocation";
 
 const fault =
   (rule: FaultRule) =>
   ({ emulator }: Service) =>
-    emulator.fail({ times: ALWAYS, ...rule });
+    emulator.fail(lasting(rule));
 
-/** What an instance that was made before says, after something was done to the service. */
+/** Returns the message of a call for an existing instance, after `spoil` changed the service. */
 async function later(
   call: "read" | "update" | "delete",
   spoil: (service: Service, id: string) => unknown,
@@ -32,11 +30,11 @@ async function later(
   return (await failureOf(work)).message;
 }
 
-/** The service accepts the deletion, and never carries it out. */
+/** Makes the service accept the deletion without deleting the object. */
 const unconfirmed = (service: Service, id: string) =>
   fault({ method: "DELETE", kind: "status", status: 200, problem: { id } })(service);
 
-/** What `getInstances` says after something was done to the service. */
+/** Returns the message of `getInstances`, after `spoil` changed the service. */
 async function listing(filter: Properties, spoil: (service: Service) => unknown): Promise<string> {
   const service = await startService();
   spoil(service);
@@ -49,12 +47,12 @@ async function listing(filter: Properties, spoil: (service: Service) => unknown)
 export const ofRequests: readonly Provocation[] = [
   {
     code: "forbidden",
-    when: "a request that this token may not make",
+    when: "a request without permission",
     provoke: () => creating(fault({ kind: "status", status: 403 })),
   },
   {
     code: "forbidden",
-    when: "an account that shows nothing",
+    when: "an account without visible objects",
     provoke: () =>
       later("read", ({ emulator }, id) => {
         emulator.remove(id);
@@ -87,12 +85,12 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "not_found",
-    when: "an instance that is to be changed",
+    when: "an update of an instance that no longer exists",
     provoke: () => later("update", ({ emulator }, id) => emulator.remove(id)),
   },
   {
     code: "not_found",
-    when: "an update that finds nothing to change",
+    when: "an update that returns 404",
     provoke: () => later("update", fault({ method: "PUT", kind: "status", status: 404 })),
   },
   {
@@ -107,7 +105,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "not_found",
-    when: "an id given to `import`",
+    when: "an unknown id in the `import` option",
     provoke: () => creating(() => {}, { __import: "ins-none" }),
   },
   {
@@ -151,7 +149,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "refused",
-    when: "a question",
+    when: "a read",
     provoke: () => later("read", fault({ method: "GET", kind: "status", status: 400 })),
   },
   {
@@ -171,7 +169,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "revision_conflict",
-    when: "a revision that is refused, though nobody changed anything",
+    when: "a rejected revision without a change",
     provoke: () => later("update", fault({ method: "PUT", kind: "status", status: 412 })),
   },
   {
@@ -181,28 +179,32 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "rate_limited",
-    when: "a limit that lasts",
+    when: "a lasting rate limit",
     provoke: () => creating(fault({ kind: "status", status: 429 })),
   },
   {
     code: "unavailable",
-    when: "a creation that may have been carried out all the same",
+    when: "a creation with an unknown outcome",
     provoke: () => creating(fault({ method: "POST", kind: "status", status: 503 })),
   },
   {
     code: "unavailable",
-    when: "a question",
+    when: "a read",
     provoke: () => later("read", fault({ kind: "status", status: 503 })),
   },
-  { code: "unreachable", when: "no connection", provoke: () => creating(({ emulator }) => emulator.stop()) },
   {
     code: "unreachable",
-    when: "a connection that broke",
+    when: "a failed connection",
+    provoke: () => creating(({ emulator }) => emulator.stop()),
+  },
+  {
+    code: "unreachable",
+    when: "a lost connection",
     provoke: () => later("read", fault({ kind: "reset" })),
   },
   {
     code: "unreachable",
-    when: "a service without TLS behind an https address",
+    when: "an https endpoint of a server without TLS",
     provoke: async () => {
       const service = await startService();
       const { instances } = await service.anew({ endpoint: service.emulator.url.replace("http:", "https:") });
@@ -239,27 +241,28 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "timeout",
-    when: "a service that asks to stay away for longer than there is time",
+    when: "a Retry-After that exceeds the time limit",
     provoke: () => later("update", fault({ kind: "status", status: 503, retryAfter: 7_200 })),
   },
   {
     code: "not_this_service",
-    when: "a page",
+    when: "a web page",
     provoke: () => creating(fault({ kind: "html", status: 200 })),
   },
   {
     code: "not_this_service",
     when: "a redirect",
-    provoke: () => creating(fault({ kind: "status", status: 302, location: "https://login.example.com/" })),
+    provoke: () =>
+      creating(fault({ kind: "status", status: 302, location: "https://login.example.com/" })),
   },
   {
     code: "bad_reply",
-    when: "a reply that is empty",
+    when: "an empty reply",
     provoke: () => later("read", fault({ method: "GET", kind: "empty" })),
   },
   {
     code: "unsupported",
-    when: "anything else that the service does not offer",
+    when: "any other unsupported request",
     provoke: () => creating(fault({ method: "POST", kind: "status", status: 405 })),
   },
   {
@@ -269,7 +272,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "unsupported",
-    when: "a deletion that the service does not offer",
+    when: "an unsupported deletion",
     provoke: () =>
       later("delete", ({ emulator }) => {
         emulator.behaviour.deleteObject = 405;

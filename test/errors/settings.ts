@@ -2,7 +2,7 @@ import { instanceNews } from "../provider/samples";
 import { failureOf, madeInstance, startService } from "../provider/service";
 import type { Provocation } from "./provocation";
 
-/** What `up` says with these settings added. */
+/** Returns the message of a creation with these settings added. */
 async function withSettings(settings: Readonly<Record<string, string>>): Promise<string> {
   const service = await startService();
   const { instances } = await service.anew(settings);
@@ -10,11 +10,11 @@ async function withSettings(settings: Readonly<Record<string, string>>): Promise
 }
 
 export const ofSettings: readonly Provocation[] = [
-  { code: "config_missing", when: "no endpoint", provoke: () => withSettings({ endpoint: "" }) },
-  { code: "config_missing", when: "no token", provoke: () => withSettings({ token: "" }) },
+  { code: "config_missing", when: "a missing endpoint", provoke: () => withSettings({ endpoint: "" }) },
+  { code: "config_missing", when: "a missing token", provoke: () => withSettings({ token: "" }) },
   {
     code: "config_missing",
-    when: "no endpoint in a refresh",
+    when: "a missing endpoint during a refresh",
     provoke: async () => {
       const service = await startService();
       const { id, state } = await madeInstance(service);
@@ -24,7 +24,7 @@ export const ofSettings: readonly Provocation[] = [
   },
   {
     code: "config_invalid",
-    when: "an endpoint that is no URL",
+    when: "an endpoint that isn't a URL",
     provoke: () => withSettings({ endpoint: "example" }),
   },
   {
@@ -34,32 +34,32 @@ export const ofSettings: readonly Provocation[] = [
   },
   {
     code: "config_invalid",
-    when: "two sources of the token",
+    when: "two token sources",
     provoke: () => withSettings({ tokenCommand: "print-token" }),
   },
   {
     code: "config_invalid",
-    when: "a token file that can't be read",
+    when: "an unreadable token file",
     provoke: () => withSettings({ token: "", tokenFile: "/nowhere/token" }),
   },
   {
     code: "config_invalid",
-    when: "a token command that fails",
+    when: "a failing token command",
     provoke: () => withSettings({ token: "", tokenCommand: "echo vault is sealed >&2; exit 2" }),
   },
   {
     code: "config_invalid",
-    when: "a duration that is none",
+    when: "an invalid duration",
     provoke: () => withSettings({ operationTimeout: "soon" }),
   },
   {
     code: "config_invalid",
-    when: "a number that is none",
+    when: "an invalid number",
     provoke: () => withSettings({ concurrency: "many" }),
   },
   {
     code: "input_invalid",
-    when: "an id that can't be one",
+    when: "an invalid id",
     provoke: async () => {
       const service = await startService();
       const { state } = await madeInstance(service);
@@ -68,12 +68,12 @@ export const ofSettings: readonly Provocation[] = [
   },
   {
     code: "unauthorized",
-    when: "a token in the stack's settings",
+    when: "a token in the stack's configuration",
     provoke: () => withSettings({ token: "expired" }),
   },
   {
     code: "unauthorized",
-    when: "a token in a variable",
+    when: "a token in an environment variable",
     provoke: async () => {
       const service = await startService();
       const { instances } = await service.anew({ token: "" }, undefined, {
@@ -84,12 +84,12 @@ export const ofSettings: readonly Provocation[] = [
   },
   {
     code: "unauthorized",
-    when: "a token from elsewhere, such as a command",
+    when: "a token from another source, such as a command",
     provoke: () => withSettings({ token: "", tokenCommand: "echo expired" }),
   },
   {
     code: "endpoint_changed",
-    when: "another endpoint than the object's",
+    when: "a changed endpoint",
     provoke: async () => {
       const service = await startService();
       const { id, state } = await madeInstance(service);

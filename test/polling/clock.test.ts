@@ -3,8 +3,8 @@ import { pauseMs } from "../../src/polling/backoff";
 import { limitOf, systemClock, within } from "../../src/polling/clock";
 import { FakeClock } from "./fake-clock";
 
-describe("the real clock", () => {
-  it("ends a sleep at once, with the reason, when its signal is or gets aborted", async () => {
+describe("the system clock", () => {
+  it("rejects a sleep with the reason as soon as its signal is aborted", async () => {
     const controller = new AbortController();
     const sleeping = systemClock.sleep(3_600_000, controller.signal);
     controller.abort(new Error("enough"));
@@ -12,7 +12,7 @@ describe("the real clock", () => {
     await expect(systemClock.sleep(0, controller.signal)).rejects.toThrow("enough");
   });
 
-  it("does not wake early from a sleep longer than Node's timers can hold", async () => {
+  it("supports sleeps that are longer than Node's maximum timeout", async () => {
     vi.useFakeTimers();
     try {
       const rung = vi.fn();
@@ -27,8 +27,8 @@ describe("the real clock", () => {
   });
 });
 
-describe("a clock that moves by itself", () => {
-  it("wakes all that sleep, in the order of their times, also where nobody sleeps again", async () => {
+describe("a fake clock with automatic time", () => {
+  it("wakes all sleepers in the order of their times, even if nobody sleeps again", async () => {
     const clock = new FakeClock({ auto: true });
     const woken: number[] = [];
     const sleeps = [660, 440, 550].map((ms) => clock.sleep(ms).then(() => woken.push(ms)));
@@ -39,7 +39,7 @@ describe("a clock that moves by itself", () => {
 });
 
 describe("a limit", () => {
-  it("ends work that ignores its signal, and gives its caller's signal back", async () => {
+  it("ends work that ignores its signal, and detaches from the caller's signal", async () => {
     const clock = new FakeClock();
     const limit = limitOf(1_000, clock);
     const ended = within(limit.signal, new Promise(() => {})).catch((error) => error);
@@ -47,14 +47,14 @@ describe("a limit", () => {
     expect(await ended).toMatchObject({ name: "TimeoutError" });
   });
 
-  it("passes its caller's reason on", () => {
+  it("aborts with the caller's reason", () => {
     const outer = new AbortController();
     const limit = limitOf(1_000, new FakeClock(), outer.signal);
     outer.abort("why");
     expect(limit.signal.reason).toBe("why");
   });
 
-  it("does nothing any more once it is released", async () => {
+  it("has no effect after its release", async () => {
     const clock = new FakeClock();
     const outer = new AbortController();
     const limit = limitOf(1_000, clock, outer.signal);
@@ -68,14 +68,14 @@ describe("a limit", () => {
 describe("backoff", () => {
   const backoff = { baseMs: 500, capMs: 4_000 };
 
-  it("doubles its bound up to the cap and uses the whole of it", () => {
+  it("doubles its upper bound up to the cap, with full jitter", () => {
     expect([1, 2, 3, 4, 5, 2_000].map((failures) => pauseMs(backoff, failures, () => 1))).toEqual([
       500, 1_000, 2_000, 4_000, 4_000, 4_000,
     ]);
     expect(pauseMs(backoff, 5, () => 0)).toBe(0);
   });
 
-  it("is never shorter than the floor, also beyond the cap, and still spread", () => {
+  it("is never shorter than the floor, even above the cap, and still has jitter", () => {
     expect(pauseMs(backoff, 1, () => 0, 60_000)).toBe(60_000);
     expect(pauseMs(backoff, 1, () => 1, 60_000)).toBe(60_500);
   });

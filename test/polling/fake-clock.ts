@@ -7,11 +7,11 @@ interface Event {
 }
 
 /**
- * A clock that only moves when told: by {@link advance}, or with `{ auto: true }` by sleeping, as soon as somebody sleeps and the event
- * loop has gone round. Alarms (limits) never move it: a reply over a real loopback socket takes no time on it.
+ * A clock whose time passes only in {@link advance} or, with `{ auto: true }`, after each call of `sleep` and one turn of the event loop.
+ * Alarms don't advance it, so that a reply over a real loopback socket takes no time.
  */
 export class FakeClock implements Clock {
-  /** Lengths of all sleeps asked for so far, in milliseconds. */
+  /** Durations of all sleeps so far, in milliseconds. */
   readonly sleeps: number[] = [];
   #now = 0;
   #sleepers = new Set<Event>();
@@ -41,7 +41,7 @@ export class FakeClock implements Clock {
       const sleeper = { at: this.#now + ms, fire };
       this.#sleepers.add(sleeper);
       signal?.addEventListener("abort", stop, { once: true });
-      // Whoever is next is woken, and so all are in the end: for each who sleeps somebody is woken once.
+      // Each call wakes the next sleeper, so that every sleeper is woken eventually.
       if (this.#auto) globalThis.setImmediate(() => this.#moveTo(this.#next(this.#sleepers)?.at));
     });
   }
@@ -52,7 +52,7 @@ export class FakeClock implements Clock {
     return () => this.#alarms.delete(event);
   }
 
-  /** Lets the time pass; whoever wakes up on the way goes on before later ones do. */
+  /** Lets time pass. Work that a sleeper continues runs before the next sleeper wakes. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settled();
@@ -65,12 +65,12 @@ export class FakeClock implements Clock {
     this.#now = Math.max(this.#now, end);
   }
 
-  /** How many sleep now. */
+  /** Number of current sleepers. */
   get sleeping(): number {
     return this.#sleepers.size;
   }
 
-  /** All that is due on the way happens in its turn. */
+  /** Fires the events until then in their order. */
   #moveTo(at = this.#now): void {
     for (;;) {
       const next = this.#next([...this.#sleepers, ...this.#alarms]);
@@ -88,7 +88,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything run that can run without time passing. */
+/** Waits until all work that needs no time has run. */
 async function settled(): Promise<void> {
   for (let round = 0; round < 5; round++) await setImmediate();
 }

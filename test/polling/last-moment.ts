@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/polling/clock";
 
-/** The clock of processes that are killed as soon as they wait for something; or, with `pauses`, that many times later. */
+/** A clock for processes that are killed when they start to wait, or after `pauses` waits. */
 export class LastMoment implements Clock {
   readonly reached: Promise<void>;
   private reach: () => void = () => {};

@@ -10,7 +10,7 @@ const at = (status: string, more: Partial<Operation> = {}): Operation => ({
 const error = { detail: "no room", errors: [], extensions: {} };
 
 describe("an operation", () => {
-  it.each(["done", "Done", "DONE", " done "])("with the status %j is a success", (status) => {
+  it.each(["done", "Done", "DONE", " done "])("with status %j succeeded", (status) => {
     expect([isTerminal(at(status)), isSuccess(at(status)), isFailure(at(status))]).toEqual([
       true,
       true,
@@ -18,19 +18,16 @@ describe("an operation", () => {
     ]);
   });
 
-  it.each(["failed", "error", "Cancelled", "canceled", "ABORTED"])("with the status %j failed", (status) => {
+  it.each(["failed", "error", "Cancelled", "canceled", "ABORTED"])("with status %j failed", (status) => {
     expect([isTerminal(at(status)), isFailure(at(status))]).toEqual([true, true]);
   });
 
-  it.each(["pending", "running", "Running"])(
-    "with the status %j goes on, also with a date of its end",
-    (status) => {
-      expect(isTerminal(at(status, { finishedAt: 1 }))).toBe(false);
-    },
-  );
+  it.each(["pending", "running", "Running"])("with status %j is running, even with finished_at", (status) => {
+    expect(isTerminal(at(status, { finishedAt: 1 }))).toBe(false);
+  });
 
   it.each(["succeeded", "completed", "success", "rolled_back"])(
-    "with the unknown status %j goes on until it has ended, and then failed",
+    "with the unknown status %j is running until it has finished_at, and then failed",
     (status) => {
       expect(isTerminal(at(status))).toBe(false);
       expect(isFailure(at(status, { finishedAt: 1 }))).toBe(true);
@@ -38,7 +35,7 @@ describe("an operation", () => {
   );
 
   it.each(["pending", "running", "done", "whatever"])(
-    "with an error failed, also with the status %j",
+    "with an error failed, even with status %j",
     (status) => {
       expect([
         isTerminal(at(status, { error })),
@@ -48,7 +45,7 @@ describe("an operation", () => {
     },
   );
 
-  it("with a link to its result goes on as long as it runs", () => {
+  it("with a link to its result is still running if the status says so", () => {
     expect(isTerminal(at("running", { resultUrl: "/v1/instances/ins-1", progress: 1 }))).toBe(false);
   });
 });

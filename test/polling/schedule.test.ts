@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PollSchedule, remainingEstimateMs, type Sample } from "../../src/polling/schedule";
+import { nextPollMs, remainingEstimateMs, type Sample } from "../../src/polling/schedule";
 
 const ROUND_TRIP_MS = 100;
-/** Longest an agreed jump may be where less than that has elapsed: a tenth of the whole, between these. */
+/** Bounds for a jump that is longer than the elapsed time: a tenth of the total duration, within these limits. */
 const FIRST_JUMP_MS = { least: 2_500, most: 10_000 };
 
-/** Lets an operation of the given length run against the schedule. @param progressAt from the share of the time to the progress shown */
+/** Simulates the polls of an operation. @param progressAt returns the reported progress at a share of the duration */
 function simulate(totalMs: number, progressAt: (share: number) => number | undefined, spread?: number) {
   const samples: Sample[] = [{ atMs: 0, progress: progressAt(0) }];
   for (let elapsedMs = 0, polls = 1; ; polls++) {
-    const askedMs = elapsedMs + PollSchedule.next({ elapsedMs, samples, spread }) + ROUND_TRIP_MS / 2;
+    const askedMs = elapsedMs + nextPollMs({ elapsedMs, samples, spread }) + ROUND_TRIP_MS / 2;
     elapsedMs = askedMs + ROUND_TRIP_MS / 2;
     if (!(elapsedMs < Number.MAX_SAFE_INTEGER)) throw new Error(`the schedule led to ${elapsedMs}`);
     if (askedMs + ROUND_TRIP_MS / 2 >= totalMs) {
@@ -38,7 +38,7 @@ describe("the poll schedule", () => {
     [120, 6],
     [300, 8],
     [600, 11],
-  ])("with steady progress over %i s polls at most %i times and is at most 0.2 s late", (seconds, most) => {
+  ])("with even progress over %i s needs at most %i polls and is at most 0.2 s late", (seconds, most) => {
     const { polls, lateMs } = simulate(seconds * 1_000, steady);
     expect(polls).toBeLessThanOrEqual(most);
     expect(lateMs).toBeLessThanOrEqual(200);
@@ -52,7 +52,7 @@ describe("the poll schedule", () => {
     ["coming back", comingBack],
     ["missing", silent],
   ])(
-    "with progress %s stays below 90 polls and is no later than 20 s in ten minutes",
+    "with progress %s needs fewer than 90 polls and is at most 20 s late after ten minutes",
     (_what, progressAt) => {
       const { polls, lateMs } = simulate(600_000, progressAt);
       expect(polls).toBeLessThanOrEqual(90);
@@ -61,25 +61,28 @@ describe("the poll schedule", () => {
   );
 
   it("polls first after 0.55 s", () => {
-    expect(PollSchedule.next({ elapsedMs: 0, samples: [{ atMs: 0, progress: 0 }] })).toBe(550);
+    expect(nextPollMs({ elapsedMs: 0, samples: [{ atMs: 0, progress: 0 }] })).toBe(550);
   });
 
   it.each([
     ["steady", steady],
     ["missing", silent],
-  ])("spreads the polls of a hundred that began together, with progress %s", (_what, progressAt) => {
-    const waits = Array.from({ length: 100 }, (_, at) => simulate(30_000, progressAt, at / 99));
-    const lookedAtMs = waits.flatMap((wait) => wait.lookedAtMs).filter((atMs) => atMs > 4_000);
-    const perHalfSecond = new Map<number, number>();
-    for (const atMs of lookedAtMs) {
-      const half = Math.floor(atMs / 500);
-      perHalfSecond.set(half, (perHalfSecond.get(half) ?? 0) + 1);
-    }
-    expect(Math.max(...perHalfSecond.values())).toBeLessThanOrEqual(60);
-  });
+  ])(
+    "spreads the polls of a hundred operations that started together, with progress %s",
+    (_what, progressAt) => {
+      const waits = Array.from({ length: 100 }, (_, at) => simulate(30_000, progressAt, at / 99));
+      const lookedAtMs = waits.flatMap((wait) => wait.lookedAtMs).filter((atMs) => atMs > 4_000);
+      const perHalfSecond = new Map<number, number>();
+      for (const atMs of lookedAtMs) {
+        const half = Math.floor(atMs / 500);
+        perHalfSecond.set(half, (perHalfSecond.get(half) ?? 0) + 1);
+      }
+      expect(Math.max(...perHalfSecond.values())).toBeLessThanOrEqual(60);
+    },
+  );
 
   it.each([2, 3, 5, 7, 10, 15, 20, 30, 45, 60, 120, 300, 600])(
-    "is at most a quarter of a second late after %i s of steady progress, whether it looks sooner or later than others",
+    "is at most 0.25 s late after %i s of even progress, for any spread",
     (seconds) => {
       const usual = simulate(seconds * 1_000, steady);
       for (let spread = 0; spread <= 1; spread += 0.05) {
@@ -90,34 +93,34 @@ describe("the poll schedule", () => {
     },
   );
 
-  it("has the last poll come to the service just behind the finish, however long it is on its way", () => {
+  it("sends the last poll so that it reaches the service just after the finish, for any travel time", () => {
     const samples = [0, 1_000, 2_000].map((atMs) => ({ atMs, tookMs: 300, progress: atMs / 4_000 }));
-    expect(PollSchedule.next({ elapsedMs: 2_000, samples })).toBeCloseTo(2_000 + 80 - 300);
+    expect(nextPollMs({ elapsedMs: 2_000, samples })).toBeCloseTo(2_000 + 80 - 300);
     const queued = samples.map((sample, at) => ({ ...sample, tookMs: [undefined, 300, 1_500][at] }));
-    expect(PollSchedule.next({ elapsedMs: 2_000, samples: queued })).toBeCloseTo(2_000 + 80 - 300);
+    expect(nextPollMs({ elapsedMs: 2_000, samples: queued })).toBeCloseTo(2_000 + 80 - 300);
   });
 
-  it("counts on no shorter way where all it knows are the 202 and one poll", () => {
+  it("doesn't subtract the travel time if it only has the 202 and one poll", () => {
     const samples = [0, 1_000].map((atMs) => ({ atMs, tookMs: 300, progress: atMs / 2_000 }));
-    expect(PollSchedule.next({ elapsedMs: 1_000, samples })).toBeCloseTo(1_000 + 80);
+    expect(nextPollMs({ elapsedMs: 1_000, samples })).toBeCloseTo(1_000 + 80);
   });
 
-  it("goes a fifth of the way to the sooner finish where two estimates disagree", () => {
+  it("waits a fifth of the time until the earlier estimate if the estimates disagree", () => {
     const samples = [
       { atMs: 0, progress: 0 },
       { atMs: 10_000, progress: 0.02 },
       { atMs: 20_000, progress: 0.2 },
     ];
     const soonerMs = 20_000 + 0.8 * (10_000 / 0.18);
-    expect(PollSchedule.next({ elapsedMs: 20_000, samples })).toBeCloseTo((soonerMs - 20_000) / 5);
+    expect(nextPollMs({ elapsedMs: 20_000, samples })).toBeCloseTo((soonerMs - 20_000) / 5);
   });
 
-  it("does not take two looks for two estimates: progress that came once and then stood still", () => {
+  it("doesn't trust estimates from two polls: progress that changed once and then stopped", () => {
     const samples = [0, 2, 4, 8, 16, 32, 64].map((second) => ({
       atMs: second * 1_000,
       progress: second < 2 ? 0 : 0.1,
     }));
-    expect(PollSchedule.next({ elapsedMs: 64_000, samples })).toBeLessThanOrEqual(10_000);
+    expect(nextPollMs({ elapsedMs: 64_000, samples })).toBeLessThanOrEqual(10_000);
   });
 
   it.each([
@@ -125,7 +128,7 @@ describe("the poll schedule", () => {
     [10, 10],
     [20, 14],
   ])(
-    "without progress looks at an operation of %i s at most %i times, and is no more than a quarter late",
+    "without progress polls an operation of %i s at most %i times, and is at most a quarter late",
     (seconds, most) => {
       const { polls, lateMs } = simulate(seconds * 1_000, silent);
       expect(polls).toBeLessThanOrEqual(most);
@@ -133,21 +136,21 @@ describe("the poll schedule", () => {
     },
   );
 
-  it("never asks before the service wants to be asked", () => {
-    expect(PollSchedule.next({ elapsedMs: 0, samples: [], retryAfterMs: 45_000 })).toBe(45_000);
+  it("never polls before Retry-After", () => {
+    expect(nextPollMs({ elapsedMs: 0, samples: [], retryAfterMs: 45_000 })).toBe(45_000);
   });
 
-  it("finds the rate of an operation that was met half-way", () => {
+  it("estimates an operation that was already half done at the first poll", () => {
     const samples = [0, 1, 2].map((step) => ({ atMs: step * 1_000, progress: 0.5 + step * 0.1 }));
     expect(remainingEstimateMs({ elapsedMs: 2_000, samples })).toBeCloseTo(3_000);
   });
 
-  it("is not led astray by progress that hardly moves", () => {
+  it("isn't misled by progress that hardly changes", () => {
     const samples = [0, 1_000].map((atMs) => ({ atMs, progress: atMs === 0 ? 0 : Number.MIN_VALUE }));
-    expect(PollSchedule.next({ elapsedMs: 1_000, samples })).toBe(500);
+    expect(nextPollMs({ elapsedMs: 1_000, samples })).toBe(500);
   });
 
-  it("says nothing about the end where there is no telling", () => {
+  it("has no estimate without sufficient progress", () => {
     expect(
       remainingEstimateMs({ elapsedMs: 5_000, samples: [{ atMs: 0 }, { atMs: 5_000 }] }),
     ).toBeUndefined();
@@ -174,10 +177,10 @@ describe("the poll schedule", () => {
 
   const anySpread = fc.double({ min: 0, max: 1, noNaN: true });
 
-  it("never waits longer than has elapsed (or a tenth of the whole), nor two minutes, nor less than half a second, give or take a fifth, or half a second to reach the finish", () => {
+  it("never waits longer than the elapsed time or a tenth of the duration, nor two minutes, nor less than 0.5 s, within 20% or 0.5 s", () => {
     fc.assert(
       fc.property(anySoFar, anySpread, (soFar, spread) => {
-        const pauseMs = PollSchedule.next({ ...soFar, spread });
+        const pauseMs = nextPollMs({ ...soFar, spread });
         expect(pauseMs).toBeGreaterThanOrEqual(500 * 0.8);
         const tenthMs = (soFar.elapsedMs + (remainingEstimateMs(soFar) ?? 0)) / 10;
         const always = 1.2 * Math.min(Math.max(FIRST_JUMP_MS.least, tenthMs), FIRST_JUMP_MS.most);
@@ -187,7 +190,7 @@ describe("the poll schedule", () => {
     );
   });
 
-  it("never waits longer than 20 s where the estimates don't agree, nor 8 s where there are none", () => {
+  it("never waits longer than 20 s if the estimates disagree, nor 8 s without estimates", () => {
     fc.assert(
       fc.property(anySoFar, fc.boolean(), anySpread, ({ elapsedMs, samples }, tells, spread) => {
         const soFar = {
@@ -196,13 +199,13 @@ describe("the poll schedule", () => {
           samples: tells ? samples : samples.map(({ atMs }) => ({ atMs })),
         };
         fc.pre(remainingEstimateMs(soFar) === undefined);
-        expect(PollSchedule.next(soFar)).toBeLessThanOrEqual(tells ? 20_000 : 8_000);
+        expect(nextPollMs(soFar)).toBeLessThanOrEqual(tells ? 20_000 : 8_000);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it("comes to the end of an operation whatever its progress says", () => {
+  it("reaches the end of an operation with any reported progress", () => {
     fc.assert(
       fc.property(
         fc.array(anyProgress, { minLength: 1 }),

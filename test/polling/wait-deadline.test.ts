@@ -8,24 +8,24 @@ import { FakeClock } from "./fake-clock";
 import { done, failing, first, running, wait } from "./waiting";
 
 describe("the deadline of a wait", () => {
-  it("ends it with an error that names operation, status, progress and time", async () => {
+  it("ends the wait with an error that has operation, status, progress and time limit", async () => {
     const { options, clock, polledAt } = wait([running(0.42)], { minutes: 2 });
     await expect(waitForOperation(first, options)).rejects.toMatchObject({
       code: "operation_timeout",
-      summary: "operation op-1 is not over after 1 min 59 s (running, 42 %)",
+      summary: "timed out after 2 min waiting for operation op-1 (running, 42%)",
       operation: { id: "op-1", status: "running", progress: 0.42 },
     });
     expect(clock.now()).toBeLessThanOrEqual(120_000);
     expect(polledAt.at(-1)).toBe(119_000);
   });
 
-  it("is kept although Retry-After asks for longer, with a last look just before", async () => {
+  it("takes precedence over Retry-After, with a last poll just before it", async () => {
     const { options, polledAt } = wait([done], { minutes: 1 });
     await waitForOperation({ ...first, retryAfterMs: 3_600_000 }, options);
     expect(polledAt).toEqual([59_000]);
   });
 
-  it("names the failure that filled the time", async () => {
+  it("ends the wait with an error that has the last failure as its cause", async () => {
     const { options } = wait([failing("unavailable")], { minutes: 5 });
     await expect(waitForOperation(first, options)).rejects.toMatchObject({
       code: "operation_timeout",
@@ -33,7 +33,7 @@ describe("the deadline of a wait", () => {
     });
   });
 
-  it("ends a poll that hangs", async () => {
+  it("ends a poll without a reply", async () => {
     const clock = new FakeClock();
     const poll = () => new Promise<Operation>(() => {});
     const waiting = waitForOperation(first, { poll, clock, deadline: deadlineIn(60_000, clock) }).catch(
@@ -43,14 +43,14 @@ describe("the deadline of a wait", () => {
     expect(await waiting).toMatchObject({ code: "operation_timeout" });
   });
 
-  it("that has passed already ends it before the first poll", async () => {
+  it("ends the wait before the first poll if it has already passed", async () => {
     const { options, polledAt } = wait([done], { minutes: 0 });
     await expect(waitForOperation(first, options)).rejects.toMatchObject({ code: "operation_timeout" });
     expect(polledAt).toEqual([]);
   });
 });
 
-describe("a caller who gives up", () => {
+describe("a caller's signal", () => {
   it("ends the wait at once, in a pause and in a poll", async () => {
     for (const poll of [async () => running(0.5), () => new Promise<Operation>(() => {})]) {
       const clock = new FakeClock();
@@ -68,7 +68,7 @@ describe("a caller who gives up", () => {
   });
 });
 
-it("whatever the polls do, a wait ends by its deadline", async () => {
+it("a wait ends by its deadline for any sequence of poll results", async () => {
   const anyPoll = fc.oneof(
     fc
       .constantFrom<ErrorCode>(

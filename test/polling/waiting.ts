@@ -13,7 +13,7 @@ export const failing =
     throw new CloudInfraError(code, `it is ${code}`, details);
   };
 
-/** A wait whose polls answer in turn, the last one for ever. */
+/** Creates a wait whose polls return these results in turn, and then the last one repeatedly. */
 export function wait(
   polls: (Operation | (() => never))[],
   more: Partial<WaitOptions> & { minutes?: number } = {},

@@ -1,5 +1,5 @@
 import type { ApiObject, Client, Page } from "../../src/api/client";
-import { collect } from "../../src/api/pages";
+import { collect } from "../../src/api/collections";
 import { CloudInfraError } from "../../src/diagnostics/error";
 
 /** What a fake service answers a GET of one object. */

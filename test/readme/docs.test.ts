@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseDuration } from "../../src/diagnostics/durations";
 import { CloudInfraError } from "../../src/diagnostics/error";
 import type { Pause } from "../../src/polling/backoff";
+import { parseDuration } from "../../src/polling/clock";
 import { formatProgress } from "../../src/provider/progress/progress";
 import { complaints } from "../harness/compiler";
 import { REPOSITORY } from "../harness/modules";
@@ -49,7 +49,7 @@ describe.each(pages)("docs/%s", (file) => {
 describe("docs/waiting.md", () => {
   it("shows rows as they are", () => {
     const unavailable = new CloudInfraError("unavailable", "503", { status: 503 });
-    const down: Pause = { for: "next try", after: unavailable, at: 8_000 };
+    const down: Pause = { for: "retry", after: unavailable, at: 8_000 };
     const slowed: Pause = { for: "turn", isSlowed: () => true };
     const waits = (text: string) => [{ for: text }];
     const seconds = (count: number) => ({ nowMs: 0, elapsedMs: count * 1_000, waits: [] });

@@ -102,7 +102,7 @@ describeLongOnEngines("another origin is never asked, with the token or without"
           const result = await stack.run(command);
           expect(result.ok).toBe(false);
           expect(result.output).toContain(
-            `it answered with a redirect (307) to ${elsewhere.url}/v1/projects`,
+            `the endpoint returned a redirect (307) to ${elsewhere.url}/v1/projects`,
           );
         }
         moved.off();

@@ -14,7 +14,7 @@ const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): s
 /** An `up` whose instance was accepted and is not made in time. */
 async function cutOff({ stack, emulator }: Scenario): Promise<void> {
   const error = errorsOf(await stack.run("up"));
-  expect(error).toMatch(/operation op-[0-9a-f]+ is not over after/);
+  expect(error).toMatch(/waiting for operation op-[0-9a-f]+/);
   expect(error).toMatch(/run `pulumi up` again, on any machine/);
   const web = stateOf(await stack.deployment(), "web");
   expect(web.id).toMatch(/^operation\/op-/);

@@ -113,7 +113,7 @@ describeOnEngines("secrets", (engine) => {
     const source = program(SECRET, 'customTimeouts: { create: "1500ms" }');
     const behaviour = { operationMs: 600_000 };
     await withStack(engine, { program: source, behaviour }, async ({ stack, emulator, write }) => {
-      expect((await stack.run("up")).output).toMatch(/operation op-[0-9a-f]+ is not over after/);
+      expect((await stack.run("up")).output).toMatch(/waiting for operation op-[0-9a-f]+/);
       expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\//);
       emulator.finishOperations();
       emulator.behaviour.operationMs = 100;

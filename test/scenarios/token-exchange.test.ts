@@ -69,7 +69,7 @@ describeLongOnEngines("a token that was exchanged", (engine) => {
     let isRefused = false;
     const onPoll = (emulator: Emulator, { issued }: TokenService): void => {
       if (issued.length > 1) return void emulator.finishOperations();
-      if (isRefused) return; // the poll that was refused: the exchange may be over already
+      if (isRefused) return; // the poll that was rejected: the exchange may be over already
       isRefused = true;
       emulator.changeToken("none of these");
       writeAnew();

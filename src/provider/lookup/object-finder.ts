@@ -1,9 +1,8 @@
 import type { ApiObject, CallOptions, Client, Page } from "../../api/client";
-import { formatDuration } from "../../diagnostics/durations";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/kinds";
 import type { PauseListener } from "../../polling/backoff";
-import { type Clock, deadlineIn, limitOf, remainingMs, within } from "../../polling/clock";
+import { type Clock, deadlineIn, formatDuration, limitOf, remainingMs, within } from "../../polling/clock";
 import { ListCache, type Objects } from "./list-cache";
 import {
   type LookupOptions,

@@ -75,7 +75,7 @@ export class Progress implements PauseListener {
     if (this.pause !== undefined && pause === undefined) this.tickSoon();
     this.pause = pause;
     const { inCi, clock } = this.options;
-    if (inCi || this.elapsedMs < FIRST_MS || pause?.for !== "next try") return;
+    if (inCi || this.elapsedMs < FIRST_MS || pause?.for !== "retry") return;
     if (pause.at - clock.now() >= MIN_SHOWN_PAUSE_MS) this.write();
   }
 

@@ -1,5 +1,4 @@
 import type { ApiObject } from "../../api/client";
-import { formatDuration } from "../../diagnostics/durations";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { longerTimeoutHint } from "../../diagnostics/hints";
 import { changedFields, mentionsProperty } from "../../model/changes";
@@ -10,6 +9,7 @@ import type { Pending } from "../../model/pending";
 import { secretsOf } from "../../model/secrets";
 import type { Properties } from "../../model/state";
 import { hiddenOf, hiddenOutputs } from "../../model/state";
+import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/operation";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";

@@ -1,6 +1,6 @@
 import { connectionsOf } from "../../../src/api/connections";
-import { parseDuration } from "../../../src/diagnostics/durations";
 import { isCloudInfraError } from "../../../src/diagnostics/error";
+import { parseDuration } from "../../../src/polling/clock";
 import { findInstances, findProjects } from "../../../src/provider/functions";
 import { Sessions } from "../../../src/provider/session";
 import type { Scene } from "./scene";

@@ -1,5 +1,5 @@
-import { parseDuration } from "../../../src/diagnostics/durations";
 import { hiddenOf, type Properties } from "../../../src/model/state";
+import { parseDuration } from "../../../src/polling/clock";
 import { type HostProvider, InitializationError } from "../../../src/provider/host";
 import { unmarked } from "../../provider/progress/marked";
 import { claimsOf } from "./claims";

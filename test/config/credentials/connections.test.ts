@@ -47,7 +47,7 @@ function open(settings: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv
 
 const look = ({ client, clock }: Session) => client.projects.list({ deadline: deadlineIn(600_000, clock) });
 const wordsOf = async (session: Session): Promise<string> =>
-  formatError(await failureOf(look(session)), { doing: "reading" });
+  formatError(await failureOf(look(session)), { action: "reading" });
 
 describe("a proxy", () => {
   test.each(["HTTPS_PROXY", "https_proxy"])(
@@ -96,8 +96,8 @@ describe("a proxy", () => {
     const url = proxy.url.replace("//", "//user:pass@");
     expect(await look(open({ caFile: caFile() }, { HTTPS_PROXY: url }))).toHaveLength(1);
     const words = await wordsOf(open({ caFile: caFile() }, { HTTPS_PROXY: proxy.url }));
-    expect(words).toContain("the service can't be reached: the proxy answered 407");
-    expect(words).toContain("hint: Give the proxy's user name and password");
+    expect(words).toContain("the service can't be reached: the proxy returned 407");
+    expect(words).toContain("hint: Set the proxy's user name and password");
     expect(proxy.asked).toHaveLength(2); // asking again brings nothing
   });
 
@@ -114,7 +114,7 @@ describe("a proxy", () => {
 
   test("whose address is none is an error without it", () => {
     expect(() => open({}, { HTTPS_PROXY: "user:secret@proxy" })).toThrow(
-      /^HTTPS_PROXY or HTTP_PROXY is not the address of a proxy$/,
+      /^HTTPS_PROXY or HTTP_PROXY isn't a valid proxy address$/,
     );
   });
 });
@@ -136,13 +136,13 @@ describe("a private authority", () => {
       { endpoint: "https://other.example.test", caFile: caFile() },
       { HTTPS_PROXY: proxy.url },
     );
-    expect(await wordsOf(session)).toContain("hint: the certificate is another host's: check the address");
+    expect(await wordsOf(session)).toContain("hint: Check the address: the certificate is for another host");
   });
 
   test("is no help where nobody speaks TLS", async () => {
     const { port } = await startServer(ANSWERS);
     const words = await wordsOf(open({ endpoint: `https://localhost:${port}` }));
-    expect(words).toContain("hint: what answered there does not speak TLS");
+    expect(words).toContain("hint: Check the address and its port");
   });
 
   test.each([

@@ -62,7 +62,7 @@ export async function failureOf(getting: Promise<unknown>): Promise<CloudInfraEr
 
 /** What a person would see of a failure. */
 export async function wordsOf(getting: Promise<unknown>): Promise<string> {
-  return formatError(await failureOf(getting), { doing: "reading" });
+  return formatError(await failureOf(getting), { action: "reading" });
 }
 
 /** Nothing of an error may hold one of these, not only its words. */
@@ -79,6 +79,6 @@ export async function expectSilentOn(
     showHidden: true,
     maxStringLength: null,
   });
-  const all = `${inspected} ${JSON.stringify(error)} ${formatError(error, { doing: "reading" })}`;
+  const all = `${inspected} ${JSON.stringify(error)} ${formatError(error, { action: "reading" })}`;
   for (const secret of secrets) expect(all).not.toContain(secret);
 }

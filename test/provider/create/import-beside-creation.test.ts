@@ -132,7 +132,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     [
       "timed out",
       { operationMs: 60_000 },
-      async (web) => expect(await web.up(TIMED_OUT)).toContain("is not over"),
+      async (web) => expect(await web.up(TIMED_OUT)).toContain("timed out after"),
     ],
   ])(
     "of its object succeeds if the creation %s, and the service has purged the operation",

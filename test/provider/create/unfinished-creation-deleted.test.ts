@@ -14,7 +14,7 @@ describe("the deletion of an interrupted creation", () => {
 
   test.each([true, false])("waits for its end and deletes its object (refresh: %s)", async (refresh) => {
     const { service, web } = await placeholder();
-    expect(await web.destroy({ refresh })).toContain("is not over");
+    expect(await web.destroy({ refresh })).toContain("timed out after");
     expect(web.there().id).toMatch(/^operation\//);
     service.emulator.finishOperations();
     expect(await web.destroy({ refresh })).toBeUndefined();

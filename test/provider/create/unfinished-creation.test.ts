@@ -118,8 +118,8 @@ describe("a creation that continues after its timeout", () => {
 
   test("is resumed a second and a third time", async () => {
     const { service, web } = await cutOff();
-    expect(await web.up(SHORT)).toContain("is not over");
-    expect(await web.up({ ...SHORT, flavor: "m1.large" })).toContain("is not over");
+    expect(await web.up(SHORT)).toContain("timed out after");
+    expect(await web.up({ ...SHORT, flavor: "m1.large" })).toContain("timed out after");
     service.emulator.finishOperations();
     expect(await web.up({ ...SHORT, flavor: "m1.large" })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);
@@ -138,7 +138,7 @@ describe("a creation that continues after its timeout", () => {
 
   test("is kept with the option deleteBeforeReplace for the `up` after one that failed again", async () => {
     const { service, web } = await cutOff();
-    expect(await web.up(SHORT, { deleteBeforeReplace: true })).toContain("is not over");
+    expect(await web.up(SHORT, { deleteBeforeReplace: true })).toContain("timed out after");
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { deleteBeforeReplace: true })).toBeUndefined();
     expect(web.posts()).toHaveLength(1);

@@ -21,7 +21,7 @@ async function services(behaviour: ServiceOptions["behaviour"] = {}) {
 /** An instance whose creation goes on at its service. */
 async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
   const { web, ...others } = await services(behaviour);
-  expect(await web.up(SHORT)).toContain("is not over");
+  expect(await web.up(SHORT)).toContain("timed out after");
   return { web, ...others };
 }
 

@@ -51,7 +51,7 @@ describe("the settings", () => {
   test.each([
     [{ endpoint: "" }, "cloudinfra:endpoint is not set"],
     [{ token: "" }, "cloudinfra:token is not set"],
-    [{ endpoint: "ftp://x" }, "the setting cloudinfra:endpoint is not a URL"],
+    [{ endpoint: "ftp://x" }, "the setting cloudinfra:endpoint must be a URL"],
     [{ endpoint: "http://api.example.com" }, "cloudinfra:endpoint must begin with https://"],
     [{ concurrency: "none" }, "cloudinfra:concurrency is not a number above zero"],
   ])("%j is an error on the resource, when a call is made", async (config, words) => {
@@ -71,8 +71,8 @@ describe("the settings", () => {
     const service = await startService();
     const { instances } = await service.anew({ token: "wrong-token" });
     const { message } = await failureOf(instances.create(instanceNews()));
-    expect(message).toContain("does not accept the token from the stack's setting cloudinfra:token (401)");
-    expect(message).toContain("--run-program");
+    expect(message).toContain("rejected the token from the stack's setting cloudinfra:token (401)");
+    expect(message).toContain("pulumi config set --secret cloudinfra:token");
     expect(message).not.toContain("wrong-token");
   });
 

@@ -13,7 +13,7 @@ function row(inCi: boolean, verb = "creating") {
 }
 
 const unavailable = new CloudInfraError("unavailable", "the service answered 503", { status: 503 });
-const nextTry = (at: number, after = unavailable): Pause => ({ for: "next try", after, at });
+const nextTry = (at: number, after = unavailable): Pause => ({ for: "retry", after, at });
 const turn = (isSlowed: boolean): Pause => ({ for: "turn", isSlowed: () => isSlowed });
 const never = new Promise<never>(() => {});
 

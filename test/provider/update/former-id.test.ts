@@ -36,7 +36,7 @@ describe("an instance with a new id, whose former id belongs to another instance
   async function timedOut() {
     const { service, web } = await namedWeb({ putReply: 202, operationMs: 0 });
     service.emulator.behaviour.operationMs = 3_600_000;
-    expect(await web.up({ ...SHORT, name: "front" })).toContain("is not over");
+    expect(await web.up({ ...SHORT, name: "front" })).toContain("timed out after");
     service.emulator.finishOperations();
     service.emulator.addInstance({ name: "web", project: web.project });
     return { service, web };

@@ -17,7 +17,7 @@ async function slowUpdate(before: object, news: object, { fails = false, ...beha
   const { emulator } = service;
   emulator.behaviour.operationMs = 3_600_000;
   if (fails) emulator.failNextOperation({ kind: "update" });
-  expect(await web.up({ ...SHORT, ...news })).toContain("is not over");
+  expect(await web.up({ ...SHORT, ...news })).toContain("timed out after");
   const end = () => {
     emulator.finishOperations();
     emulator.behaviour.operationMs = 1_000;

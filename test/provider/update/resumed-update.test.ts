@@ -32,7 +32,7 @@ describe("an instance in the state whose creation is still running", () => {
   test("is awaited again, even twice, and then updated to match the program", async () => {
     const { service, web } = await slowCreation();
     const before = web.there();
-    expect(await web.up(SHORT)).toContain("is not over");
+    expect(await web.up(SHORT)).toContain("timed out after");
     expect(web.there()).toMatchObject({ id: before.id, state: { __pending: before.state.__pending } });
     service.emulator.finishOperations();
     expect(await web.up(LARGE)).toBeUndefined();
@@ -136,7 +136,7 @@ describe("an update that continues after its timeout", () => {
         __pending: { operation: { id: expect.any(String) } },
       },
     });
-    expect(await web.up(LARGE, { onAnotherMachine: true })).toContain("is not over");
+    expect(await web.up(LARGE, { onAnotherMachine: true })).toContain("timed out after");
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(LARGE)).toBeUndefined();
@@ -194,7 +194,7 @@ describe("an update that continues after its timeout", () => {
   test("is awaited and reverted if the program is reverted after a refresh, which clears the engine's error", async () => {
     const { service, web } = await slowUpdate();
     await web.refresh();
-    expect(await web.up(SHORT)).toContain("is not over");
+    expect(await web.up(SHORT)).toContain("timed out after");
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     expect(await web.up(SHORT)).toBeUndefined();
@@ -258,7 +258,7 @@ test("an update that is resent after a refresh and times out is applied once its
   web.saved = saved; // the state doesn't know of the update
   await web.refresh();
   expect(web.there().state).toMatchObject({ flavor: "M1.LARGE" });
-  expect(await web.up(LARGE)).toContain("is not over");
+  expect(await web.up(LARGE)).toContain("timed out after");
   service.emulator.finishOperations();
   const before = puts(service).length;
   expect(await web.up(LARGE)).toBeUndefined();

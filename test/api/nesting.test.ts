@@ -7,7 +7,7 @@ const DEEP = 20_000;
 const deepLists = "[".repeat(DEEP) + "]".repeat(DEEP);
 const deepMaps = `${'{"a":'.repeat(DEEP)}1${"}".repeat(DEEP)}`;
 
-/** How many maps and lists stand in each other, found without going down by calling itself. */
+/** Returns the nesting depth of a value, without recursion. */
 function depthOf(value: unknown): number {
   let level: unknown[] = [value];
   for (let depth = 0; ; depth++) {
@@ -16,15 +16,15 @@ function depthOf(value: unknown): number {
   }
 }
 
-describe("what is nested too deep", () => {
-  it("becomes null, and all beside it stays", () => {
+describe("a value that is nested too deeply", () => {
+  it("becomes null, and its siblings are kept", () => {
     const text = `{"id":"ins-1","deep":${deepLists},"more":[${deepMaps},"]}{[\\"",2],"name":"web"}`;
     const value: unknown = JSON.parse(limitNesting(text));
     expect(value).toMatchObject({ id: "ins-1", name: "web", more: [{}, ']}{["', 2] });
     expect(depthOf(value)).toBeLessThanOrEqual(101);
   });
 
-  it("is in no JSON that programs write, which stays as it is", () => {
+  it("doesn't occur in usual JSON, which stays the same", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(limitNesting(text)).toBe(text);
@@ -32,7 +32,7 @@ describe("what is nested too deep", () => {
     );
   });
 
-  it.each([deepLists, deepMaps])("fails no request by its form, wherever it stands (%#)", async (deep) => {
+  it.each([deepLists, deepMaps])("doesn't make a request fail (%#)", async (deep) => {
     const numbers = "12345678901234567890";
     const { origin } = await startService(
       inTurn(

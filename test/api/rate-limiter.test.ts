@@ -5,7 +5,7 @@ import { FakeClock } from "../polling/fake-clock";
 
 const never = new AbortController().signal;
 
-/** A client's limits, of which each request is answered at once. */
+/** Creates a rate limiter whose requests end at once. */
 function scene(maxRequestsPerSecond?: number) {
   const clock = new FakeClock();
   const limits = createRateLimiter({ concurrency: 1_000, maxRequestsPerSecond, clock });
@@ -20,12 +20,12 @@ function scene(maxRequestsPerSecond?: number) {
     limits,
     starts,
     start,
-    /** So many are answered within one second that ends now. */
+    /** Records this many accepted requests in the last second. */
     async answer(count: number) {
       await clock.advance(1_000);
       for (let at = 0; at < count; at++) limits.recordReply(200);
     },
-    /** How many of many that wait start within so many milliseconds from now. */
+    /** Returns how many of 500 waiting requests start within the given milliseconds. */
     async startedWithin(ms: number) {
       const controller = new AbortController();
       const before = starts.length;
@@ -38,8 +38,8 @@ function scene(maxRequestsPerSecond?: number) {
   };
 }
 
-describe("after 429", () => {
-  it("it can be told that fewer start than was set, until as many do again", async () => {
+describe("the rate after a 429", () => {
+  it("is reported as slowed until it has recovered", async () => {
     const clock = new FakeClock();
     const limits = createRateLimiter({ concurrency: 1, maxRequestsPerSecond: 10, clock });
     expect(limits.isSlowed).toBe(false);
@@ -49,28 +49,28 @@ describe("after 429", () => {
     expect(limits.isSlowed).toBe(false);
   });
 
-  it("so many start as were answered in the second before, less a part", async () => {
+  it("is a share of the requests that were accepted in the second before", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
     limits.recordReply(429);
     expect(await startedWithin(999)).toBe(69);
   });
 
-  it("of a service that answers one a second, less than one a second start", async () => {
+  it("is below one per second if the service accepts one per second", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(1);
     limits.recordReply(429);
     expect(await startedWithin(1_400)).toBe(0);
   });
 
-  it("of a burst, all are slowed down once", async () => {
+  it("is reduced once for a burst of 429s", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
     for (let at = 0; at < 20; at++) limits.recordReply(429);
     expect(await startedWithin(999)).toBe(69);
   });
 
-  it("they are slowed down once more a second later", async () => {
+  it("is reduced again by another 429 a second later", async () => {
     const { limits, clock, answer, startedWithin } = scene();
     await answer(100);
     limits.recordReply(429);
@@ -79,7 +79,7 @@ describe("after 429", () => {
     expect(await startedWithin(999)).toBe(34); // of 50 that half a second is worth
   });
 
-  it("they are slowed down once more also where they were just to become faster", async () => {
+  it("is reduced again by another 429 just when it would have recovered", async () => {
     const { limits, answer, startedWithin } = scene();
     await answer(100);
     limits.recordReply(429);
@@ -88,13 +88,13 @@ describe("after 429", () => {
     expect(await startedWithin(999)).toBeLessThan(60);
   });
 
-  it("two a second start always, however little was answered", async () => {
+  it("is two per second if nothing was accepted before", async () => {
     const { limits, startedWithin } = scene();
     limits.recordReply(429);
     expect(await startedWithin(999)).toBe(1);
   });
 
-  it("it is faster again with each second, and in the end as if nothing had been", async () => {
+  it("grows with each second until there is no limit", async () => {
     const { limits, clock, answer, startedWithin } = scene();
     await answer(100);
     limits.recordReply(429);
@@ -105,7 +105,7 @@ describe("after 429", () => {
     expect(await startedWithin(0)).toBe(500);
   });
 
-  it("nobody starts as long as the service wants to be left alone", async () => {
+  it("is zero until Retry-After has passed", async () => {
     const { limits, clock, starts, start } = scene();
     limits.recordReply(429, 5_000);
     void start();
@@ -115,7 +115,7 @@ describe("after 429", () => {
     expect(starts).toEqual([5_000]);
   });
 
-  it("others wait for half a minute at most: a longer wish may have been meant for one", async () => {
+  it("is zero for at most 30 s, because a longer Retry-After may apply to one request only", async () => {
     const { limits, clock, starts, start } = scene();
     limits.recordReply(429, 3_600_000);
     void start();
@@ -123,7 +123,7 @@ describe("after 429", () => {
     expect(starts).toEqual([30_000]);
   });
 
-  it("who waits already waits longer, and the order stays", async () => {
+  it("also delays requests that are already waiting, and keeps their order", async () => {
     const { limits, clock, start, starts } = scene(1);
     const order: string[] = [];
     void start();
@@ -136,7 +136,7 @@ describe("after 429", () => {
     expect(starts).toEqual([0, 10_500, expect.closeTo(10_500 + 1_000 / 0.7)]); // seven tenths of what was set
   });
 
-  it("it is never faster than set", async () => {
+  it("never exceeds maxRequestsPerSecond", async () => {
     const { limits, clock, answer, startedWithin } = scene(10);
     await answer(200);
     limits.recordReply(429);
@@ -145,8 +145,8 @@ describe("after 429", () => {
   });
 });
 
-describe("a pace that is set", () => {
-  it("is kept also where timers ring late", async () => {
+describe("maxRequestsPerSecond", () => {
+  it("is reached even if timers fire late", async () => {
     const clock = new FakeClock();
     const late: Clock = {
       now: () => clock.now(),
@@ -165,7 +165,7 @@ describe("a pace that is set", () => {
     expect(started).toBeLessThanOrEqual(201);
   });
 
-  it("holds nobody back who gives up, and wakes nobody for nothing", async () => {
+  it("stops its timer if the last waiting request is cancelled", async () => {
     const { clock, limits, start } = scene(0.1);
     await start();
     const controller = new AbortController();

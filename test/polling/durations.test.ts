@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseDuration } from "../../src/diagnostics/durations";
+import { formatDuration, parseDuration } from "../../src/polling/clock";
 
 test.each([
   ["500ms", 500],
@@ -10,7 +10,7 @@ test.each([
   ["1h30m", 5_400_000],
   ["1.5h", 5_400_000],
   ["1m30s500ms", 90_500],
-])("%s is %d ms", (text, ms) => {
+])("parses %s as %d ms", (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 
@@ -30,11 +30,11 @@ test.each([
   "5m-1s",
   "∞h",
   "1h,30m",
-])("%j is none", (text) => {
+])("rejects %j", (text) => {
   expect(parseDuration(text)).toBeUndefined();
 });
 
-test("of any text, it is a positive number of milliseconds or none", () => {
+test("returns a positive number or undefined for any string", () => {
   const likely = fc.stringMatching(/^[0-9.]{0,4}(ms|s|m|h|d|)[0-9.]{0,3}(ms|s|m|h|)$/);
   fc.assert(
     fc.property(fc.oneof(fc.string(), likely), (text) => {
@@ -43,4 +43,16 @@ test("of any text, it is a positive number of milliseconds or none", () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+test.each([
+  [0, "0 ms"],
+  [250, "250 ms"],
+  [30_000, "30 s"],
+  [60_000, "1 min"],
+  [200_000, "3 min 20 s"],
+  [1_800_000, "30 min"],
+  [7_500_000, "2 h 5 min"],
+])("formats %i ms as %s", (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
 });
