@@ -22,8 +22,8 @@ const byOwner = new WeakMap<object, Sessions>();
  * Returns the sessions of one run of a program, or of one explicit provider: all functions that use it share one client, and no other run uses
  * its settings.
  */
-export function sessionsOf(owner: object): Sessions {
-  const known = byOwner.get(owner) ?? new Sessions(process.env);
+export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessions {
+  const known = byOwner.get(owner) ?? new Sessions(environment);
   byOwner.set(owner, known);
   return known;
 }

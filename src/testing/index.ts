@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { LocalWorkspace, type PulumiFn, type Stack } from "@pulumi/pulumi/automation";
 import { type Behaviour, type Emulator, type FaultHandle, type FaultRule, startEmulator } from "../emulator";
+import { currentRun } from "../resources/run";
 
 export { type MockedProgram, type MockedResource, type MocksOptions, mocks } from "./mocks";
 
@@ -93,7 +94,7 @@ export async function withEmulator<T>(
     const stack =
       typeof program === "string"
         ? await LocalWorkspace.createStack({ stackName, workDir: program }, { envVars })
-        : await LocalWorkspace.createStack({ stackName, projectName: "test", program }, { envVars });
+        : await createInlineStack(stackName, program, { temporary, envVars });
     const settings = Object.entries(config).map(([key, value]) => [key, { value }]);
     await stack.setAllConfig(Object.fromEntries(settings));
     return await body({ stack, emulator, fault: (name) => emulator.fail(FAULTS[name](emulator)) });
@@ -123,4 +124,19 @@ function environmentFor(emulator: Emulator, temporary: string, env: Readonly<Env
     CLOUDINFRA_TOKEN: emulator.token,
     CLOUDINFRA_JOURNAL_DIR: path.join(temporary, "journal"),
   };
+}
+
+async function createInlineStack(
+  stackName: string,
+  program: PulumiFn,
+  { temporary, envVars }: { readonly temporary: string; readonly envVars: Environment },
+): Promise<Stack> {
+  const workDir = path.join(temporary, "project"); // without one, the Automation API leaves a folder behind
+  await mkdir(workDir);
+  const inEnvironment: PulumiFn = () => {
+    currentRun().environment = { ...process.env, ...envVars }; // the program runs in this process
+    return program();
+  };
+  const inline = { stackName, projectName: "test", program: inEnvironment };
+  return LocalWorkspace.createStack(inline, { workDir, envVars });
 }

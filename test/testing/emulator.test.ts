@@ -166,4 +166,36 @@ describe.runIf(pulumiOnPath())("withEmulator with the CLI", () => {
     expect(real.requests).toEqual([]);
     expect(readdirSync(home)).toEqual([]);
   });
+
+  it("runs an inline program as it runs one in a folder", async () => {
+    const real = await startEmulator({ token: "t-developer" });
+    onTestFinished(() => real.stop());
+    const home = temporaryFolder();
+    vi.stubEnv("CLOUDINFRA_ENDPOINT", real.endpoint);
+    vi.stubEnv("CLOUDINFRA_TOKEN", "t-developer");
+    vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const automation = () => readdirSync(os.tmpdir()).filter((name) => name.startsWith("automation-"));
+    const before = automation();
+    const program = async () => {
+      const flavor = new pulumi.Config().require("flavor");
+      const project = new Project("shop", { region: "eu-1" }, { provider: new Provider("eu") });
+      const web = new Instance("web", { project: project.id, image: "i", flavor, network: "n" });
+      return { id: web.id, projects: (await getProjects()).length };
+    };
+    await withEmulator({ program, config: { flavor: "small" } }, async ({ stack, emulator, fault }) => {
+      const lost = fault("lost-reply");
+      const { outputs } = await stack.up();
+      expect(lost.used).toBe(1);
+      expect(outputs.id?.value).toBe([...emulator.instances.keys()][0]);
+      expect(outputs.projects?.value).toBe(0);
+      await stack.up({ expectNoChanges: true });
+      expect((await stack.outputs()).projects?.value).toBe(1);
+      await stack.destroy();
+      expect(emulator.instances.size + emulator.projects.size).toBe(0);
+    });
+    expect(real.requests).toEqual([]);
+    expect(readdirSync(home)).toEqual([]);
+    expect(automation()).toEqual(before);
+  });
 });
