@@ -6,9 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { greeting, parseEmulatorArgs } from "../../src/cli/emulator";
 import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
-import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/behaviour-option";
-import { parseFaultOption } from "../../src/emulator/fault-option";
-import { faultKinds } from "../../src/emulator/request-log";
+import { faultKinds } from "../../src/emulator/faults";
+import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../../src/emulator/options";
 import { Sessions } from "../../src/provider/session";
 
 const root = path.join(__dirname, "..", "..");

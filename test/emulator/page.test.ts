@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { defaultBehaviour, startEmulator } from "pulumi-cloudinfra/emulator";
 import { describe, expect, it } from "vitest";
 import { help, parseEmulatorArgs } from "../../src/cli/emulator";
-import { behaviourSettings } from "../../src/emulator/behaviour-option";
 import { Controls } from "../../src/emulator/controls";
+import { faultKinds } from "../../src/emulator/faults";
 import { normalizations } from "../../src/emulator/normalization";
-import { faultKinds } from "../../src/emulator/request-log";
+import { behaviourSettings } from "../../src/emulator/options";
 import { fenced, quoted, readMarkdown, section, tableRows } from "../readme/markdown";
 import { instanceBody, open } from "./service";
 
