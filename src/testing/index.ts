@@ -52,7 +52,7 @@ const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
     method: "PUT",
     path: "/v1/instances/",
     when: ({ path: requested }) => {
-      emulator.edit(requested.split("/").at(-1) ?? "", { flavor: "changed-by-somebody-else" });
+      emulator.edit(requested.split("/").at(-1) ?? "", { flavor: "changed-by-another-user" });
       return true;
     },
   }),

@@ -61,7 +61,7 @@ describe("withEmulator", () => {
     ["the developer's environment", {}, developer],
     ["its option `env`", { env: developer }, {}],
     ["its option `config`", { config: settingsElsewhere }, {}],
-  ])("sends all requests to the emulator, whatever %s says", async (_, options, environment) => {
+  ])("sends all requests to the emulator regardless of %s", async (_, options, environment) => {
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
     const environments = fakePulumi();
     await withEmulator({ program: temporaryFolder(), ...options }, async ({ emulator }) => {
@@ -83,7 +83,7 @@ describe("withEmulator", () => {
     });
   });
 
-  it("passes settings in `env` on that don't choose the service, and drops the developer's", async () => {
+  it("passes on other settings in `env`, and drops those of the developer", async () => {
     vi.stubEnv("CLOUDINFRA_MAX_REQUESTS_PER_SECOND", "1");
     const environments = fakePulumi();
     const env = { CLOUDINFRA_CONCURRENCY: "2", OTHER: "yes" };
@@ -97,7 +97,7 @@ describe("withEmulator", () => {
 });
 
 describe.runIf(pulumiOnPath())("withEmulator with the CLI", () => {
-  it("runs a program's stack, with each fault that the page names", async () => {
+  it("runs a program in a folder, and injects each documented fault", async () => {
     const source = 'const p = new Project("p", { region: "r" }); exports.id = p.id;';
     const { dir, remove, write } = programFolder(source);
     onTestFinished(remove);
@@ -126,7 +126,7 @@ describe.runIf(pulumiOnPath())("withEmulator with the CLI", () => {
     expect(readdirSync(dir)).toEqual(before);
   });
 
-  it("sends no request elsewhere, whatever the environment, Pulumi.yaml and the program's providers say", async () => {
+  it("sends no request elsewhere, regardless of the environment, Pulumi.yaml and explicit providers", async () => {
     const real = await startEmulator({ token: "t-developer" });
     onTestFinished(() => real.stop());
     const home = temporaryFolder();
@@ -167,7 +167,7 @@ describe.runIf(pulumiOnPath())("withEmulator with the CLI", () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  it("runs an inline program as it runs one in a folder", async () => {
+  it("runs an inline program", async () => {
     const real = await startEmulator({ token: "t-developer" });
     onTestFinished(() => real.stop());
     const home = temporaryFolder();

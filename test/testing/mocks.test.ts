@@ -14,7 +14,7 @@ import { mocks } from "../../src/testing";
 const args = { image: "debian-13", flavor: "small", network: "default" };
 
 describe("mocks", () => {
-  test("tell what a program declares, without what this package adds, and what it exports", async () => {
+  test("returns the declared resources without hidden inputs, and the exports", async () => {
     const program = () => {
       const count = new pulumi.Config().requireNumber("count");
       const provider = new Provider("eu", { endpoint: "https://eu.example.com" });
@@ -44,7 +44,7 @@ describe("mocks", () => {
     expect(() => resource("db")).toThrow('no resource has the name "db": eu, shop, web');
   });
 
-  test("give outputs as the service returns them, or as the test says", async () => {
+  test("returns outputs like those of the service, or those that the test sets", async () => {
     const program = () => {
       const given = { ...args, project: "prj-1" };
       const [plain, pinned] = [
@@ -64,14 +64,14 @@ describe("mocks", () => {
     });
   });
 
-  test("fail for an argument that a preview would reject", async () => {
+  test("rejects an argument that a preview would reject", async () => {
     const wrong: InstanceArgs = Object({ ...args, project: "prj-1", flavor: 1 });
     await expect(mocks(() => ({ web: new Instance("web", wrong) }))).rejects.toThrow(
       'instance "web": flavor: must be a text, but is a number',
     );
   });
 
-  test("answer functions and `get` from lists", async () => {
+  test("answers functions and `get` from the options", async () => {
     const instances = [
       { id: "ins-1", project: "prj-1", status: "running", labels: { role: "web" }, flavor: "big" },
       { id: "ins-2", project: "prj-1", status: "stopped", labels: { role: "web" } },
