@@ -1,11 +1,15 @@
 import { once } from "node:events";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { isLoopback as isLoopbackHost } from "../api/endpoint";
-import { type Emulator, type EmulatorOptions, type LoggedRequest, startEmulator } from "../emulator";
-import { behaviourSettings, parseBehaviourOption } from "../emulator/behaviour-option";
-import { parseFaultOption } from "../emulator/fault-option";
-import { isLoopback } from "../emulator/listener";
-import { faultKinds } from "../emulator/request-log";
+import {
+  type Emulator,
+  type EmulatorOptions,
+  faultKinds,
+  type LoggedRequest,
+  startEmulator,
+} from "../emulator";
+import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../emulator/options";
+import { isLoopback } from "../emulator/server";
 import type { Command } from "./command";
 
 /** `npx pulumi-cloudinfra emulator`: runs the service in memory until Ctrl-C or SIGTERM. */

@@ -47,6 +47,21 @@ const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 /** The configuration key with which an explicit provider tells its process its name. */
 export const PROVIDER_NAME = "cloudinfra:providerName";
 
+/** Settings that decide where requests and the journal go, and with which token. */
+const OF_TARGET = /^cloudinfra:(endpoint|formerEndpoints|journalDir|caFile|token|oidc)/;
+
+/**
+ * Returns a stack's settings, or the arguments of an explicit provider, as they apply. Under the testing kit, which sets CLOUDINFRA_EMULATED,
+ * only the environment names the service, the token and the journal, so that no request leaves the emulator.
+ */
+function applicable(
+  configured: (key: string) => string | undefined,
+  environment: NodeJS.ProcessEnv,
+): (key: string) => string | undefined {
+  if (!environment.CLOUDINFRA_EMULATED) return configured;
+  return (key) => (OF_TARGET.test(key) ? undefined : configured(key));
+}
+
 /** What belongs to an endpoint: a token must never be sent to another one. */
 const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
 
@@ -54,13 +69,14 @@ const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
  * Reads the settings. Those of the configuration take precedence over the environment. An explicit provider with an endpoint of its own
  * doesn't use a token from the environment.
  *
- * @param configured the stack's configuration, or the arguments of an explicit provider
+ * @param given the stack's configuration, or the arguments of an explicit provider
  * @throws CloudInfraError `config_missing`, `config_invalid`: names the setting, the command that sets it, the variable
  */
 export function readSettings(
-  configured: (key: string) => string | undefined,
+  given: (key: string) => string | undefined,
   environment: NodeJS.ProcessEnv,
 ): Settings {
+  const configured = applicable(given, environment);
   const provider = configured(PROVIDER_NAME);
   const inConfiguration: SettingLookup = (name) =>
     provider === undefined

@@ -1,4 +1,3 @@
-import { checkAccess } from "./access";
 import type { FirstReplies } from "./idempotency";
 import { updateInstance } from "./instance-update";
 import { createInstance, deleteInstance, getInstance, listInstances } from "./instances";
@@ -6,8 +5,7 @@ import { getOperation, settleOperations } from "./operations";
 import { methodNotAllowed, notFound, problemReply, type Refusal } from "./problems";
 import { createProject, deleteProject, getProject, listProjects } from "./projects";
 import type { Reply } from "./reply";
-import { type EmulatorRequest, maxBodyBytes } from "./request";
-import { authorization } from "./request-log";
+import { authorization, type EmulatorRequest, maxBodyBytes } from "./request";
 import type { Handler, State } from "./state";
 
 /** What the service needs to answer requests. */
@@ -17,17 +15,16 @@ export interface Answering {
   readonly token: string;
 }
 
-/** A reply in place of the endpoint's. With `cached`, it is the first reply of an Idempotency-Key. */
+/** A fault's reply instead of the endpoint's. With `cached`, it is stored as the first reply of an Idempotency-Key. */
 export interface Instead {
   readonly reply: Reply;
   readonly cached: boolean;
 }
 
-type Endpoints = Readonly<Record<string, { readonly all: Methods; readonly one: Methods }>>;
 type Methods = Readonly<Partial<Record<string, Handler>>>;
 
-/** The endpoints (§4), for a collection and for one of its members. */
-const endpoints: Endpoints = {
+/** The endpoints (§4) of each collection and of its members. */
+const endpoints: Readonly<Record<string, { readonly all: Methods; readonly one: Methods }>> = {
   projects: {
     all: { GET: listProjects, POST: createProject },
     one: { GET: getProject, DELETE: deleteProject },
@@ -39,21 +36,18 @@ const endpoints: Endpoints = {
   operations: { all: {}, one: { GET: getOperation } },
 };
 
-/**
- * Answers a request: first what comes in place of the work, then body size, token, permissions and first replies, then the
- * endpoint itself.
- */
+/** Answers a request: checks its size, token and permissions, repeats a first reply, and otherwise calls the endpoint. */
 export function answer(service: Answering, request: EmulatorRequest, instead?: Instead): Reply {
-  const { state } = service;
+  const { state, token } = service;
   state.requests += 1;
-  const reply = (answer: Reply | Refusal): Reply =>
-    "code" in answer ? problemReply(state, answer, request.path) : answer;
+  const reply = (result: Reply | Refusal): Reply =>
+    "code" in result ? problemReply(state, result, request.path) : result;
   try {
     settleOperations(state);
     if (instead && !instead.cached) return instead.reply;
-    const refused = checkSize(request) ?? checkToken(request, service.token) ?? checkAccess(state, request);
-    if (refused) return reply(refused);
-    return answerOnce(service, request, reply, () => instead?.reply ?? reply(work(state, request)));
+    const rejection = checkSize(request) ?? checkToken(request, token) ?? checkAccess(state, request);
+    if (rejection) return reply(rejection);
+    return answerOnce(service, request, reply, () => instead?.reply ?? reply(callEndpoint(state, request)));
   } catch (error) {
     return internalError(state, request, error);
   }
@@ -64,11 +58,11 @@ export function internalError(state: State, { path }: EmulatorRequest, error: un
   return problemReply(state, { status: 500, code: "internal", detail }, path);
 }
 
-/** A POST with an Idempotency-Key gets its first reply again (§4.7). */
+/** Repeats the first reply to a POST with the same Idempotency-Key (§4.7), or makes and stores it. */
 function answerOnce(
   { state, firstReplies }: Answering,
   request: EmulatorRequest,
-  reply: (answer: Reply | Refusal) => Reply,
+  reply: (result: Reply | Refusal) => Reply,
   make: () => Reply,
 ): Reply {
   const { behaviour } = state;
@@ -83,14 +77,13 @@ function answerOnce(
   return made;
 }
 
-function work(state: State, request: EmulatorRequest): Reply | Refusal {
+function callEndpoint(state: State, request: EmulatorRequest): Reply | Refusal {
   const [root, version, name = "", id, ...more] = request.path.split("/");
   const collection = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined;
-  const methods = id === undefined ? collection?.all : collection?.one;
-  if (root !== "" || version !== "v1" || methods === undefined || id === "" || more.length > 0)
-    return notFound(request.path);
+  const methods = (id === undefined ? collection?.all : collection?.one) ?? {};
   const allowed = Object.keys(methods);
-  if (allowed.length === 0) return notFound(request.path);
+  if (root !== "" || version !== "v1" || allowed.length === 0 || id === "" || more.length > 0)
+    return notFound(request.path);
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   return handler?.(state, request, decoded(id ?? "")) ?? methodNotAllowed(allowed.join(", "));
 }
@@ -105,13 +98,47 @@ function decoded(segment: string): string {
 
 function checkSize(request: EmulatorRequest): Refusal | undefined {
   if (!request.tooLarge) return undefined;
-  return { status: 413, code: "body_too_large", detail: `a body may have ${maxBodyBytes} bytes at most` };
+  return { status: 413, code: "body_too_large", detail: `a body must not exceed ${maxBodyBytes} bytes` };
 }
 
-/** §5 leaves open the reply to a missing or wrong token. */
+/** Checks the token. §5 leaves the reply to a missing or wrong one open. */
 function checkToken(request: EmulatorRequest, token: string): Refusal | undefined {
-  const state = authorization(request, token);
-  if (state === "ok") return undefined;
-  const detail = state === "missing" ? "send the token as a bearer credential" : "the token is not valid";
+  const result = authorization(request, token);
+  if (result === "ok") return undefined;
+  const detail = result === "missing" ? "send the token as a bearer credential" : "the token is not valid";
   return { status: 401, code: "unauthenticated", detail, headers: { "www-authenticate": "Bearer" } };
+}
+
+/** Checks the permissions of the token, which §5 leaves open. */
+function checkAccess(state: State, request: EmulatorRequest): Refusal | undefined {
+  const { readOnlyToken, forbiddenStatus } = state.behaviour;
+  const { method, path, query } = request;
+  const isForbidden =
+    (readOnlyToken && method !== "GET") ||
+    projectsOf(state, request).some((project) => state.isHidden(project)) ||
+    (forbiddenStatus !== 404 && query.has("project") && state.isHidden(query.get("project")));
+  if (!isForbidden) return undefined;
+  if (forbiddenStatus === 404) return notFound(path);
+  if (forbiddenStatus === 401)
+    return { status: 401, code: "unauthenticated", detail: "the token is not valid for this request" };
+  return { status: 403, code: "forbidden", detail: "the token has no permission for this request" };
+}
+
+/** Returns the ids or names of the project that a request refers to, or an empty list for a list request. */
+function projectsOf({ instances, operations }: State, { method, path, body }: EmulatorRequest): unknown[] {
+  const [, , collection, id] = path.split("/");
+  if (id === undefined)
+    return method === "POST" ? [memberOf(body, collection === "projects" ? "name" : "project")] : [];
+  if (collection === "projects") return [id];
+  if (collection === "instances") return [instances.byId.get(id)?.fields.project];
+  const target = operations.byId.get(id)?.target;
+  return [target?.project, ...(target?.kind === "project" ? [target.name] : [])];
+}
+
+function memberOf(body: string, name: string): unknown {
+  try {
+    return Object(JSON.parse(body))[name];
+  } catch {
+    return undefined; // the endpoint rejects a body that isn't JSON
+  }
 }

@@ -1,191 +1,189 @@
 import type { Normalization } from "./normalization";
 
-/** What an operation does: `create` and `delete` an instance or a project, or `update` an instance. */
+/** What an operation does. Operations create or delete projects and instances, and update instances. */
 export type OperationKind = "create" | "update" | "delete";
 
-/** Which replies a switch applies to: lists, single objects, or both. */
+/** The replies that a switch applies to: lists, reads of single objects, or both. */
 export type Replies = "lists" | "reads" | "both";
 
 /**
- * How the emulated service decides what the specification leaves open. You can change every switch while the service runs.
- * A change applies from the next request on, except that a running operation keeps its duration.
+ * The switches of the emulator. Each of them decides something that the specification leaves open, and you can combine them all. A change
+ * applies from the next request on, but a running operation keeps its duration.
  */
 export interface Behaviour {
-  // Operations (§2.3, §3, §4.6)
+  // Operations
 
-  /** Duration of an operation in milliseconds. With 0, it is done at the first poll. @default 300 */
+  /** Duration of an operation in milliseconds, or a function of its kind. With 0, it is done at the first poll. @default 300 */
   operationMs: number | ((kind: OperationKind) => number);
-  /** How `progress` grows: evenly, in quarters, staying at 0.4 until the end, or not reported. @default "linear" */
+  /** How `progress` grows: evenly, in quarters, not at all until the end (`stuck` at 0.4), or not reported. @default "linear" */
   progress: "linear" | "bursts" | "stuck" | "absent";
-  /** Seconds in the `Retry-After` header of a poll of an unfinished operation. @default none */
+  /** Value of the `Retry-After` header of polls of a running operation, in seconds. @default no header */
   retryAfter?: number | undefined;
-  /** Form of that header: seconds, an HTTP date, or a date as written by C's `asctime`. @default "seconds" */
+  /** Format of that `Retry-After` header: seconds, an HTTP date, or a date as C's `asctime` writes it. @default "seconds" */
   retryAfterForm: "seconds" | "http-date" | "asctime";
-  /** Whether a finished operation reports `finished_at`. @default true */
+  /** Whether a finished operation reports when it ended (`finished_at`). @default true */
   finishedAt: boolean;
-  /** Milliseconds for which a finished operation can be polled, after which it is purged. 0: never. @default for ever */
+  /** Time after which a finished operation is purged, in milliseconds. With 0, no poll sees its end. @default never */
   operationKeptMs?: number | undefined;
-  /** How many polls report that an operation finished before it is purged. 0: none. @default all */
+  /** Number of polls that see the end of an operation before it is purged. With 0, no poll sees it. @default no limit */
   operationKeptPolls?: number | undefined;
-  /** Status of a poll of a purged operation. @default 404 */
+  /** Status of polls of a purged operation. @default 404 */
   purgedStatus: 404 | 410;
-  /** Status of a failed operation. @default "failed" */
+  /** `status` of a failed operation. @default "failed" */
   failedStatus: string;
-  /** Whether a failed operation carries its problem document. @default true */
+  /** Whether a failed operation contains its problem document (`error`). @default true */
   failedHasError: boolean;
-  /** Every so manieth operation fails. @default none fails */
+  /** Makes one of every so many operations fail: with 3, the third, the sixth, and so on. @default none fails */
   failEvery?: number | undefined;
-  /** What a failed creation leaves behind: nothing, or the object with the status "error". @default "nothing" */
+  /** What a failed creation leaves behind: nothing, or the object with the status `error`. @default "nothing" */
   failedCreation: "nothing" | "object";
 
-  // Links (§2.3, §4.1)
+  // Links
 
-  /** `result_url`: a URL, a path, a URL even while the operation runs, or missing. @default "absolute" */
+  /** `result_url` of an operation: a URL, a path, a URL even while the operation is running (`early`), or missing. @default "absolute" */
   resultLink: "absolute" | "relative" | "early" | "missing";
-  /** `Location` of a 202: a URL, a path, or missing. @default "absolute" */
+  /** `Location` header of a 202: a URL, a path, or missing. @default "absolute" */
   location: "absolute" | "relative" | "missing";
-  /** Origin of the URLs in `Location`, `result_url` and `url`, for example an internal host. @default the service's own */
+  /** Origin of all links (`Location`, `result_url` and `url`), for example that of an internal host. @default the emulator's origin */
   linkOrigin?: string | undefined;
-  /** Origin of a URL in `Location` only. @default `linkOrigin` */
+  /** Origin of `Location` only. @default `linkOrigin` */
   locationOrigin?: string | undefined;
-  /** Origin of a URL in `result_url` only. @default `linkOrigin` */
+  /** Origin of `result_url` only. @default `linkOrigin` */
   resultOrigin?: string | undefined;
 
-  // Replies to changes (§4.1, §4.2, §4.5, §4.8)
+  // Replies to changes
 
-  /** Reply to the creation of a project: 202 starts an operation. @default 201 */
+  /** Status of the reply to the creation of a project. 202 starts an operation. @default 201 */
   projectPost: 200 | 201 | 202;
-  /** Fields of the request that the creation of an instance ignores, such as `labels`. @default none */
+  /** Fields that the creation of an instance ignores, such as `labels`. @default none */
   postIgnores: readonly string[];
-  /** Reply to an update: the instance, nothing, or an operation that makes the change when it ends. @default 200 */
+  /** Reply to an update: the instance (200), nothing (204), or an operation that applies the change when it ends (202). @default 200 */
   putReply: 200 | 204 | 202;
-  /** Reply to a deletion: nothing, an operation, the deleted object, or "method not allowed". @default 204 */
+  /** Reply to a deletion: nothing (204), an operation (202), the deleted object (200), or "method not allowed" (405). @default 204 */
   deleteObject: 204 | 202 | 200 | 405;
-  /** Object in the reply to a change: all fields, or `id`, `status` and the revision only. @default "full" */
+  /** Fields of the object in the reply to a change: all, or only `id`, `status` and the revision (`slim`). @default "full" */
   writeReply: "full" | "slim";
   /**
-   * What a 202 contains: the operation and `Location`; `Location` without a body; or, for PUT and DELETE, neither (a POST
-   * then has `Location` only). @default "operation"
+   * What a 202 contains: the operation and `Location`, only `Location`, or neither (`bare`). The creation of an object always has `Location`.
+   * @default "operation"
    */
   acceptedReply: "operation" | "location" | "bare";
-  /** PUT or DELETE of an instance that is being updated: accepted, or rejected with 409. @default "accepted" */
+  /** Whether an update or deletion is accepted, or rejected with 409, while another update of the instance is running. @default "accepted" */
   busyInstance: "accepted" | "refused";
-  /** Whether a second object of the same name (for instances, in the same project) is rejected with 409. @default false */
+  /** Whether names are unique: of projects, and of instances within a project. Duplicates are rejected with 409. @default false */
   uniqueNames: boolean;
-  /** Text of every rejection with 409. @default the reason */
+  /** `detail` of every problem document with status 409. @default the reason */
   conflictDetail?: string | undefined;
 
-  // Objects (§2.1, §2.2, §4.8)
+  // Objects
 
   /**
-   * Ids: `prj-…`, `ins-…` and `op-…`; a counter per kind, as strings or as JSON numbers, so that a project and an instance
-   * may have the same id; a slug of the name (operations keep `op-…`); or UUIDs. @default "prefixed"
+   * Style of ids. `prefixed` ids are `prj-…`, `ins-…` and `op-…`. A `counter` counts each kind, so a project and an instance may have the same
+   * id, and `number` is a counter as a JSON number. A `slug` is derived from the name (operations keep `op-…`).
+   * @default "prefixed"
    */
   ids: "prefixed" | "counter" | "number" | "slug" | "uuid";
-  /** Whether a counter or slug of a deleted object is assigned again. @default false */
+  /** Whether a new object can get the counter or slug of a deleted one. @default false */
   idReuse: boolean;
-  /** Whether an instance gets another id with another name, if ids are slugs. @default false */
+  /** Whether an instance gets a new id when it is renamed, if ids are slugs. @default false */
   idsFollowNames: boolean;
-  /** GET of one project or instance: offered, unknown path, or "method not allowed". @default 200 */
+  /** Reply to a GET of a single project or instance: the object, "not found" (404), or "method not allowed" (405). @default 200 */
   getObject: 200 | 404 | 405;
   /**
-   * Where an instance carries its revision tag (§4.5): the ETag header, a field, both, a weak ETag, or nowhere. If only a
-   * header has it and `getObject` isn't 200, the field is present too, because nobody could read the tag otherwise.
+   * Where an instance has its revision: in the `ETag` header, in a field, in both, in a weak `ETag`, or nowhere. If only the header has it and
+   * `getObject` is not 200, a field has it too, because clients couldn't read it otherwise.
    * @default "both"
    */
   revision: "header" | "body" | "both" | "weak" | "none";
-  /**
-   * When an instance gets another revision tag: with every change, or only if what replies show has changed, as if the tag were a hash of
-   * it. @default "changes"
-   */
+  /** When the revision changes: with every change, or only if visible values change, like a hash of them (`shown`). @default "changes" */
   revisionOf: "changes" | "shown";
-  /** Name of the field with the revision tag. @default "revision" */
+  /** Name of the field that contains the revision. @default "revision" */
   revisionField: string;
-  /** Field with the address that "auto" became. `public_ip`: the address replaces "auto". @default "ip_address" */
+  /** Name of the field that contains the assigned address. With `public_ip`, the address replaces "auto". @default "ip_address" */
   ipField: "ip_address" | "public_address" | "public_ip";
-  /** What `public_ip` shows: what was asked for, or always null, because only the address is shown. @default "mode" */
+  /** Value of `public_ip` in replies: as requested, or always null. @default "mode" */
   publicIpShows: "mode" | "null";
-  /** Status of an instance once its creation is done. @default "running" */
+  /** `status` of an instance once it has been created. @default "running" */
   statusAfterCreate: string;
-  /** When an instance that is being created becomes visible: with the 202, or when it is done. @default "at-once" */
+  /** When a new instance becomes visible: when its creation starts, or when it is done. @default "at-once" */
   instanceVisible: "at-once" | "when-done";
-  /** Status with which a deleted instance remains visible, for example "deleted". @default it disappears */
+  /** `status` with which a deleted instance remains visible, such as "deleted". @default it disappears */
   softDelete?: string | undefined;
-  /** Milliseconds for which a deleted instance remains visible. @default for ever */
+  /** Time for which a deleted instance remains visible with `softDelete`, in milliseconds. @default forever */
   softDeleteMs?: number | undefined;
-  /** Where a deleted instance remains visible. @default "both" */
+  /** Replies in which a deleted instance remains visible with `softDelete`. @default "both" */
   softDeleteIn: Replies;
-  /** Fields of instances that no reply shows, although requests set them. @default none */
+  /** Fields of instances that requests can set but that replies don't contain. @default none */
   unshown: readonly string[];
-  /** Further fields of every instance. @default none */
+  /** Fields to add to every instance in replies. @default none */
   extraFields: Readonly<Record<string, unknown>>;
-  /** How values are normalized in replies. A request may use either form. @default as they were sent */
+  /** Ways in which replies normalize values. Requests may use either form. @default none */
   normalize: readonly Normalization[];
-  /** Rewrites an instance in replies. Lists and single objects may differ. @default as it is */
+  /** Rewrites an instance in replies. `place` is `item` in lists and `object` in reads. @default no change */
   spelling?: ((instance: Readonly<Record<string, unknown>>, place: "item" | "object") => object) | undefined;
 
   // JSON
 
-  /** Whether fields without a value are omitted, or null; null also replaces empty lists and maps. @default "omitted" */
+  /** Whether replies omit fields without a value, or contain null, also for empty lists and maps. @default "omitted" */
   absentValues: "omitted" | "null";
-  /** Whether `progress` and the `status` of a problem are strings. @default false */
+  /** Whether `progress` and the `status` of problem documents are strings. @default false */
   numbersAsText: boolean;
   /** Whether dates in lists have fractional seconds. @default false */
   fractionalDates: boolean;
 
-  // Lists (§2.5, §4.3, §4.4)
+  // Lists
 
-  /** Whether GET /v1/instances accepts a `limit` over 100, or rejects it with 422. @default "accepted" */
+  /** Whether lists of instances accept a `limit` above 100, or reject it with 422. @default "accepted" */
   instanceLimit: "accepted" | "refused";
-  /** Maximum number of items in a page, whatever `limit` is. @default none */
+  /** Maximum number of items on a page, even if `limit` is higher. @default no maximum */
   pageSize?: number | undefined;
-  /** Fields that list items don't have. @default none */
+  /** Fields that items of lists don't have. @default none */
   itemsWithout: readonly string[];
-  /** `items` of a page without items. @default "list" */
+  /** Value of `items` on an empty page: an empty list, null, or absent. @default "list" */
   emptyItems: "list" | "null" | "absent";
-  /** `next_cursor` of the last page: null, absent, or an empty string. @default "null" */
+  /** Value of `next_cursor` on the last page: null, absent, or an empty string. @default "null" */
   lastCursor: "null" | "absent" | "empty";
 
   // Lag
 
-  /** By how many milliseconds reads lag behind changes. @default 0 */
+  /** Time by which replies lag behind changes, in milliseconds. @default 0 */
   lagMs: number;
-  /** How many further requests it takes until reads show a change. @default 0 */
+  /** Number of further requests until replies show a change. @default 0 */
   lagRequests: number;
-  /** Which reads lag. @default "lists" */
+  /** Replies that lag. @default "lists" */
   lagIn: Replies;
-  /** What lags: everything, only the fields of objects, or only which objects exist. @default "all" */
+  /** Data that lags: everything, the fields of objects, or which objects exist. @default "all" */
   lagPart: "all" | "fields" | "objects";
 
-  // Idempotency keys (§4.7)
+  // Idempotency keys
 
-  /** Which first replies a repeated key returns. @default "all" */
+  /** First replies that are repeated for the same key: all, or only successes. @default "all" */
   cachedReplies: "all" | "successes";
-  /** Milliseconds for which a first reply is kept. @default 24 hours */
+  /** Time for which first replies are kept, in milliseconds. @default 86,400,000 (24 hours) */
   keyRetentionMs: number;
-  /** Status if a key is reused with another request. @default 422 */
+  /** Status of the reply if a key is used for a different request. @default 422 */
   keyReuseStatus: 422 | 409 | 400;
-  /** Problem code if a key is reused with another request. @default "idempotency_key_reused" */
+  /** Problem code if a key is used for a different request. @default "idempotency_key_reused" */
   keyReuseCode: string;
 
-  // Problem documents (§2.4)
+  // Problem documents
 
-  /** `trace_id`: a new one each time, always the same, all zeros, empty, or missing. @default "fresh" */
+  /** `trace_id` of problem documents: always different, always `tr-0`, all zeros, empty, or missing. @default "fresh" */
   traceIds: "fresh" | "constant" | "zeros" | "empty" | "missing";
-  /** `detail`: a string, a list of strings, missing, or a string with 80,000 spaces. @default "text" */
+  /** `detail` of problem documents: a string, a list of strings, missing, or a string with 80,000 spaces. @default "text" */
   problemDetail: "text" | "list" | "missing" | "long";
 
-  // Permissions of the token (§5)
+  // Permissions of the token
 
-  /** Names or ids of projects that the token can't access, with all that is in them; "*": all. @default none */
+  /** Names or ids of projects that the token can't access, with everything in them. `*` hides all projects. @default none */
   hiddenProjects: readonly string[];
   /** Whether the token can only read. @default false */
   readOnlyToken: boolean;
-  /** Status if a permission is missing. Lists omit hidden objects. @default 403 */
+  /** Status of the reply if the token lacks a permission. Lists omit hidden objects instead. @default 403 */
   forbiddenStatus: 403 | 404 | 401;
 }
 
-/** The switches that {@link Behaviour} has unless you change them. */
+/** The default of each switch. A switch that is missing here has no value by default. */
 export const defaultBehaviour: Readonly<Behaviour> = {
   operationMs: 300,
   progress: "linear",

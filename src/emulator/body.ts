@@ -12,7 +12,7 @@ const text = (field: string, longest = 255) =>
     v.maxLength(longest, `${field} must not be longer than ${longest}`),
   );
 
-/** §2.2 has no catalogue: every value is known, except for those that say that they aren't. */
+/** §2.2 defines no catalogue, so every value exists except those that begin with `unknown-` or `nope`. */
 const catalogued = (field: string) =>
   v.pipe(
     text(field),
@@ -45,16 +45,16 @@ const updateEntries = {
 
 const wrongShape = (issue: v.ObjectIssue) => `${String(issue.path?.[0]?.key)} is missing`;
 
-/** Further errors are not reported: a body could have a million. */
+/** Maximum number of reported errors, because a body could have a million. */
 const mostErrors = 50;
 
-/** Body of POST /v1/projects (§2.1). */
+/** Schema of the body of POST /v1/projects (§2.1). */
 export const projectBody = v.object(projectEntries, wrongShape);
 
-/** Body of PUT /v1/instances/{id}: as for a creation, but fields that can't be changed in place are optional. */
+/** Schema of the body of PUT /v1/instances/{id}. Fields that can't be changed in place are optional. */
 export const instanceUpdateBody = v.object(updateEntries, wrongShape);
 
-/** Body of POST /v1/instances (§2.2). */
+/** Schema of the body of POST /v1/instances (§2.2). */
 export const instanceBody = v.object(
   { ...updateEntries, project: text("project"), image: catalogued("image") },
   wrongShape,
@@ -62,7 +62,7 @@ export const instanceBody = v.object(
 
 type BodySchema<T> = v.GenericSchema<unknown, T> & { readonly entries: Readonly<Record<string, unknown>> };
 
-/** The fields in the body of a request, or a rejection: 415 or 400 for its form, 422 for its content. */
+/** Parses a body. Rejects its form with 415 or 400, and its content with 422. */
 export function parseBody<T>(
   request: EmulatorRequest,
   schema: BodySchema<T>,
@@ -86,16 +86,16 @@ export function parseBody<T>(
     pointer: pointerTo(issue.path?.map((part) => String(part.key)) ?? []),
     detail: issue.message,
   }));
-  const strangers = Object.keys(body).filter((field) => !Object.hasOwn(schema.entries, field));
-  for (const field of strangers)
-    errors.push(stranger(field, readOnly.has(field) || field === behaviour.revisionField));
+  const unexpected = Object.keys(body).filter((field) => !Object.hasOwn(schema.entries, field));
+  for (const field of unexpected)
+    errors.push(unexpectedField(field, readOnly.has(field) || field === behaviour.revisionField));
   if (parsed.success && errors.length === 0) return { fields: parsed.output };
   const readOnlyError = errors.find((error) => error.code === "read_only_field");
-  const refusal = invalid(errors.slice(0, mostErrors));
-  return readOnlyError ? { ...refusal, code: "read_only_field", detail: readOnlyError.detail } : refusal;
+  const rejection = invalid(errors.slice(0, mostErrors));
+  return readOnlyError ? { ...rejection, code: "read_only_field", detail: readOnlyError.detail } : rejection;
 }
 
-/** What the service itself writes in another form, it also accepts in that form. */
+/** Converts values that replies contain in another form, so that requests may contain that form, too. */
 function fromWire(json: object, { ids, absentValues, normalize }: Behaviour): object {
   const body: Record<string, unknown> = { ...json };
   if (absentValues === "null") {
@@ -111,7 +111,7 @@ function fromWire(json: object, { ids, absentValues, normalize }: Behaviour): ob
   return body;
 }
 
-function stranger(field: string, isReadOnly: boolean): ProblemDetail {
+function unexpectedField(field: string, isReadOnly: boolean): ProblemDetail {
   const pointer = pointerTo([field]);
   return isReadOnly
     ? { pointer, detail: `${field} is set by the service`, code: "read_only_field" }

@@ -1,19 +1,19 @@
-/** What a read shows: objects as they were at a time, and after a request. */
+/** The moment whose data a read shows: a time and the number of a request. Changes after either of them are not visible. */
 export interface Moment {
   readonly at: number;
   readonly request: number;
-  /** What is shown as it was then; all else is shown as it is now. */
+  /** The part of the data that is shown as of that moment. The rest is current. */
   readonly part: "all" | "fields" | "objects";
-  /** Whether objects remain visible after their deletion. */
+  /** Whether deleted objects are visible. */
   readonly deleted: boolean;
 }
 
-/** What a collection needs to date changes. */
+/** The clock of a collection. */
 export interface Chronicle {
   readonly now: () => number;
-  /** Number of the latest request. */
+  /** Number of the current request. */
   readonly requests: number;
-  /** No read goes back further than that. */
+  /** Returns the moment before which no read needs data. */
   oldest(): { readonly at: number; readonly request: number };
 }
 
@@ -22,7 +22,7 @@ interface Stored {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What an object was like from a change on; without `item`, it was gone. */
+/** An object from one change to the next. Without `item`, it doesn't exist. */
 interface Version<T> {
   readonly at: number;
   readonly request: number;
@@ -36,24 +36,24 @@ interface Line<T> {
   versions: Version<T>[];
 }
 
-/** A place in a list, and the object in it. */
+/** An object and its position in lists. */
 export interface Entry<T> {
   readonly position: number;
   readonly item: T;
 }
 
-/** Objects by id, with as much of their past as reads show, in the order of their creation, which is the order of lists. */
+/** Objects by id, with the past versions that lagging reads show. Lists are in the order of creation. */
 export class Collection<T extends Stored> {
   private readonly held = new Map<string, T>();
   /** In the order of their positions. */
   private readonly lines: Line<T>[] = [];
-  /** Several, if an id was assigned again. */
+  /** An id has several lines if it was assigned again. */
   private readonly linesById = new Map<string, Line<T>[]>();
-  /** Lines of objects that are gone, for reads that lag. */
+  /** Lines of deleted objects, for lagging reads. */
   private readonly past = new Set<Line<T>>();
   private last = 0;
 
-  /** What there is now. */
+  /** The current objects. */
   readonly byId: ReadonlyMap<string, T> = this.held;
 
   constructor(private readonly chronicle: Chronicle) {}
@@ -68,13 +68,13 @@ export class Collection<T extends Stored> {
     this.record(line, at, copyOf(item));
   }
 
-  /** To be called after each change of an object. */
+  /** Records a version. Call it after each change of an object. */
   changed(item: T, at = this.chronicle.now()): void {
     const line = this.linesOf(item.id).at(-1);
     if (line !== undefined && this.holds(item)) this.record(line, at, copyOf(item));
   }
 
-  /** Removes an object. `left` remains visible for so many milliseconds. */
+  /** Removes an object. `left` is visible for the given milliseconds instead. Returns `false` if no object has the id. */
   remove(id: string, at = this.chronicle.now(), left?: { readonly item: T; readonly ms: number }): boolean {
     const line = this.linesOf(id).at(-1);
     if (line === undefined || !this.held.delete(id)) return false;
@@ -85,18 +85,18 @@ export class Collection<T extends Stored> {
     return true;
   }
 
-  /** Whether this very object is there: another one may have been given its id. */
+  /** Reports whether this object still exists. Another one may have its id by now. */
   holds(item: T): boolean {
     return this.held.get(item.id) === item;
   }
 
-  /** The object with this id as a read shows it. */
+  /** Returns the object with an id as a read shows it. */
   shown(id: string, moment: Moment): T | undefined {
     const shown = this.linesOf(id).map((line) => this.shownOf(line, moment));
     return shown.findLast((item) => item !== undefined);
   }
 
-  /** All objects after that position as a list shows them; 0: all. */
+  /** Returns all objects after a position as a list shows them. The first position is 1. */
   *after(position: number, moment: Moment): Generator<Entry<T>> {
     for (let index = this.indexAfter(position); index < this.lines.length; index++) {
       const line = this.lines[index];
@@ -122,7 +122,7 @@ export class Collection<T extends Stored> {
     const index = line.versions.findLastIndex((one) => one.at <= at && one.request <= request);
     const version = line.versions[index];
     if (version === undefined || (version.deleted && !deleted)) return undefined;
-    // The object itself, not its copy: tests may change it without a word.
+    // Return the object instead of its copy, because tests may change it directly.
     const isLatest = index === line.versions.length - 1 && this.holds(line.item);
     return isLatest ? line.item : version.item;
   }
@@ -135,7 +135,7 @@ export class Collection<T extends Stored> {
     if (first > 0) line.versions = line.versions.slice(first);
   }
 
-  /** Drops the lines of objects that no read shows any more. */
+  /** Drops the lines of deleted objects that no read shows. */
   private forget(): void {
     const oldest = this.chronicle.oldest();
     for (const line of this.past) {

@@ -1,18 +1,16 @@
 import type { Behaviour } from "./behaviour";
 import type { FaultHandle, FaultRule } from "./faults";
 import { assignAddress, newInstance } from "./instances";
-import type { Listener } from "./listener";
 import type { StoredOperation } from "./operation-queue";
 import { finishOperations, settleOperations } from "./operations";
 import type { Refusal } from "./problems";
-import type { LoggedRequest } from "./request-log";
 import type { PlannedFailure } from "./rules";
-import type { Service } from "./server";
+import type { Listener, LoggedRequest, Service } from "./server";
 import type { State, StoredInstance, StoredProject } from "./state";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Controls a running service. Before it shows or changes objects, it ends the operations whose time has come. */
+/** Implements {@link Emulator}. Before it reads or changes objects, it ends the operations that are due. */
 export class Controls implements Emulator {
   constructor(
     private readonly service: Service,
@@ -57,7 +55,7 @@ export class Controls implements Emulator {
   }
 
   clearRequests(): void {
-    this.service.log.clear();
+    this.service.log.entries.length = 0;
   }
 
   changeToken(token: string): void {
@@ -151,8 +149,7 @@ export class Controls implements Emulator {
   }
 
   finishOperations(): void {
-    const { state } = this.service;
-    finishOperations(state);
+    finishOperations(this.service.state);
   }
 
   pause(): Promise<void> {
@@ -174,7 +171,7 @@ export class Controls implements Emulator {
     return state;
   }
 
-  /** The one kind of object that has this id. */
+  /** Returns the kind of the only object that has the id. */
   private kindOf(id: string): ObjectKind {
     const { projects, instances, operations } = this.settled();
     const kinds: ObjectKind[] = [
@@ -185,7 +182,9 @@ export class Controls implements Emulator {
     const [kind, other] = kinds;
     if (kind === undefined) throw unknown(id);
     if (other !== undefined)
-      throw new Error(`"${id}" is the id of a ${kind} and of an ${other}: name the kind`);
+      throw new Error(
+        `"${id}" is the id of a ${kind} and of an ${other}. Pass the kind as the last argument`,
+      );
     return kind;
   }
 }
@@ -200,57 +199,60 @@ function unknown(id: string): Error {
   return new Error(`the emulator has no object "${id}"`);
 }
 
-/** A kind of object, for ids that are unique per kind only. */
+/** A kind of object. Name it where objects of several kinds may have the same id. */
 export type ObjectKind = "project" | "instance" | "operation";
 
-/** A running service, with methods that act as other users do, and methods that cause faults. Unknown ids are an Error. */
+/**
+ * A running emulator. Its methods change objects as other users would, and make requests and operations fail. Field names are those of the
+ * specification, such as `public_ip`. Methods that take an id throw an Error if no object has it.
+ */
 export interface Emulator {
-  /** Origin, for example `http://127.0.0.1:8787`. */
+  /** Origin of the service, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** Base URL, with `/v1`. */
+  /** Value for the setting `cloudinfra:endpoint`: the origin with `/v1`. */
   readonly endpoint: string;
-  /** The bearer token that it accepts now. */
+  /** The bearer token that is currently valid, for the setting `cloudinfra:token`. */
   readonly token: string;
-  /** What the specification leaves open. You can change it at any time. */
+  /** The switches. You can change them at any time. */
   behaviour: Behaviour;
-  /** Every request, oldest first, including those that went wrong. */
+  /** All requests, oldest first, including those that faults affected. */
   readonly requests: readonly LoggedRequest[];
-  /** All projects, by id. */
+  /** All projects by id. */
   readonly projects: ReadonlyMap<string, StoredProject>;
-  /** All instances, by id, including those that are being created or deleted, without those that were deleted. */
+  /** All instances by id, including those that are being created or deleted. */
   readonly instances: ReadonlyMap<string, StoredInstance>;
-  /** Every operation that was started, by id, including those that were purged. */
+  /** All operations by id, including those that have ended. */
   readonly operations: ReadonlyMap<string, StoredOperation>;
   /** Empties {@link Emulator.requests}. */
   clearRequests(): void;
-  /** Replaces the token; the old one is rejected from now on. */
+  /** Replaces the token. Requests with the old one are rejected with 401. @throws TypeError if the token is empty */
   changeToken(token: string): void;
-  /** Changes fields (or the status) of an instance or project as another user does. An instance gets a new revision. */
+  /** Changes fields of a project or instance, or the `status` of an instance. An instance gets a new revision. */
   edit(id: string, fields: Readonly<Record<string, unknown>>, kind?: ObjectKind): void;
   /** Changes only the revision of an instance. */
   touch(id: string): void;
-  /** Deletes an instance or project at once as another user does, or forgets an operation. */
+  /** Deletes a project or instance at once, without an operation, or removes an operation. */
   remove(id: string, kind?: ObjectKind): void;
-  /** Creates a project as another user does. */
+  /** Creates a project. @param fields fields to set @default the id as its name, in the region `eu-1` */
   addProject(fields?: Readonly<Record<string, unknown>>): StoredProject;
-  /** Creates an instance as another user does; without `project`, in the first project or a new one. */
+  /** Creates an instance. @param fields fields to set @default a running instance in the first project, or in a new one */
   addInstance(fields?: Readonly<Record<string, unknown>>): StoredInstance;
-  /** Makes requests go wrong. */
+  /** Starts a fault, which affects the next requests that match. */
   fail(rule: FaultRule): FaultHandle;
-  /** Makes the next operation (of a kind) fail. */
+  /** Makes the next operation fail. @param failure which operation fails, and how @default any, at half its progress */
   failNextOperation(failure?: PlannedFailure): void;
-  /** Rejects every body in which `field` has that value, with 422 unless `problem` says otherwise. */
+  /** Rejects every request body in which a field has a value. @param problem changes to the rejection @default status 422 */
   refuse(field: string, value: unknown, problem?: Partial<Refusal>): void;
-  /** Rejects every update that changes that field. */
+  /** Rejects every update that changes a field. @param problem changes to the rejection @default status 422 */
   refuseUpdatesOf(field: string, problem?: Partial<Refusal>): void;
-  /** Accepts updates, but leaves that field unchanged. */
+  /** Accepts updates of a field but leaves it unchanged. */
   ignoreUpdatesOf(field: string): void;
-  /** Ends every operation in flight: it is done, or fails as planned. */
+  /** Ends all running operations: each is done, or fails if that was planned. */
   finishOperations(): void;
-  /** Closes the port and drops all connections, until `resume`. */
+  /** Closes the port and all connections until {@link Emulator.resume}, so that connections are refused. */
   pause(): Promise<void>;
   /** Opens the same port again. */
   resume(): Promise<void>;
-  /** Closes the port and drops all connections. */
+  /** Stops the emulator: closes the port and all connections. */
   stop(): Promise<void>;
 }

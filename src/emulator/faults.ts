@@ -1,43 +1,84 @@
 import { problemReply } from "./problems";
 import type { Reply } from "./reply";
-import type { FaultKind, LoggedRequest } from "./request-log";
+import type { ReceivedRequest } from "./request";
 import type { State } from "./state";
 
-/** Which requests go wrong, and how. */
+/** All kinds of faults. */
+export const faultKinds = [
+  "reset",
+  "hang",
+  "slow",
+  "status",
+  "html",
+  "lost-reply",
+  "gateway",
+  "truncate",
+  "empty",
+  "wrong-content-type",
+  "gzip",
+  "illegal-header",
+  "control-character",
+  "bare-lf",
+  "bad-chunk",
+  "truncated-head",
+  "garbage",
+] as const;
+
+/**
+ * A kind of fault.
+ *
+ * These prevent or delay the request's effect:
+ * - `reset` closes the connection, and `hang` never replies.
+ * - `status` replies with a problem document, and `html` with a proxy's page.
+ * - `slow` waits before it handles the request.
+ *
+ * All others handle the request, but its reply doesn't arrive intact:
+ * - `lost-reply` closes the connection, and `gateway` replies as a gateway that lost the reply.
+ * - `truncate` cuts the body off, and `empty` leaves it out.
+ * - `wrong-content-type` labels the body `text/plain`, and `gzip` compresses it without being asked to.
+ * - `illegal-header`, `control-character`, `bare-lf`, `bad-chunk`, `truncated-head` and `garbage` violate HTTP.
+ */
+export type FaultKind = (typeof faultKinds)[number];
+
+/** Which requests a fault affects, and how. */
 export interface FaultRule {
-  /** What goes wrong. */
+  /** The kind of fault. */
   readonly kind: FaultKind;
-  /** @default any method */
+  /** Method of the affected requests, in any case. @default any method */
   readonly method?: string;
-  /** A whole path; with a trailing "/", everything below it. @default any path */
+  /** Path of the affected requests. A string with a trailing `/` matches all paths below it. @default any path */
   readonly path?: string | RegExp;
-  /** Whether it applies to this request, whose method and path match. Called once per request, so it may be random. @default yes */
-  readonly when?: (request: LoggedRequest) => boolean;
-  /** How many requests go wrong; Infinity: all. @default 1 */
+  /**
+   * Decides whether the fault affects a request whose method and path match. It is called once for each such request, so its result may be
+   * random.
+   * @default always
+   */
+  readonly when?: (request: ReceivedRequest) => boolean;
+  /** Number of requests to affect. Use `Infinity` for all. @default 1 */
   readonly times?: number;
-  /** How many matching requests pass first. @default 0 */
+  /** Number of matching requests to leave alone first. @default 0 */
   readonly after?: number;
-  /** Status of the reply. @default 503 for `status`, 502 for `html` and `gateway`, else that of the work's reply */
+  /** Status of the reply. @default 503 for `status`, 502 for `html` and `gateway`, otherwise the status of the intact reply */
   readonly status?: number;
-  /** Body of `gateway`: a page, a problem document, or nothing. @default "html" */
+  /** Body of a `gateway` reply: a page, a problem document, or nothing. @default "html" */
   readonly body?: "html" | "problem" | "empty";
-  /** Retry-After: seconds, or a date as a string. @default none */
+  /** `Retry-After` header of `status`, `html` and `gateway`: seconds, or a date as a string. @default no header */
   readonly retryAfter?: number | string;
-  /** Location header of `status`, for a redirect. @default none */
+  /** `Location` header of `status` and `gateway`, for a redirect. @default no header */
   readonly location?: string;
-  /** Members of the problem document of `status` and `gateway` that differ from the usual ones. @default none */
+  /** Members of the problem document of `status` and `gateway` to change. @default none */
   readonly problem?: object;
   /** Delay of `slow` in milliseconds. @default 1000 */
   readonly delayMs?: number;
-  /** Whether the reply of `status` or `html` is the first reply of the Idempotency-Key, and returned again (§4.7). @default false */
+  /** Whether the reply of `status` or `html` is stored as the first reply of the idempotency key, and repeated. @default false */
   readonly cached?: boolean;
 }
 
-/** A fault that was requested. */
+/** A fault that is active. */
 export interface FaultHandle {
-  /** How many requests went wrong because of it. */
+  /** Number of requests that it has affected. */
   readonly used: number;
-  /** Ends it. */
+  /** Ends the fault. */
   off(): void;
 }
 
@@ -47,7 +88,7 @@ interface ActiveFault {
   used: number;
 }
 
-/** The faults that were requested. If several match, the first one applies. */
+/** The active faults. If several match a request, the oldest one applies. */
 export class Faults {
   private readonly active = new Set<ActiveFault>();
 
@@ -62,8 +103,8 @@ export class Faults {
     };
   }
 
-  /** The fault that applies to this request, if any. */
-  take(request: LoggedRequest): FaultRule | undefined {
+  /** Returns the fault that affects a request, and counts it. */
+  take(request: ReceivedRequest): FaultRule | undefined {
     for (const fault of this.active) {
       if (fault.used >= (fault.rule.times ?? 1) || !matches(fault.rule, request)) continue;
       fault.seen += 1;
@@ -75,7 +116,7 @@ export class Faults {
   }
 }
 
-function matches({ method, path, when }: FaultRule, request: LoggedRequest): boolean {
+function matches({ method, path, when }: FaultRule, request: ReceivedRequest): boolean {
   if (method !== undefined && method.toUpperCase() !== request.method) return false;
   return isBelow(path, request.path) && (when?.(request) ?? true);
 }
@@ -86,20 +127,17 @@ function isBelow(path: FaultRule["path"], requested: string): boolean {
   return path.endsWith("/") ? requested.startsWith(path) : requested === path;
 }
 
-/** The reply of a fault that comes in place of the work. */
+/** Returns the reply of a fault that keeps the request from being handled. */
 export function replyInstead(rule: FaultRule, state: State, path: string): Reply | undefined {
   if (rule.kind === "html") return page(rule, rule.status ?? 502);
   return rule.kind === "status" ? problemWith(rule, state, path, rule.status ?? 503) : undefined;
 }
 
-/** The reply of a gateway that lost the reply of the work. */
+/** Returns the reply of a gateway that lost the service's reply. */
 export function gatewayReply(rule: FaultRule, state: State, path: string): Reply {
   const status = rule.status ?? 502;
   if (rule.body === "problem") return problemWith(rule, state, path, status);
-  const { headers, body } = page(rule, status);
-  return rule.body === "empty"
-    ? { status, headers: retryAfterOf(rule), body: "" }
-    : { status, headers, body };
+  return rule.body === "empty" ? { status, headers: retryAfterOf(rule), body: "" } : page(rule, status);
 }
 
 function page(rule: FaultRule, status: number): Reply {

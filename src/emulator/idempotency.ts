@@ -11,13 +11,13 @@ interface FirstReply {
   readonly reply: Reply;
 }
 
-/** First replies by Idempotency-Key (§4.7). */
+/** The first reply to each Idempotency-Key (§4.7). */
 export class FirstReplies {
   private readonly byKey = new Map<string, FirstReply>();
 
   /**
-   * The first reply to this request; `undefined` if this is the first one. A malformed key is rejected with 400, and so is a
-   * key that was used for another request, with the status that the behaviour sets (§7 leaves both open).
+   * Returns the first reply to a request, or `undefined` if this is the first request with the key. Rejects a malformed key with 400, and a
+   * key of another request with the status that the behaviour sets. §7 leaves both open.
    */
   find(
     request: EmulatorRequest,
@@ -43,6 +43,7 @@ export class FirstReplies {
   }
 
   private forgetExpired(oldest: number): void {
+    // The oldest key comes first.
     for (const [key, { at }] of this.byKey) {
       if (at > oldest) return;
       this.byKey.delete(key);

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Behaviour } from "./behaviour";
 
-/** What has ids of its own. */
+/** The kinds of objects that have ids. */
 export type Kind = "project" | "instance" | "operation";
 
 const prefixes = { project: "prj", instance: "ins", operation: "op" } as const;
 
-/** Assigns ids (§2.1, §2.3): none twice, unless `idReuse` says so. */
+/** Assigns ids (§2.1, §2.3). Each id is unique within its kind, unless `idReuse` is set. */
 export class Ids {
   private readonly assigned: Readonly<Record<Kind, Set<string>>> = {
     project: new Set(),
@@ -14,12 +14,12 @@ export class Ids {
     operation: new Set(),
   };
 
-  /** @param hex so many random bytes as text, of which no two are the same */
+  /** @param hex returns that many random bytes in hexadecimal digits */
   constructor(
     private readonly hex: (bytes: number) => string = (bytes) => randomBytes(bytes).toString("hex"),
   ) {}
 
-  /** @param isTaken whether the id belongs to an object that is visible or is being created */
+  /** @param isTaken reports whether an object that is visible or being created has the id */
   next({ ids, idReuse }: Behaviour, kind: Kind, name: unknown, isTaken: (id: string) => boolean): string {
     const assigned = this.assigned[kind];
     for (const id of candidates(ids, kind, name, idReuse ? 0 : assigned.size, this.hex)) {
@@ -27,11 +27,11 @@ export class Ids {
       assigned.add(id);
       return id;
     }
-    throw new Error("unreachable: there is always another id");
+    throw new Error("unreachable: candidates never ends");
   }
 }
 
-/** Endless. @param from how many ids there were, which a counter need not try again */
+/** Generates ids without end. A counter continues after `from`. */
 function* candidates(
   style: Behaviour["ids"],
   kind: Kind,
@@ -59,9 +59,4 @@ function uuidOf(hex: string): string {
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) & 3];
   const digits = `${hex.slice(0, 12)}4${hex.slice(13, 16)}${variant}${hex.slice(17, 32)}`;
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-/** An id as JSON: a number, if ids are numbers. */
-export function idOnWire({ ids }: Behaviour, id: unknown): unknown {
-  return ids === "number" && typeof id === "string" && /^\d+$/.test(id) ? Number(id) : id;
 }

@@ -1,14 +1,85 @@
-export type { Behaviour, OperationKind, Replies } from "./behaviour";
-export { defaultBehaviour } from "./behaviour";
+import { type Behaviour, defaultBehaviour } from "./behaviour";
+import { Controls, type Emulator } from "./controls";
+import { type FaultRule, Faults } from "./faults";
+import { FirstReplies } from "./idempotency";
+import { handleRequest, isLoopback, Listener, type LoggedRequest, RequestLog, type Service } from "./server";
+import { State } from "./state";
+
+export { type Behaviour, defaultBehaviour, type OperationKind, type Replies } from "./behaviour";
 export type { Emulator, ObjectKind } from "./controls";
-export type { EmulatorOptions } from "./emulator";
-export { startEmulator } from "./emulator";
-export type { FaultHandle, FaultRule } from "./faults";
-export type { Normalization } from "./normalization";
-export { normalizations } from "./normalization";
+export { type FaultHandle, type FaultKind, type FaultRule, faultKinds } from "./faults";
+export { type Normalization, normalizations } from "./normalization";
 export type { OperationTarget, StoredOperation } from "./operation-queue";
 export type { Problem, ProblemDetail, Refusal } from "./problems";
-export type { FaultKind, LoggedRequest } from "./request-log";
-export { faultKinds } from "./request-log";
+export type { ReceivedRequest } from "./request";
 export type { PlannedFailure } from "./rules";
+export type { LoggedRequest } from "./server";
 export type { StoredInstance, StoredProject } from "./state";
+
+/** Options of {@link startEmulator}. */
+export interface EmulatorOptions {
+  /** Port to listen on. @default a free one */
+  readonly port?: number;
+  /** Address to listen on. If other machines can reach it, you must set a `token`. @default "127.0.0.1" */
+  readonly host?: string;
+  /** Bearer token that requests must have. @default "emulator-token" */
+  readonly token?: string;
+  /** Switches to change. @default {@link defaultBehaviour} */
+  readonly behaviour?: Partial<Behaviour>;
+  /** Faults that are active from the start. @default none */
+  readonly faults?: readonly FaultRule[];
+  /** Clock of the emulator, which returns milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** Maximum number of requests in the log. If it is exceeded, the older half is dropped. @default 100,000 */
+  readonly requestsKept?: number;
+  /** Called for each request when its reply is sent, or when a fault has prevented the reply. @default not called */
+  readonly onRequest?: (request: LoggedRequest) => void;
+}
+
+const defaultToken = "emulator-token";
+
+/**
+ * Starts an emulator: the Cloud Infrastructure Service in memory, with its own projects, instances and operations. It serves plain HTTP and
+ * loses its objects when it stops.
+ *
+ * @param options port, token, switches and faults
+ * @returns the emulator, once it accepts requests. Stop it with {@link Emulator.stop}
+ * @throws TypeError if the host or the token is empty, or if other machines can reach the host but `token` is not set
+ * @throws the system's error if the port can't be opened, for example EADDRINUSE
+ *
+ * @example
+ * ```ts
+ * const emulator = await startEmulator({ behaviour: { operationMs: 50 } });
+ * const { id } = emulator.addProject({ name: "shop" });
+ * emulator.fail({ kind: "status", status: 503, path: `/v1/projects/${id}`, times: 3 });
+ * // … run a program with emulator.endpoint and emulator.token …
+ * await emulator.stop();
+ * ```
+ */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const { host = "127.0.0.1", token = defaultToken, faults = [] } = options;
+  if (host === "") throw new TypeError("the emulator's host must not be empty");
+  if (token === "") throw new TypeError("the emulator's token must not be empty");
+  if (!isLoopback(host) && options.token === undefined)
+    throw new TypeError(`other machines can reach the emulator at ${host}. Set a token`);
+  const stopping = new AbortController();
+  const state = new State({ ...defaultBehaviour, ...options.behaviour }, options.now ?? Date.now);
+  const service: Service = {
+    state,
+    faults: new Faults(),
+    log: new RequestLog(options.requestsKept ?? 100_000),
+    firstReplies: new FirstReplies(),
+    stopped: stopping.signal,
+    onRequest: options.onRequest,
+    token,
+  };
+  for (const rule of faults) service.faults.add(rule);
+  const listener = new Listener(
+    (incoming, outgoing) => void handleRequest(service, incoming, outgoing),
+    host,
+    options.port ?? 0,
+  );
+  await listener.open();
+  state.url = listener.url;
+  return new Controls(service, listener, stopping);
+}

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { InferOutput } from "valibot";
 import { instanceUpdateBody, parseBody } from "./body";
-import { changedReply } from "./instance-view";
-import { assignAddress, checkBusy, checkName, targetOf } from "./instances";
+import { assignAddress, changedReply, checkBusy, checkName, targetOf } from "./instances";
 import { type Normalization, normalized } from "./normalization";
 import { acceptedReply, begin, resultPathOf } from "./operations";
 import { conflict, invalid, notFound, type Refusal } from "./problems";
@@ -13,7 +12,7 @@ import type { Handler, State, StoredInstance } from "./state";
 type UpdateBody = InferOutput<typeof instanceUpdateBody>;
 type Fields = Record<string, unknown>;
 
-/** PUT /v1/instances/{id} (§4.5): replaces everything that can be changed in place; an omitted field is removed. */
+/** PUT /v1/instances/{id} (§4.5): replaces all fields that can be changed in place. An omitted field is removed. */
 export const updateInstance: Handler = (state, request, id) => {
   const { behaviour } = state;
   const instance = state.instances.byId.get(id);
@@ -29,11 +28,11 @@ export const updateInstance: Handler = (state, request, id) => {
   if (!("fields" in parsed)) return parsed;
   const body = parsed.fields;
   const next = replaced(instance, body, behaviour.normalize);
-  const refused = checkUpdate(state, instance, next, body);
-  if (refused) return refused;
+  const rejection = checkUpdate(state, instance, next, body);
+  if (rejection) return rejection;
 
   const apply = (at: number): StoredInstance => {
-    // Computed again: somebody else may have changed unmanaged fields while the operation ran.
+    // Computed again, because other fields may have changed while the operation was running.
     const fields = replaced(instance, body, behaviour.normalize);
     for (const field of state.rules.ignoredFields()) {
       if (field in instance.fields) fields[field] = instance.fields[field];
@@ -87,7 +86,7 @@ function replaced(
   return kept(next, fields, ways);
 }
 
-/** A value that the service would report in the same way as the old one is no change. */
+/** Keeps each old value that has the same normalized form as the new one. */
 function kept(next: Fields, old: Readonly<Fields>, ways: readonly Normalization[]): Fields {
   const [before, after] = [normalized(ways, old), normalized(ways, next)];
   const isKept = (name: string): boolean => name in old && isDeepStrictEqual(before[name], after[name]);

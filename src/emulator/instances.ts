@@ -1,15 +1,14 @@
 import { isIPv4 } from "node:net";
-import { isHidden } from "./access";
+import type { Behaviour } from "./behaviour";
 import { instanceBody, parseBody } from "./body";
-import { changedReply, instanceInList, instanceReply } from "./instance-view";
 import { normalized } from "./normalization";
 import type { OperationTarget, StoredOperation } from "./operation-queue";
 import { acceptedReply, begin } from "./operations";
 import { page, parsePage } from "./pages";
 import { badParameter, conflict, invalid, methodNotAllowed, notFound, type Refusal } from "./problems";
 import { deletionOf } from "./projects";
-import { bodyless, json } from "./reply";
-import { checkIfMatch } from "./revisions";
+import { bodyless, dateInList, idOnWire, json, plainDate, present, type Reply, without } from "./reply";
+import { checkIfMatch, revisionFields, revisionHeaders } from "./revisions";
 import type { Handler, State, StoredInstance } from "./state";
 
 /** POST /v1/instances (§4.1) */
@@ -17,11 +16,11 @@ export const createInstance: Handler = (state, request) => {
   const parsed = parseBody(request, instanceBody, state.behaviour);
   if (!("fields" in parsed)) return parsed;
   const { fields } = parsed;
-  const refused = state.rules.checkValues(fields) ?? checkPlace(state, fields.project, fields.name);
-  if (refused) return refused;
+  const rejection = state.rules.checkValues(fields) ?? checkPlace(state, fields.project, fields.name);
+  if (rejection) return rejection;
   const { postIgnores } = state.behaviour;
-  const heeded = Object.fromEntries(Object.entries(fields).filter(([name]) => !postIgnores.includes(name)));
-  const instance = newInstance(state, { ssh_keys: [], labels: {}, ...heeded });
+  const accepted = Object.fromEntries(Object.entries(fields).filter(([name]) => !postIgnores.includes(name)));
+  const instance = newInstance(state, { ssh_keys: [], labels: {}, ...accepted });
   const visible = state.behaviour.instanceVisible === "at-once";
   if (visible) state.instances.add(instance);
   const end = (status: string, at: number) => {
@@ -52,13 +51,13 @@ export const listInstances: Handler = (state, request) => {
   const filters = parseFilters(state, request.query);
   if ("code" in filters) return filters;
   const matches = (instance: StoredInstance) =>
-    filters.tests.every((test) => test(instance)) && !isHidden(state, instance.fields.project);
+    filters.tests.every((test) => test(instance)) && !state.isHidden(instance.fields.project);
   const view = (instance: StoredInstance) => instanceInList(state, instance);
   const entries = state.instances.after(query.after, state.moment("lists"));
   return json(200, page(entries, query, behaviour, matches, view));
 };
 
-/** GET /v1/instances/{id} (§4.8 leaves open whether there is one) */
+/** GET /v1/instances/{id}. §4.8 leaves open whether it exists. */
 export const getInstance: Handler = (state, _request, id) => {
   const { getObject } = state.behaviour;
   if (getObject === 405) return methodNotAllowed("PUT, DELETE");
@@ -66,7 +65,7 @@ export const getInstance: Handler = (state, _request, id) => {
   return instance === undefined ? notFound(`instance '${id}'`) : instanceReply(state, instance);
 };
 
-/** DELETE /v1/instances/{id} (§4.8 leaves open whether there is one); If-Match is optional. */
+/** DELETE /v1/instances/{id}. §4.8 leaves open whether it exists. If-Match is optional. */
 export const deleteInstance: Handler = (state, request, id) => {
   const { deleteObject, softDelete } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET, PUT");
@@ -74,8 +73,8 @@ export const deleteInstance: Handler = (state, request, id) => {
   if (instance === undefined) return notFound(`instance '${id}'`);
   const deletion = runningOn(state, id).find(({ kind }) => kind === "delete");
   if (deletion !== undefined) return acceptedReply(state, deletion);
-  const refused = checkBusy(state, instance) ?? checkIfMatch(request, instance, state.behaviour);
-  if (refused) return refused;
+  const rejection = checkBusy(state, instance) ?? checkIfMatch(request, instance, state.behaviour);
+  if (rejection) return rejection;
   if (deleteObject !== 202) {
     state.removeInstance(instance, state.now());
     if (deleteObject === 204) return bodyless(204);
@@ -94,7 +93,55 @@ export const deleteInstance: Handler = (state, request, id) => {
   return acceptedReply(state, operation);
 };
 
-/** An instance that is being created, in no list yet. */
+/** Returns an instance as a list item (§2.2, §4.4). */
+function instanceInList(state: State, instance: StoredInstance): object {
+  const { behaviour } = state;
+  const item = view(state, instance, (at) => dateInList(behaviour, at));
+  return rewritten(behaviour, without(behaviour.itemsWithout, item), "item");
+}
+
+/** Returns the reply to a read of an instance. */
+function instanceReply(state: State, instance: StoredInstance): Reply {
+  const { behaviour } = state;
+  const body = rewritten(behaviour, view(state, instance, plainDate), "object");
+  return json(200, body, revisionHeaders(behaviour, instance));
+}
+
+/** Returns the reply to a change of an instance. */
+export function changedReply(state: State, instance: StoredInstance): Reply {
+  const { behaviour } = state;
+  if (behaviour.writeReply === "full") return instanceReply(state, instance);
+  const id = idOnWire(behaviour, instance.id);
+  const slim = { id, status: instance.status, ...revisionFields(behaviour, instance) };
+  return json(200, slim, revisionHeaders(behaviour, instance));
+}
+
+function rewritten({ spelling }: Behaviour, instance: object, place: "item" | "object"): object {
+  return spelling?.({ ...instance }, place) ?? instance;
+}
+
+function view(state: State, instance: StoredInstance, date: (at: number) => string): object {
+  const { behaviour } = state;
+  const fields = normalized(behaviour.normalize, instance.fields);
+  const { address } = instance;
+  const shown = present(behaviour, {
+    id: idOnWire(behaviour, instance.id),
+    public_ip: undefined,
+    ...fields,
+    ...(behaviour.publicIpShows === "null" && { public_ip: null }),
+    project: idOnWire(behaviour, fields.project),
+    ...(address === undefined && behaviour.ipField === "public_ip" ? {} : { [behaviour.ipField]: address }),
+    status: instance.status,
+    created_at: date(instance.createdAt),
+    updated_at: date(instance.updatedAt),
+    url: `${behaviour.linkOrigin ?? state.url}/v1/instances/${instance.id}`,
+    ...revisionFields(behaviour, instance),
+    ...behaviour.extraFields,
+  });
+  return without(behaviour.unshown, shown);
+}
+
+/** Returns a new instance, which is not stored yet. */
 export function newInstance(state: State, fields: Record<string, unknown>): StoredInstance {
   const createdAt = state.now();
   return {
@@ -111,14 +158,14 @@ export function targetOf({ id, fields }: StoredInstance, name = fields.name): Op
   return { kind: "instance", id, project: String(fields.project), name };
 }
 
-/** Gives an instance the address that its `public_ip` requests: any for "auto", an address itself, or none. */
+/** Sets the address that `public_ip` requests: a new one for "auto", the given one for an address, otherwise none. */
 export function assignAddress(state: State, instance: StoredInstance): void {
   const mode = instance.fields.public_ip;
   if (mode === "auto") instance.address ??= state.newAddress();
   else instance.address = typeof mode === "string" && isIPv4(mode) ? mode : undefined;
 }
 
-/** 409 for an update or deletion that a running operation on the instance doesn't allow. */
+/** Rejects an update or deletion with 409 if an operation that excludes it is running on the instance. */
 export function checkBusy(state: State, { id, status }: StoredInstance): Refusal | undefined {
   const kinds = runningOn(state, id).map(({ kind }) => kind);
   const detail = (doing: string): string => `instance '${id}' is being ${doing}`;
@@ -133,7 +180,7 @@ function runningOn(state: State, id: string): StoredOperation[] {
   return state.operations.running().filter(({ target }) => target.kind === "instance" && target.id === id);
 }
 
-/** Rejection of a name that is taken, or of a project that doesn't exist or is being deleted. */
+/** Rejects a project that doesn't exist or is being deleted, and a name that is taken. */
 function checkPlace(state: State, project: string, name: string): Refusal | undefined {
   if (!state.projects.byId.has(project)) {
     const refusal = notFound(`project '${project}'`, "project_not_found");
@@ -143,7 +190,7 @@ function checkPlace(state: State, project: string, name: string): Refusal | unde
   return checkName(state, project, name);
 }
 
-/** 409 if names are unique and another instance of the project has this one, or is about to get it. */
+/** With `uniqueNames`, rejects a name that another instance of the project has, or that a running operation sets. */
 export function checkName(
   state: State,
   project: unknown,
@@ -165,7 +212,7 @@ export function checkName(
 
 type Test = (instance: StoredInstance) => boolean;
 
-/** `project`, `status` and `label.<key>`: an instance must pass all of them. */
+/** Parses the filters `project`, `status` and `label.<key>`. An instance must pass all of them. */
 function parseFilters({ behaviour }: State, query: URLSearchParams): { tests: Test[] } | Refusal {
   const tests: Test[] = [];
   for (const [name, value] of query) {
@@ -175,7 +222,7 @@ function parseFilters({ behaviour }: State, query: URLSearchParams): { tests: Te
     else if (label !== undefined)
       tests.push(({ fields }) => labelOf(normalized(behaviour.normalize, fields).labels, label) === value);
     else if (name !== "limit" && name !== "cursor") {
-      return badParameter(name, "unknown_parameter", `'${name}' is no filter of this list`);
+      return badParameter(name, "unknown_parameter", `'${name}' is not a filter of this list`);
     }
   }
   return { tests };

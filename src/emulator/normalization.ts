@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** All ways in which the service can rewrite values. */
+/** All ways in which the service can normalize values. */
 export const normalizations = [
   "ids",
   "upper-case",
@@ -11,12 +11,22 @@ export const normalizations = [
   "numeric-labels",
 ] as const;
 
-/** A way in which the service rewrites values. */
+/**
+ * A way in which the service normalizes values in replies.
+ *
+ * - `ids` reports `image`, `flavor` and `network` as ids: `img-…`, `flv-…`, `net-…`.
+ * - `upper-case` reports `image`, `flavor`, `network` and `region` in upper case.
+ * - `lower-case` reports names and label values in lower case.
+ * - `trimmed` removes surrounding white space from names, label keys and label values.
+ * - `bare-keys` reports SSH keys without comments, sorted.
+ * - `fingerprints` reports SSH keys as fingerprints (`SHA256:…`), sorted.
+ * - `numeric-labels` reports label values that are numbers as JSON numbers.
+ */
 export type Normalization = (typeof normalizations)[number];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** How each way rewrites fields. Rewriting twice is the same as rewriting once, so a request may use either form. */
+/** The normalized fields of each way. Normalizing them again changes nothing, so a request may use either form. */
 const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
   ids: ({ image, flavor, network }) => ({
     image: idOf("img", image),
@@ -47,7 +57,7 @@ const rewrites: Readonly<Record<Normalization, (fields: Fields) => Fields>> = {
   }),
 };
 
-/** The fields of an object as the service reports them. A field that is missing remains missing. */
+/** Returns the fields of an object as the service reports them. Missing fields remain missing. */
 export function normalized(ways: readonly Normalization[], fields: Fields): Record<string, unknown> {
   const result: Record<string, unknown> = { ...fields };
   for (const way of ways) {
@@ -57,7 +67,7 @@ export function normalized(ways: readonly Normalization[], fields: Fields): Reco
   return result;
 }
 
-/** An id that doesn't reveal the name it stands for. */
+/** Derives an id from a name. Ids are returned unchanged. */
 function idOf(prefix: string, value: unknown): unknown {
   if (typeof value !== "string" || new RegExp(`^${prefix}-[0-9a-f]{12}$`, "i").test(value)) return value;
   return `${prefix}-${createHash("sha256").update(value).digest("hex").slice(0, 12)}`;
@@ -72,12 +82,12 @@ function onLabels(labels: unknown, rewrite: (entry: [string, unknown]) => [strin
   return Object.fromEntries(Object.entries(labels).map(rewrite));
 }
 
-/** Keys without comments, sorted. */
+/** Removes comments from SSH keys, and sorts them. */
 function bareKeys(keys: readonly unknown[]): unknown[] {
   return keys.map((key) => String(key).split(/\s+/).slice(0, 2).join(" ")).sort();
 }
 
-/** As OpenSSH shows a key. */
+/** Returns the fingerprint of an SSH key as OpenSSH prints it. */
 function fingerprint(key: string): string {
   const [, bytes] = key.split(/\s+/);
   if (bytes === undefined) return key;

@@ -4,51 +4,51 @@ import type { PlannedFailure } from "./rules";
 
 /** The object that an operation creates, updates or deletes. */
 export interface OperationTarget {
-  /** Whether it is a project or an instance. */
+  /** Kind of object. */
   readonly kind: "project" | "instance";
-  /** As in its path. */
+  /** Id of the object. */
   readonly id: string;
-  /** Id of its project; a project's own id. */
+  /** Id of the project that contains the instance, or of the project itself. */
   readonly project: string;
-  /** Name that it has, or gets. */
+  /** Name of the object once the operation is done. */
   readonly name: unknown;
 }
 
-/** An operation (§2.3). It has no timer: it ends when something reads the state after its time. */
+/** An operation as the emulator stores it. It has no timer: the first access after `endsAt` ends it. */
 export interface StoredOperation {
-  /** As in its path. */
+  /** Id of the operation, always as a string. */
   readonly id: string;
-  /** What it does. */
+  /** Kind of change. */
   readonly kind: OperationKind;
-  /** The object that it is about. */
+  /** The object that it creates, updates or deletes. */
   readonly target: OperationTarget;
-  /** By the service's clock, in milliseconds since 1970. */
+  /** Start by the emulator's clock, in milliseconds since 1970. */
   readonly startedAt: number;
-  /** Milliseconds that it takes if it doesn't fail. */
+  /** Duration in milliseconds if it doesn't fail. */
   readonly durationMs: number;
-  /** By the service's clock, in milliseconds since 1970. It is earlier if the operation fails or is finished early. */
+  /** End by the emulator's clock, in milliseconds since 1970. It is earlier if the operation fails or is ended early. */
   endsAt: number;
-  /** Whether it has ended, and how. */
+  /** `open` until the operation ends. */
   outcome: "open" | "done" | "failed";
-  /** Path of the object; none for a deletion. */
+  /** Path of the object. Undefined for a deletion. */
   resultPath: string | undefined;
-  /** How it is planned to fail. */
+  /** The planned failure, if there is one. */
   readonly failure: PlannedFailure | undefined;
-  /** The problem document of its failure (§2.3). */
+  /** Problem document of the failure, if there is one. */
   error: Problem | undefined;
-  /** How many polls have reported its end. */
+  /** Number of polls that have reported the end. */
   endPolls: number;
 }
 
-/** What an operation does to the state at the time of its end. */
+/** The effect of an operation when it ends. */
 export interface Work {
-  /** Why it fails, although no failure was planned. */
+  /** Returns why the operation fails without a planned failure. */
   obstacle?(): Refusal | undefined;
   done(at: number): void;
   failed(at: number, leaveObject: boolean): void;
 }
 
-/** All operations. `settle` ends those whose time has come, in the order of their ends. */
+/** All operations. */
 export class Operations {
   readonly byId = new Map<string, StoredOperation>();
   private readonly open = new Map<StoredOperation, Work>();
@@ -60,12 +60,12 @@ export class Operations {
     this.nextEnd = Math.min(this.nextEnd, operation.endsAt);
   }
 
-  /** Operations that have not ended, oldest first. */
+  /** Returns the operations that have not ended, oldest first. */
   running(): StoredOperation[] {
     return [...this.open.keys()];
   }
 
-  /** @param problemFor returns the problem document of an operation that can't be carried out */
+  /** Ends all operations that are due, in the order of their ends. */
   settle(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => Problem): void {
     if (now < this.nextEnd) return;
     const ended = [...this.open].filter(([operation]) => operation.endsAt <= now);
@@ -81,7 +81,7 @@ export class Operations {
     for (const operation of this.open.keys()) this.nextEnd = Math.min(this.nextEnd, operation.endsAt);
   }
 
-  /** Ends everything in flight. */
+  /** Ends all running operations. */
   finish(now: number, problemFor: (obstacle: Refusal, operation: StoredOperation) => Problem): void {
     for (const operation of this.open.keys()) operation.endsAt = Math.min(operation.endsAt, now);
     this.nextEnd = Math.min(this.nextEnd, now);

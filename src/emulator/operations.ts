@@ -1,17 +1,15 @@
 import type { Behaviour, OperationKind } from "./behaviour";
-import { httpDate } from "./dates";
-import { idOnWire } from "./ids";
 import type { OperationTarget, StoredOperation, Work } from "./operation-queue";
 import { notFound, type Problem, problemOf, problemOnWire, type Refusal } from "./problems";
-import { bodyless, json, present, type Reply } from "./reply";
+import { bodyless, httpDate, idOnWire, json, present, type Reply } from "./reply";
 import type { Handler, State } from "./state";
 
-/** Ends the operations whose time has come. */
+/** Ends all operations that are due. */
 export function settleOperations(state: State): void {
   state.operations.settle(state.now(), problemFor(state));
 }
 
-/** Ends everything in flight. */
+/** Ends all running operations. */
 export function finishOperations(state: State): void {
   state.operations.finish(state.now(), problemFor(state));
 }
@@ -21,7 +19,7 @@ const problemFor =
   (obstacle: Refusal, operation: StoredOperation): Problem =>
     problemOf(state, obstacle, pathOf(operation));
 
-/** Starts an operation. Its work is done when its time has come. */
+/** Starts an operation, whose work is done when it ends. */
 export function begin(
   state: State,
   kind: OperationKind,
@@ -52,12 +50,12 @@ export function begin(
   return operation;
 }
 
-/** The path of the object that an operation links to. */
+/** Returns the path of the object that an operation links to. */
 export function resultPathOf({ kind, id }: Pick<OperationTarget, "kind" | "id">): string {
   return `/v1/${kind}s/${id}`;
 }
 
-/** 202 with an operation (§4.1), pending at 0. Polls report its progress. */
+/** Returns a 202 with an operation (§4.1), whose status is still `pending`. */
 export function acceptedReply(state: State, operation: StoredOperation): Reply {
   const { behaviour } = state;
   const { location, acceptedReply: form } = behaviour;

@@ -3,12 +3,12 @@ import type { Behaviour } from "./behaviour";
 import type { Entry } from "./collection";
 import { badParameter, type Refusal } from "./problems";
 
-/** What a query asks for. */
+/** The parsed paging parameters of a query. */
 export interface PageQuery {
   readonly limit: number;
-  /** Position after which the page starts. */
+  /** Position that the page starts after. */
   readonly after: number;
-  /** The filters, as text. A cursor is valid only for the filters that it was made with. */
+  /** The filters as a string. A cursor is valid only with the filters that it was created for. */
   readonly filters: string;
 }
 
@@ -19,7 +19,7 @@ const cursorContent = v.pipe(
   v.tuple([v.pipe(v.number(), v.integer()), v.string()]),
 );
 
-/** `limit` (1 to 200, default 50) and `cursor` of a query (§4.3), or a 400 that names the invalid one. */
+/** Parses `limit` (1 to 200, default 50) and `cursor` (§4.3), or rejects them with 400. */
 export function parsePage(query: URLSearchParams): PageQuery | Refusal {
   const limit = query.get("limit") ?? "50";
   if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 200) {
@@ -35,7 +35,7 @@ export function parsePage(query: URLSearchParams): PageQuery | Refusal {
   return { limit: Number(limit), after: content.output[0], filters };
 }
 
-/** The page (§2.5) that a query asks for. @param entries the objects after its position */
+/** Returns a page (§2.5). `entries` are the objects after its position. */
 export function page<T>(
   entries: Iterable<Entry<T>>,
   query: PageQuery,

@@ -1,49 +1,49 @@
 import type { Behaviour } from "./behaviour";
 import type { Reply } from "./reply";
 
-/** One thing that is wrong with a request: `pointer` into its body, or `parameter` of its query. */
+/** An error in a field or a query parameter of a request. */
 export interface ProblemDetail {
-  /** What is wrong, in words. */
+  /** Description of the error. */
   readonly detail: string;
-  /** JSON pointer into the body of the request. */
+  /** JSON pointer to the field in the body. */
   readonly pointer?: string;
-  /** Name in the query of the request. */
+  /** Name of the query parameter. */
   readonly parameter?: string;
-  /** What is wrong, for programs. */
+  /** Code of the error. */
   readonly code?: string;
 }
 
-/** A problem document (§2.4). */
+/** A problem document (RFC 9457). */
 export interface Problem {
-  /** URI of the kind of problem. */
+  /** URI of the kind of problem, such as `urn:cloudinfra:problem:validation_failed`. */
   type: string;
-  /** The kind of problem, in words. */
+  /** Short description of the kind of problem. */
   title: string;
   /** Status of the reply. */
   status: number;
-  /** What is wrong, in words. */
+  /** Description of this problem. */
   detail: string;
   /** Path of the request. */
   instance: string;
-  /** The kind of problem, for programs: `validation_failed`. */
+  /** Code of the kind of problem, such as `validation_failed`. */
   code: string;
-  /** For the operators of the service. @default missing, if `traceIds` says so */
+  /** Id with which the operators of the service find the request. The switch `traceIds` sets its form. */
   trace_id?: string;
-  /** What is wrong with single fields or parameters. @default none */
+  /** Errors in single fields or parameters. @default none */
   errors?: readonly ProblemDetail[];
 }
 
-/** A rejection, before it has a trace id and a path. */
+/** A rejection of a request. Its problem document also has a trace id and the request's path. */
 export interface Refusal {
   /** Status of the reply. */
   readonly status: number;
-  /** The kind of problem, for programs. */
+  /** Code of the kind of problem. */
   readonly code: string;
-  /** What is wrong, in words. */
+  /** Description of the problem. */
   readonly detail: string;
-  /** What is wrong with single fields or parameters. @default none */
+  /** Errors in single fields or parameters. @default none */
   readonly errors?: readonly ProblemDetail[] | undefined;
-  /** Further headers of the reply. @default none */
+  /** Headers to add to the reply. @default none */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -68,7 +68,7 @@ const titles: Readonly<Record<number, string>> = {
   504: "Gateway timeout",
 };
 
-/** Where problem documents get what differs from one to the next. */
+/** The part of the state that problem documents depend on. */
 interface Source {
   readonly behaviour: Behaviour;
   newTraceId(): string | undefined;
@@ -88,7 +88,7 @@ export function problemOf(source: Source, refusal: Refusal, path: string): Probl
   };
 }
 
-/** A problem document as JSON shows it. */
+/** Returns a problem document as it is sent. */
 export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, problem: Problem): object {
   const { detail, status } = problem;
   const details = {
@@ -104,7 +104,7 @@ export function problemOnWire({ problemDetail, numbersAsText }: Behaviour, probl
   };
 }
 
-/** The reply with the problem document of a rejection. `members` of it may differ. */
+/** Returns the reply to a rejected request. `members` replace those of its problem document. */
 export function problemReply(source: Source, refusal: Refusal, path: string, members: object = {}): Reply {
   const problem = problemOnWire(source.behaviour, problemOf(source, refusal, path));
   return {
@@ -114,14 +114,13 @@ export function problemReply(source: Source, refusal: Refusal, path: string, mem
   };
 }
 
-/** 422 for fields of a body. */
+/** Rejects fields of a body with 422. */
 export function invalid(errors: readonly ProblemDetail[]): Refusal {
-  const detail =
-    errors.length === 1 ? (errors[0]?.detail ?? "") : `${errors.length} fields are not acceptable`;
+  const detail = errors.length === 1 ? (errors[0]?.detail ?? "") : `${errors.length} fields are invalid`;
   return { status: 422, code: "validation_failed", detail, errors };
 }
 
-/** 400 for a parameter of a query. */
+/** Rejects a query parameter with 400. */
 export function badParameter(parameter: string, code: string, detail: string): Refusal {
   return { status: 400, code, detail, errors: [{ parameter, detail }] };
 }
@@ -130,7 +129,7 @@ export function notFound(what: string, code = "not_found"): Refusal {
   return { status: 404, code, detail: `${what} does not exist` };
 }
 
-/** 409: the request and the state of an object, or another request, exclude each other. */
+/** Rejects a request with 409 because the state of an object, or a running operation, excludes it. */
 export function conflict(code: string, detail: string): Refusal {
   return { status: 409, code, detail };
 }
@@ -139,7 +138,7 @@ export function methodNotAllowed(allow: string): Refusal {
   return {
     status: 405,
     code: "method_not_allowed",
-    detail: `only ${allow} can be used here`,
+    detail: `the allowed methods are ${allow}`,
     headers: { allow },
   };
 }

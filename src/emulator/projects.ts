@@ -1,13 +1,10 @@
-import { isHidden } from "./access";
 import { parseBody, projectBody } from "./body";
-import { dateInList, plainDate } from "./dates";
-import { idOnWire } from "./ids";
 import { normalized } from "./normalization";
 import type { OperationTarget, StoredOperation } from "./operation-queue";
 import { acceptedReply, begin } from "./operations";
 import { page, parsePage } from "./pages";
 import { conflict, methodNotAllowed, notFound, type Refusal } from "./problems";
-import { bodyless, json, present, type Reply, without } from "./reply";
+import { bodyless, dateInList, idOnWire, json, plainDate, present, type Reply, without } from "./reply";
 import type { Handler, State, StoredProject } from "./state";
 
 /** POST /v1/projects (§4.2) */
@@ -16,8 +13,8 @@ export const createProject: Handler = (state, request) => {
   const parsed = parseBody(request, projectBody, behaviour);
   if (!("fields" in parsed)) return parsed;
   const { name } = parsed.fields;
-  const refused = state.rules.checkValues(parsed.fields) ?? checkName(state, name);
-  if (refused) return refused;
+  const rejection = state.rules.checkValues(parsed.fields) ?? checkName(state, name);
+  if (rejection) return rejection;
   const fields = { ...parsed.fields, description: parsed.fields.description ?? "" };
   const project = { id: state.newId("project", name), createdAt: state.now(), fields };
   const { projectPost } = behaviour;
@@ -43,11 +40,11 @@ export const listProjects: Handler = (state, request) => {
   const entries = state.projects.after(query.after, state.moment("lists"));
   return json(
     200,
-    page(entries, query, behaviour, (project) => !isHidden(state, project.id), view),
+    page(entries, query, behaviour, (project) => !state.isHidden(project.id), view),
   );
 };
 
-/** GET /v1/projects/{id} (§4.8 leaves open whether there is one) */
+/** GET /v1/projects/{id}. §4.8 leaves open whether it exists. */
 export const getProject: Handler = (state, _request, id) => {
   const { getObject } = state.behaviour;
   if (getObject === 405) return methodNotAllowed("DELETE");
@@ -55,7 +52,7 @@ export const getProject: Handler = (state, _request, id) => {
   return project === undefined ? notFound(`project '${id}'`) : json(200, viewProject(state, project));
 };
 
-/** DELETE /v1/projects/{id} (§4.8 leaves open whether there is one); only an empty project can be deleted. */
+/** DELETE /v1/projects/{id}. §4.8 leaves open whether it exists. Only an empty project can be deleted. */
 export const deleteProject: Handler = (state, _request, id) => {
   const { deleteObject } = state.behaviour;
   if (deleteObject === 405) return methodNotAllowed("GET");
@@ -77,7 +74,7 @@ export const deleteProject: Handler = (state, _request, id) => {
   return deleteObject === 200 ? changedReply(state, 200, project) : bodyless(204);
 };
 
-/** The running operation that deletes a project. */
+/** Returns the running operation that deletes a project. */
 export function deletionOf(state: State, project: string): StoredOperation | undefined {
   return state.operations
     .running()
@@ -99,7 +96,7 @@ function checkName(state: State, name: string): Refusal | undefined {
     : undefined;
 }
 
-/** Also one that is being created, and not visible yet. */
+/** Reports whether a project has instances, including those that are being created and not visible yet. */
 function holdsInstances(state: State, id: string): boolean {
   for (const { fields } of state.instances.byId.values()) if (fields.project === id) return true;
   return state.operations

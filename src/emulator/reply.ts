@@ -1,6 +1,6 @@
 import type { Behaviour } from "./behaviour";
 
-/** A whole reply as text, so that it can be stored, repeated byte for byte, cut off, or mislabelled. */
+/** A complete reply as text, so that it can be stored, repeated byte for byte, or damaged. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ export function bodyless(status: number, headers: Record<string, string> = {}): 
   return { status, headers, body: "" };
 }
 
-/** An object as JSON shows it: values that are absent or empty may be null. */
+/** Applies `absentValues`: returns the object with null for values that are absent or empty. */
 export function present({ absentValues }: Behaviour, object: Readonly<Record<string, unknown>>): object {
   if (absentValues === "omitted") return object;
   return Object.fromEntries(
@@ -23,13 +23,37 @@ export function present({ absentValues }: Behaviour, object: Readonly<Record<str
   );
 }
 
-/** An object without the fields that a reply doesn't show. */
-export function without(fields: readonly string[], view: object): object {
-  if (fields.length === 0) return view;
-  return Object.fromEntries(Object.entries(view).filter(([name]) => !fields.includes(name)));
-}
-
 function isEmpty(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return value === undefined;
   return Object.keys(value).length === 0;
+}
+
+/** Returns the object without some fields. */
+export function without(fields: readonly string[], object: object): object {
+  if (fields.length === 0) return object;
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)));
+}
+
+/** Returns an id as JSON: a number if `ids` is `number`. */
+export function idOnWire({ ids }: Behaviour, id: unknown): unknown {
+  return ids === "number" && typeof id === "string" && /^\d+$/.test(id) ? Number(id) : id;
+}
+
+/** Formats a date as ISO 8601 in UTC, to the second. */
+export function plainDate(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+/** Formats a date in a list item, which may have fractional seconds (§2.1). */
+export function dateInList({ fractionalDates }: Behaviour, at: number): string {
+  return fractionalDates ? new Date(at).toISOString() : plainDate(at);
+}
+
+/** Formats a date in a header: `Sun, 06 Nov 1994 08:49:37 GMT`, or `Sun Nov  6 08:49:37 1994`. */
+export function httpDate(at: number, form: "http-date" | "asctime"): string {
+  const text = new Date(at).toUTCString();
+  if (form === "http-date") return text;
+  return text.replace(/^(\w+), (\d+) (\w+) (\d+) (\S+) GMT$/, (_, weekday, day, month, year, time) =>
+    [weekday, month, day.replace(/^0/, " "), time, year].join(" "),
+  );
 }

@@ -1,21 +1,20 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
-/** A request that was read to its end. */
+/** A request whose body has arrived. */
 export interface EmulatorRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  /** As it was sent. */
   readonly body: string;
-  /** Whether the body was larger than `maxBodyBytes`, and dropped. */
+  /** Whether the body exceeded {@link maxBodyBytes} and was dropped. */
   readonly tooLarge: boolean;
 }
 
-/** Size of the largest body that the service accepts (§8 has no limit). */
+/** Maximum size of a request body in bytes. The specification sets no limit. */
 export const maxBodyBytes = 1024 * 1024;
 
-/** Reads a request. @returns undefined if the client disconnected before its end */
+/** Reads a request. Resolves to `undefined` if the client disconnects before the body is complete. */
 export function readRequest(incoming: IncomingMessage): Promise<EmulatorRequest | undefined> {
   const [path = "/", query = ""] = (incoming.url ?? "/").split(/\?(.*)/s);
   return new Promise((resolve) => {
@@ -39,4 +38,39 @@ export function readRequest(incoming: IncomingMessage): Promise<EmulatorRequest 
     incoming.once("error", () => resolve(undefined));
     incoming.once("close", () => resolve(undefined));
   });
+}
+
+/** Compares the request's bearer token with the expected one (§5). */
+export function authorization(request: EmulatorRequest, token: string): "ok" | "missing" | "wrong" {
+  const { authorization: header } = request.headers;
+  if (header === undefined) return "missing";
+  return /^bearer +(.*)$/i.exec(header)?.[1] === token ? "ok" : "wrong";
+}
+
+/** A request as the emulator received it. The token is replaced by `[token]` wherever it occurs. */
+export interface ReceivedRequest {
+  /** Time of arrival by the emulator's clock, in milliseconds since 1970. */
+  readonly at: number;
+  /** Method in capitals, such as `GET`. */
+  readonly method: string;
+  /** Path without origin and query, such as `/v1/instances`. */
+  readonly path: string;
+  /** Decoded query parameters. */
+  readonly query: Readonly<Record<string, string>>;
+  /** All headers. `authorization` is only `ok`, `missing` or `wrong`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Body as sent, or an empty string if it exceeded 1 MiB. */
+  readonly body: string;
+}
+
+/** Returns what the log keeps of a request. */
+export function withoutToken(request: EmulatorRequest, at: number, token: string): ReceivedRequest {
+  const hide = (text: string) => text.replaceAll(token, "[token]");
+  const { method, path, body } = request;
+  const query = [...request.query].map(([name, value]) => [hide(name), hide(value)]);
+  const headers = Object.entries(request.headers).map(([name, value]) => [name, hide(String(value))]);
+  return {
+    ...{ at, method, path: hide(path), query: Object.fromEntries(query), body: hide(body) },
+    headers: { ...Object.fromEntries(headers), authorization: authorization(request, token) },
+  };
 }

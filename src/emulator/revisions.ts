@@ -6,13 +6,13 @@ import type { StoredInstance } from "./state";
 const tag = '(W/)?"([^"]*)"';
 const tagList = new RegExp(`^\\s*${tag}(\\s*,\\s*${tag})*\\s*$`);
 
-/** The header with the revision of an instance, if a header has it (§4.5). */
+/** Returns the `ETag` header of an instance, unless only a field has the revision (§4.5). */
 export function revisionHeaders({ revision }: Behaviour, instance: StoredInstance): Record<string, string> {
   if (revision === "weak") return { etag: `W/"${instance.revision}"` };
   return revision === "header" || revision === "both" ? { etag: `"${instance.revision}"` } : {};
 }
 
-/** The field with the revision of an instance, if a field has it. */
+/** Returns the field with the revision of an instance, unless only the `ETag` header has it. */
 export function revisionFields(behaviour: Behaviour, instance: StoredInstance): Record<string, string> {
   const { revision, revisionField, getObject } = behaviour;
   const headerOnly = revision === "header" || revision === "weak";
@@ -21,8 +21,8 @@ export function revisionFields(behaviour: Behaviour, instance: StoredInstance): 
 }
 
 /**
- * Compares If-Match with the current revision (§4.5): 412 if it differs, 400 if it isn't a list of quoted tags ("*" is
- * rejected: it would overwrite anything). A weak tag matches only if the service itself uses weak tags.
+ * Compares If-Match with the current revision (§4.5). Rejects another revision with 412, and anything but a list of quoted tags with 400.
+ * That includes `*`, which would overwrite any revision. A weak tag matches only if the service uses weak tags.
  */
 export function checkIfMatch(
   request: EmulatorRequest,

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { OperationKind } from "./behaviour";
 import { invalid, type Problem, type ProblemDetail, type Refusal } from "./problems";
 
-/** How an operation fails. */
+/** A planned failure of an operation. */
 export interface PlannedFailure {
-  /** The kind of operation that fails. @default any */
+  /** Kind of operation to fail. @default any */
   readonly kind?: OperationKind;
-  /** Members of the operation's problem document that differ from the usual ones. */
+  /** Members of the operation's problem document to change. @default none: status 500, code `capacity_exhausted` */
   readonly problem?: Partial<Problem>;
-  /** Whether a creation leaves its object behind, with the status "error". @default `failedCreation` */
+  /** Whether a failed creation leaves its object behind, with the status `error`. @default as the switch `failedCreation` says */
   readonly leaveObject?: boolean;
-  /** Its progress when it fails, from 0 to 1, after that part of its duration. @default 0.5 */
+  /** Progress at which the operation fails, from 0 to 1. @default 0.5 */
   readonly atProgress?: number;
 }
 
@@ -19,7 +19,7 @@ interface FieldRule {
   readonly problem: Partial<Refusal>;
 }
 
-/** What the service rejects, ignores or fails on request: values, updates of fields, and operations. */
+/** The values, updates and operations that the service rejects, ignores or fails because a test says so. */
 export class Rules {
   private readonly values: (FieldRule & { readonly value: unknown })[] = [];
   private readonly fixed: FieldRule[] = [];
@@ -42,18 +42,19 @@ export class Rules {
     this.failures.push(failure);
   }
 
+  /** Returns the oldest planned failure of a kind of operation, and removes it. */
   takeFailure(kind: OperationKind): PlannedFailure | undefined {
     const index = this.failures.findIndex((failure) => (failure.kind ?? kind) === kind);
     return index === -1 ? undefined : this.failures.splice(index, 1)[0];
   }
 
-  /** Rejection of a body because of a value in it. */
+  /** Rejects a body that contains a rejected value. */
   checkValues(fields: Readonly<Record<string, unknown>>): Refusal | undefined {
     const rule = this.values.find(({ field, value }) => isDeepStrictEqual(fields[field], value));
     return rule && refusal(rule, `${rule.field} '${words(rule.value)}' is not available`);
   }
 
-  /** Rejection of an update because of a field that it would change. */
+  /** Rejects an update that changes a fixed field. */
   checkChanges(changed: (field: string) => boolean): Refusal | undefined {
     const rule = this.fixed.find(({ field }) => changed(field));
     return rule && refusal(rule, `${rule.field} cannot be changed in place`);

@@ -1,10 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
-import type { FaultRule } from "./faults";
-import { malformedReply } from "./malformed";
+import type { FaultKind, FaultRule } from "./faults";
 import type { Reply } from "./reply";
 
-/** Sends a reply, damaged as the fault requires. @returns the status that was sent; 0: no valid reply */
+/** Sends a reply, damaged by the fault. Returns the status that was sent, or 0 if the reply is not valid HTTP. */
 export function send(outgoing: ServerResponse, reply: Reply, fault?: FaultRule): number {
   const malformed = malformedReply(fault?.kind, reply);
   if (malformed !== undefined) {
@@ -59,4 +58,26 @@ function truncate(outgoing: ServerResponse, { status, headers, body }: Reply): n
   outgoing.writeHead(status, { ...headers, "content-length": bytes.length });
   outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.socket?.destroy());
   return status;
+}
+
+/** Replies that violate HTTP (RFC 9112), by kind of fault. */
+const forms: Readonly<Partial<Record<FaultKind, (head: string, reply: Reply) => string>>> = {
+  "illegal-header": (head, { body }) => `${head}not a header name: x\r\n${lengthOf(body)}\r\n\r\n${body}`,
+  "control-character": (head, { body }) => `${head}x-trace: a\u0001b\r\n${lengthOf(body)}\r\n\r\n${body}`,
+  "bare-lf": (head, { body }) => `${`${head}${lengthOf(body)}\r\n\r\n`.replaceAll("\r\n", "\n")}${body}`,
+  "bad-chunk": (head, { body }) => `${head}transfer-encoding: chunked\r\n\r\nxyz\r\n${body}\r\n0\r\n\r\n`,
+  "truncated-head": (head) => head.slice(0, Math.ceil(head.length / 2)),
+  garbage: (_head, { body }) => `\u0000\u0001 what is this?\r\n${body}`,
+};
+
+/** Returns the bytes of a malformed reply, or `undefined` for other kinds of faults. */
+function malformedReply(kind: FaultKind | undefined, reply: Reply): string | undefined {
+  const form = kind && forms[kind];
+  if (form === undefined) return undefined;
+  const headers = Object.entries(reply.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return form(`HTTP/1.1 ${reply.status} OK\r\n${headers.join("")}`, reply);
+}
+
+function lengthOf(body: string): string {
+  return `content-length: ${Buffer.byteLength(body)}`;
 }

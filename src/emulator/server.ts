@@ -1,13 +1,43 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { type AddressInfo, isIPv4 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Answering, answer, internalError } from "./answer";
-import { type FaultRule, type Faults, gatewayReply, replyInstead } from "./faults";
+import { type FaultKind, type FaultRule, type Faults, gatewayReply, replyInstead } from "./faults";
 import type { Reply } from "./reply";
-import { type EmulatorRequest, readRequest } from "./request";
-import type { LoggedRequest, RequestLog } from "./request-log";
+import { type EmulatorRequest, type ReceivedRequest, readRequest, withoutToken } from "./request";
 import { reset, send } from "./send";
 
-/** What handles requests. */
+/** A request and the status of its reply. */
+export interface LoggedRequest extends ReceivedRequest {
+  /** Status of the reply. 0 until a reply is sent, and if a fault prevents a valid reply. */
+  readonly status: number;
+  /** The fault that affected the request. @default none */
+  readonly fault?: FaultKind;
+}
+
+type Entry = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
+
+/** The requests, oldest first. If there are more than `kept`, the older half is dropped. */
+export class RequestLog {
+  readonly entries: Entry[] = [];
+
+  constructor(private readonly kept: number) {}
+
+  add(request: ReceivedRequest): Entry {
+    const entry: Entry = { ...request, status: 0 };
+    this.entries.push(entry);
+    if (this.entries.length > this.kept) this.entries.splice(0, Math.ceil(this.entries.length / 2));
+    return entry;
+  }
+}
+
+/** Everything that requests share. */
 export interface Service extends Answering {
   readonly faults: Faults;
   readonly log: RequestLog;
@@ -16,22 +46,27 @@ export interface Service extends Answering {
   token: string;
 }
 
-/** Handles every request: reads and logs it, applies a fault, and answers it. */
+/** Handles a request: reads and logs it, applies a fault, and replies. */
 export async function handleRequest(
   service: Service,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { state, log, faults } = service;
+  const { state, log, faults, token } = service;
   const request = await readRequest(incoming);
   if (request === undefined) return;
-  const entry = log.add(request, state.now(), service.token);
+  const entry = log.add(withoutToken(request, state.now(), token));
   const fault = faults.take(entry);
   if (fault) entry.fault = fault.kind;
   if (fault?.kind === "slow" && !(await waited(fault.delayMs ?? 1000, service.stopped))) return;
   if (fault?.kind === "reset") reset(outgoing);
   else if (fault?.kind !== "hang") entry.status = respond(service, request, outgoing, fault);
   service.onRequest?.(entry);
+}
+
+/** Resolves to `false` if the emulator is stopped first. */
+function waited(ms: number, stopped: AbortSignal): Promise<boolean> {
+  return delay(ms, true, { signal: stopped }).catch(() => false);
 }
 
 function respond(
@@ -43,14 +78,9 @@ function respond(
   try {
     return send(outgoing, replyTo(service, request, fault), fault);
   } catch (error) {
-    // For example a `location` of a fault rule that no header may contain.
+    // For example, Node rejects a `location` of a fault rule that contains a line break.
     return send(outgoing, internalError(service.state, request, error));
   }
-}
-
-/** `false` if the service was stopped before. */
-function waited(ms: number, stopped: AbortSignal): Promise<boolean> {
-  return delay(ms, true, { signal: stopped }).catch(() => false);
 }
 
 function replyTo(service: Service, request: EmulatorRequest, fault: FaultRule | undefined): Reply {
@@ -58,4 +88,53 @@ function replyTo(service: Service, request: EmulatorRequest, fault: FaultRule | 
   const instead = fault && replyInstead(fault, state, request.path);
   const reply = answer(service, request, instead && { reply: instead, cached: fault?.cached ?? false });
   return fault?.kind === "gateway" ? gatewayReply(fault, state, request.path) : reply;
+}
+
+/** Reports whether only this machine can reach an address. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+}
+
+/** The port, which can be closed and opened again. */
+export class Listener {
+  private readonly server: Server;
+  private address: AddressInfo | undefined;
+
+  constructor(
+    onRequest: RequestListener,
+    private readonly host: string,
+    private readonly wantedPort: number,
+  ) {
+    // Only the client closes idle connections. If the server closed one, the client's next request could be lost.
+    this.server = createServer({ keepAliveTimeout: 600_000 }, onRequest);
+  }
+
+  /** Origin of the service for clients on this machine. */
+  get url(): string {
+    const host = this.host === "0.0.0.0" ? "127.0.0.1" : this.host === "::" ? "::1" : this.host;
+    return `http://${host.includes(":") ? `[${host}]` : host}:${this.address?.port ?? this.wantedPort}`;
+  }
+
+  /** Opens the port, which is the same one each time. Rejects with the system's error, for example EADDRINUSE. */
+  open(): Promise<void> {
+    if (this.server.listening) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.server.once("error", reject);
+      this.server.listen(this.address?.port ?? this.wantedPort, this.host, () => {
+        this.server.off("error", reject);
+        const address = this.server.address();
+        if (address !== null && typeof address !== "string") this.address = address;
+        resolve();
+      });
+    });
+  }
+
+  /** Closes the port and all connections. */
+  close(): Promise<void> {
+    if (!this.server.listening) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.server.close(() => resolve());
+      this.server.closeAllConnections();
+    });
+  }
 }

@@ -8,35 +8,35 @@ import { type Reply, without } from "./reply";
 import type { EmulatorRequest } from "./request";
 import { Rules } from "./rules";
 
-/** A project as the service stores it. `fields` have the names of the specification. */
+/** A project as the emulator stores it. */
 export interface StoredProject {
-  /** As in its path. */
+  /** Id of the project, always as a string. */
   readonly id: string;
-  /** By the service's clock, in milliseconds since 1970. */
+  /** Time of creation by the emulator's clock, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** Name, region, description, and further fields. */
+  /** `name`, `region`, `description` and other fields, as the specification names them. */
   readonly fields: Record<string, unknown>;
 }
 
-/** An instance as the service stores it. `fields` are those that a request may contain, and further fields. */
+/** An instance as the emulator stores it. */
 export interface StoredInstance {
-  /** As in its path. */
+  /** Id of the instance, always as a string. */
   readonly id: string;
-  /** By the service's clock, in milliseconds since 1970. */
+  /** Time of creation by the emulator's clock, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** With the names of the specification: `ssh_keys`. */
+  /** The fields that requests set, and other fields, as the specification names them: `ssh_keys`. */
   fields: Record<string, unknown>;
-  /** By the service's clock, in milliseconds since 1970. */
+  /** Time of the last change by the emulator's clock, in milliseconds since 1970. */
   updatedAt: number;
-  /** For example `"running"` (§3). */
+  /** Status, such as `"running"`. */
   status: string;
-  /** A new one after each change (§4.5). */
+  /** Revision tag. Every change sets a new one. */
   revision: string;
-  /** The address that a `public_ip` of "auto" became. */
+  /** Public address, if the instance has one. */
   address?: string | undefined;
 }
 
-/** One endpoint: takes a request (and the id in its path), changes the state, and replies or refuses. */
+/** Handles the requests of one endpoint. `id` is the decoded id in the path. */
 export type Handler = (state: State, request: EmulatorRequest, id: string) => Reply | Refusal;
 
 const traceIds = {
@@ -46,15 +46,15 @@ const traceIds = {
   missing: undefined,
 } as const;
 
-/** Everything that the service stores. */
+/** All data of the service. */
 export class State implements Chronicle {
   readonly projects = new Collection<StoredProject>(this);
   readonly instances = new Collection<StoredInstance>(this);
   readonly operations = new Operations();
   readonly rules = new Rules();
-  /** Origin of the service, known once it listens. */
+  /** Origin of the service. Empty until the port is open. */
   url = "";
-  /** How many requests there have been. */
+  /** Number of requests so far. */
   requests = 0;
   private revisions = 0;
   private traces = 0;
@@ -66,7 +66,7 @@ export class State implements Chronicle {
     private readonly ids = new Ids(),
   ) {}
 
-  /** @param name of the object, which a slug is made of */
+  /** Returns an id for a new object. A slug is derived from its name. */
   newId(kind: Kind, name?: unknown): string {
     return this.ids.next(this.behaviour, kind, name, (id) => this.isTaken(kind, id));
   }
@@ -83,26 +83,26 @@ export class State implements Chronicle {
     return `r${this.revisions}`;
   }
 
-  /** The next of 203.0.113.1 … 254, a range for documentation; after 254 instances, the first one again. */
+  /** Returns the next address of 203.0.113.0/24, a range for documentation. After 254 addresses, it starts again. */
   newAddress(): string {
     this.addresses += 1;
     return `203.0.113.${((this.addresses - 1) % 254) + 1}`;
   }
 
-  /** Gives a changed instance a new revision. */
+  /** Records a change of an instance and sets its new revision. */
   changed(instance: StoredInstance, at: number): void {
     instance.revision = this.behaviour.revisionOf === "shown" ? this.tagOf(instance) : this.newRevision();
     instance.updatedAt = at;
     this.instances.changed(instance, at);
   }
 
-  /** A revision that depends on what replies show of an instance. */
+  /** Returns a revision that depends only on the visible values. */
   private tagOf({ fields, status, address }: StoredInstance): string {
     const shown = without(this.behaviour.unshown, { ...fields, status, address });
     return hash("sha256", JSON.stringify(shown)).slice(0, 12);
   }
 
-  /** Removes an instance, or leaves it visible for a while. */
+  /** Deletes an instance. With `softDelete`, it remains visible. */
   removeInstance(instance: StoredInstance, at: number): void {
     if (!this.instances.holds(instance)) return;
     const { softDelete, softDeleteMs = Number.POSITIVE_INFINITY } = this.behaviour;
@@ -114,7 +114,15 @@ export class State implements Chronicle {
     this.instances.remove(instance.id, at, { item, ms: softDeleteMs });
   }
 
-  /** What a list, or a read of a single object, shows now. */
+  /** Reports whether the token has no access to a project, by id or name. */
+  isHidden(project: unknown): boolean {
+    const { hiddenProjects } = this.behaviour;
+    if (hiddenProjects.length === 0) return false;
+    const names = ["*", String(project), String(this.projects.byId.get(String(project))?.fields.name)];
+    return names.some((name) => hiddenProjects.includes(name));
+  }
+
+  /** Returns the moment whose data a list or a read of a single object shows now. */
   moment(reads: "lists" | "reads"): Moment {
     const { lagIn, lagPart, softDeleteIn } = this.behaviour;
     const lags = lagIn === "both" || lagIn === reads;
@@ -122,13 +130,14 @@ export class State implements Chronicle {
     return { ...then, part: lagPart, deleted: softDeleteIn === "both" || softDeleteIn === reads };
   }
 
+  /** Returns the moment before which no read needs data. */
   oldest(): { at: number; request: number } {
     const { lagMs, lagRequests } = this.behaviour;
     const request = lagRequests === 0 ? Number.POSITIVE_INFINITY : this.requests - lagRequests - 1;
     return { at: this.now() - lagMs, request };
   }
 
-  /** Ids of objects that are visible or being created. */
+  /** Reports whether an object that is visible or being created has the id. */
   private isTaken(kind: Kind, id: string): boolean {
     if (kind === "operation") return this.operations.byId.has(id);
     const now = { at: this.now(), request: Number.POSITIVE_INFINITY, part: "all", deleted: true } as const;

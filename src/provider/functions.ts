@@ -21,8 +21,8 @@ const byOwner = new WeakMap<object, Sessions>();
 /**
  * Returns the sessions of one run of a program, or of one explicit provider. All functions that use it share one client.
  */
-export function sessionsOf(owner: object): Sessions {
-  const known = byOwner.get(owner) ?? new Sessions(process.env);
+export function sessionsOf(owner: object, environment: NodeJS.ProcessEnv): Sessions {
+  const known = byOwner.get(owner) ?? new Sessions(environment);
   byOwner.set(owner, known);
   return known;
 }

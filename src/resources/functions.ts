@@ -4,7 +4,7 @@ import { type DependsOn, whenCreated } from "./depends-on";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider } from "./provider";
-import { currentRun } from "./run";
+import { currentRun, environmentOfRun } from "./run";
 import { resolved } from "./sdk";
 
 /** The filters of {@link getInstances}. An instance must match all of them. */
@@ -130,7 +130,7 @@ async function instances(
     return [...given.instances(instanceFilter(args, secrets))];
   }
   const { findInstances, sessionsOf } = await import("../provider/functions.js");
-  return findInstances(setting, args, sessionsOf(ownerOf()), secrets);
+  return findInstances(setting, args, sessionsOf(ownerOf(), environmentOfRun()), secrets);
 }
 
 /**
@@ -167,7 +167,7 @@ async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsRe
   const { found: given } = currentRun();
   if (given !== undefined) return [...given.projects];
   const { findProjects, sessionsOf } = await import("../provider/functions.js");
-  return findProjects(setting, sessionsOf(ownerOf()));
+  return findProjects(setting, sessionsOf(ownerOf(), environmentOfRun()));
 }
 
 /**

@@ -18,6 +18,8 @@ export interface Run {
   readonly registered: Set<string>;
   /** In unit tests: what the service has, in place of requests. */
   found?: MockedObjects;
+  /** The environment to read settings from. The testing kit sets it for inline programs. @default that of this process */
+  environment?: NodeJS.ProcessEnv;
 }
 
 const KEY = Symbol.for("pulumi-cloudinfra.run");
@@ -44,8 +46,16 @@ function isRun(value: unknown): value is Run {
   );
 }
 
+/** Returns the environment that the settings of the current run come from. */
+export function environmentOfRun(): NodeJS.ProcessEnv {
+  return currentRun().environment ?? process.env;
+}
+
 /** Returns the setting as the provider reads it: the stack's setting, or else the environment's. */
 export function journalDir(): string | undefined {
-  const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
-  return texts.map((text) => text?.trim()).find(Boolean);
+  const environment = environmentOfRun();
+  const inStack = environment.CLOUDINFRA_EMULATED
+    ? undefined
+    : new pulumi.Config("cloudinfra").get("journalDir");
+  return [inStack, environment.CLOUDINFRA_JOURNAL_DIR].map((text) => text?.trim()).find(Boolean);
 }

@@ -1,2 +1,142 @@
-export { type FaultName, type WithEmulator, type WithEmulatorOptions, withEmulator } from "./emulator";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { LocalWorkspace, type PulumiFn, type Stack } from "@pulumi/pulumi/automation";
+import { type Behaviour, type Emulator, type FaultHandle, type FaultRule, startEmulator } from "../emulator";
+import { currentRun } from "../resources/run";
+
 export { type MockedProgram, type MockedResource, type MocksOptions, mocks } from "./mocks";
+
+/** The stack and the service that {@link withEmulator} sets up. */
+export interface WithEmulator {
+  /** The stack of Pulumi's Automation API, on which you run `up`, `preview`, `refresh` and `destroy`. */
+  readonly stack: Stack;
+  /** The running service, with its objects, its requests and more faults. */
+  readonly emulator: Emulator;
+  /**
+   * Injects a fault, which applies to the next request that it fits.
+   *
+   * @param name one of the faults that `docs/testing.md` describes
+   * @returns a handle that counts the affected requests (`used`) and ends the fault (`off()`)
+   */
+  fault(name: FaultName): FaultHandle;
+}
+
+/** Options of {@link withEmulator}. */
+export interface WithEmulatorOptions {
+  /**
+   * The program: the folder that contains its `Pulumi.yaml`, or an inline program, which runs in this process in a project named `test`.
+   * @default the working directory
+   */
+  readonly program?: string | PulumiFn;
+  /** The stack's configuration. A key without a namespace belongs to the program's project. @default empty */
+  readonly config?: Readonly<Record<string, string>>;
+  /** Switches of the emulated service. @default operations take 100 ms, and all else is as in {@link startEmulator} */
+  readonly behaviour?: Partial<Behaviour>;
+  /** Environment variables to add for Pulumi's commands and the program. @default none */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The name of a fault. `docs/testing.md` describes each. */
+export type FaultName = "lost-reply" | "outage" | "rate-limit" | "concurrent-change" | "proxy-page";
+
+const FAULTS: Record<FaultName, (emulator: Emulator) => FaultRule> = {
+  "lost-reply": () => ({ kind: "lost-reply", method: "POST", path: "/v1/instances" }),
+  outage: () => ({ kind: "status", status: 503, times: 3 }),
+  "rate-limit": () => ({ kind: "status", status: 429, retryAfter: 1 }),
+  "concurrent-change": (emulator) => ({
+    kind: "slow",
+    delayMs: 0,
+    method: "PUT",
+    path: "/v1/instances/",
+    when: ({ path: requested }) => {
+      emulator.edit(requested.split("/").at(-1) ?? "", { flavor: "changed-by-another-user" });
+      return true;
+    },
+  }),
+  "proxy-page": () => ({ kind: "html", status: 502 }),
+};
+
+/**
+ * Runs an integration test with the real `pulumi`: starts the emulator, creates a stack of a program, calls `body`, and removes everything
+ * again, even if `body` fails. It needs no account and no service, only the `pulumi` CLI on the PATH.
+ *
+ * All requests of this package go to the emulator with the emulator's token. Endpoints, tokens and journal folders have no effect, whether
+ * they come from your environment, `Pulumi.yaml`, the options or the program's explicit providers.
+ *
+ * @param options the program, its configuration, and how the service behaves
+ * @param body runs commands on the stack and checks the objects of the service
+ * @returns the result of `body`
+ * @throws the error of `body`; an error of the Automation API if it finds no `pulumi` or can't create the stack
+ *
+ * @example
+ * ```ts
+ * await withEmulator({ program: import.meta.dirname }, async ({ stack, emulator, fault }) => {
+ *   const lost = fault("lost-reply");
+ *   await stack.up();
+ *   assert.equal(lost.used, 1);
+ *   assert.equal(emulator.instances.size, 2);
+ * });
+ * ```
+ */
+export async function withEmulator<T>(
+  options: WithEmulatorOptions,
+  body: (test: WithEmulator) => Promise<T>,
+): Promise<T> {
+  const { program = process.cwd(), config = {}, behaviour, env = {} } = options;
+  const temporary = await mkdtemp(path.join(os.tmpdir(), "pulumi-cloudinfra-test-"));
+  const emulator = await startEmulator({ behaviour: { operationMs: 100, ...behaviour } });
+  const stackName = `test-${randomUUID().slice(0, 8)}`;
+  const envVars = environmentFor(emulator, temporary, env);
+  try {
+    const stack =
+      typeof program === "string"
+        ? await LocalWorkspace.createStack({ stackName, workDir: program }, { envVars })
+        : await createInlineStack(stackName, program, { temporary, envVars });
+    const settings = Object.entries(config).map(([key, value]) => [key, { value }]);
+    await stack.setAllConfig(Object.fromEntries(settings));
+    return await body({ stack, emulator, fault: (name) => emulator.fail(FAULTS[name](emulator)) });
+  } finally {
+    await emulator.stop();
+    if (typeof program === "string")
+      await rm(path.join(program, `Pulumi.${stackName}.yaml`), { force: true });
+    await rm(temporary, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+type Environment = Record<string, string>;
+
+/** Variables that name a service, a token or a journal. */
+const OF_TARGET = /^CLOUDINFRA_(ENDPOINT|FORMER_ENDPOINTS|JOURNAL_DIR|CA_FILE|TOKEN|OIDC)/i;
+
+/** Returns the environment of Pulumi's commands. The Automation API adds it to that of this process, so the developer's variables are emptied. */
+function environmentFor(emulator: Emulator, temporary: string, env: Readonly<Environment>): Environment {
+  const ours = Object.keys(process.env).filter((name) => /^CLOUDINFRA_/i.test(name));
+  return {
+    PULUMI_CONFIG_PASSPHRASE: "test",
+    ...Object.fromEntries(ours.map((name) => [name, ""])),
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !OF_TARGET.test(name))),
+    PULUMI_BACKEND_URL: pathToFileURL(temporary).href,
+    CLOUDINFRA_EMULATED: "true",
+    CLOUDINFRA_ENDPOINT: emulator.endpoint,
+    CLOUDINFRA_TOKEN: emulator.token,
+    CLOUDINFRA_JOURNAL_DIR: path.join(temporary, "journal"),
+  };
+}
+
+async function createInlineStack(
+  stackName: string,
+  program: PulumiFn,
+  { temporary, envVars }: { readonly temporary: string; readonly envVars: Environment },
+): Promise<Stack> {
+  const workDir = path.join(temporary, "project"); // without one, the Automation API leaves a folder behind
+  await mkdir(workDir);
+  const inEnvironment: PulumiFn = () => {
+    currentRun().environment = { ...process.env, ...envVars }; // the program runs in this process
+    return program();
+  };
+  const inline = { stackName, projectName: "test", program: inEnvironment };
+  return LocalWorkspace.createStack(inline, { workDir, envVars });
+}

@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
-import { isUnknown } from "../model/unknown";
+import { markSecret, markSecretOutputs } from "../model/secrets";
+import { isUnknown, UNKNOWN } from "../model/unknown";
 import { check } from "../provider/check";
 import { matchesFilter } from "../provider/filters";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
@@ -13,52 +14,70 @@ import { resolved } from "../resources/sdk";
 
 /** A resource that a program has declared. */
 export interface MockedResource {
-  /** Its type, such as {@link Instance.__pulumiType}. */
+  /** Type of the resource, such as {@link Instance.__pulumiType}. */
   readonly type: string;
-  /** Its name in the program. */
+  /** Name of the resource in the program. */
   readonly name: string;
-  /** Its id: its name and `-id`, or the id that `get` was called with. */
-  readonly id: string;
-  /** Its arguments, with a generated `name`. */
+  /** The resource's name and `-id`, or the id that was passed to `get`. Undefined in a preview that would create the resource. */
+  readonly id: string | undefined;
+  /** The arguments, with a generated `name` and without secret marks. Values that a preview doesn't know are left out. */
   readonly args: Readonly<Record<string, unknown>>;
+  /** Names of the arguments that are secret, in alphabetical order. */
+  readonly secretArgs: readonly string[];
 }
 
-/** What {@link mocks} runs a program with. */
+/** Options of {@link mocks}. */
 export interface MocksOptions {
-  /** The stack's configuration. A key without a namespace is the project's. @default empty */
+  /** The stack's configuration. A key without a namespace belongs to the program's project. @default empty */
   readonly config?: Readonly<Record<string, string>>;
   /** Name of the Pulumi project. @default "project" */
   readonly project?: string;
   /** Name of the stack. @default "stack" */
   readonly stack?: string;
-  /** Whether to run the program as in a preview, where ids and generated names are unknown. @default false */
+  /**
+   * Whether to run the program as the preview of a new stack, which doesn't know ids, generated names or other outputs of resources that `up`
+   * would create.
+   * @default false
+   */
   readonly preview?: boolean;
-  /** The instances that the service has: what `getInstances` filters, and `Instance.get` reads. @default none */
+  /** The existing instances: {@link getInstances} filters them, and {@link Instance.get} finds them. @default none */
   readonly instances?: readonly GetInstancesInstance[];
-  /** The projects that the service has: what `getProjects` returns, and `Project.get` reads. @default none */
+  /** The existing projects: {@link getProjects} returns them, and {@link Project.get} finds them. @default none */
   readonly projects?: readonly GetProjectsProject[];
-  /** Returns outputs of a resource that differ from the usual ones, also for resources of other packages. @default none */
+  /**
+   * Returns outputs to add to those of a resource, or to replace them. Use it also for resources of other packages, which otherwise have only
+   * their arguments as outputs. In a preview, it affects only resources that are read, such as those of `get`.
+   * @default nothing to add
+   */
   readonly outputs?: (resource: MockedResource) => Readonly<Record<string, unknown>>;
-  /** Answers function calls of other packages. @default with the arguments */
+  /** Returns the results of other packages' functions. @default their arguments */
   readonly call?: pulumi.runtime.Mocks["call"];
 }
 
 /** A program that {@link mocks} has run. */
 export interface MockedProgram<Exports> {
-  /** What the program exports, without outputs around the values. */
+  /** The program's exports as plain values. A value that a preview doesn't know is undefined. */
   readonly exports: pulumi.Unwrap<Exports>;
-  /** All resources that it has declared, by name. */
+  /** Names of the exports that are secret, in alphabetical order. */
+  readonly secretExports: readonly string[];
+  /** All declared resources, sorted by name. */
   readonly resources: readonly MockedResource[];
-  /** Returns the resource with a name. @throws Error if there is none, or more than one */
+  /**
+   * Returns the resource with a name.
+   *
+   * @throws Error if no resource, or more than one, has that name
+   */
   resource(name: string): MockedResource;
 }
 
 /**
- * Runs a program in this process without Pulumi's engine, a service or an account, for unit tests. Arguments are checked as in a preview, and
- * names and outputs such as `ipAddress` have values as the provider would return them.
+ * Runs a program in this process for a unit test, without Pulumi's CLI, a service or an account. It checks arguments as a preview does.
+ * Generated names and outputs such as `ipAddress` have values like those that the provider returns, and they are the same in each run.
  *
- * @param program imports or runs the program. A module runs only once in a process
- * @throws Error that names each wrong argument; and whatever the program throws
+ * @param program runs the program, for example by importing it. Node.js runs a module only once in each process
+ * @param options the configuration and the existing objects
+ * @returns the declared resources and the exports
+ * @throws Error that lists each wrong argument, and each id that `get` doesn't find; also every error of the program
  *
  * @example
  * ```ts
@@ -73,38 +92,54 @@ export async function mocks<Exports extends object>(
 ): Promise<MockedProgram<Exports>> {
   const { config = {}, project = "project", stack = "stack", preview = false } = options;
   const { instances = [], projects = [], outputs = () => ({}), call = ({ inputs }) => inputs } = options;
+  const service = new MockedService(instances, projects);
   const resources: MockedResource[] = [];
-  const wrong: string[] = [];
+  const failures: string[] = [];
+
+  const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id: requested = "" }) => {
+    const kind = KINDS.get(type);
+    const given = asProviderInputs(inputs);
+    const secretArgs = Object.keys(inputs).filter(
+      (arg) => pulumi.runtime.isRpcSecret(inputs[arg]) && isShown(arg),
+    );
+    const isRead = requested !== "";
+    const checked = kind === undefined || isRead ? undefined : checkedInputs(kind, name, given, preview);
+    const { inputs: args, failures: wrong } = checked ?? { inputs: given, failures: [] };
+    failures.push(...wrong.map(({ reason }) => `${kind?.name} "${name}": ${reason}`));
+    const isKnown = isRead ? !isUnknown(requested) : !preview;
+    const id = isKnown ? requested || `${name}-id` : undefined;
+    const mocked = { type, name, id, args: knownPart(withoutHidden(args)), secretArgs: secretArgs.sort() };
+    if (type !== STACK) resources.push(mocked);
+    let state: Properties = withoutHidden(args);
+    if (id !== undefined) {
+      const found = isRead && kind !== undefined ? service.find(kind, id) : {};
+      if (found === undefined && kind !== undefined)
+        failures.push(
+          `${kind.name} "${name}": no ${kind.name} has the id "${id}". Add it to the option \`${kind.name}s\` of \`mocks\``,
+        );
+      const usual = isRead || kind === undefined ? found : generatedOutputs(kind, id, state);
+      state = { ...state, ...usual, ...outputs(mocked) };
+      if (kind !== undefined && !isRead) service.add(kind, id, state);
+    }
+    return { id, state: withMarks(kind, state, secretArgs, args) };
+  };
+
   const settings = Object.entries(config).map(([key, value]) => [
     key.includes(":") ? key : `${project}:${key}`,
     value,
   ]);
   pulumi.runtime.setAllConfig(Object.fromEntries(settings));
-  const newResource: pulumi.runtime.Mocks["newResource"] = ({ type, name, inputs, id }) => {
-    const kind = KINDS.get(type);
-    const existing = [...instances, ...projects].find((one) => one.id === id);
-    const isOurs = kind !== undefined && !id;
-    const { inputs: args, failures } = isOurs
-      ? checked(kind, name, inputs, preview)
-      : { inputs, failures: [] };
-    wrong.push(...failures.map(({ reason }) => `${kind?.name} "${name}": ${reason}`));
-    const mocked = { type, name, id: id || `${name}-id`, args: withoutHidden(args) };
-    if (kind !== undefined || type !== STACK) resources.push(mocked);
-    const usual = kind === undefined ? {} : (existing ?? outputsOf(kind, mocked));
-    return { id: mocked.id, state: { ...mocked.args, ...usual, ...outputs(mocked) } };
-  };
   await pulumi.runtime.setMocks({ newResource, call }, project, stack, preview);
   currentRun().found = {
     instances: (filter) => instances.filter((one) => matchesFilter(one, filter)),
     projects,
   };
-  const exported = await program();
+  const exported = Object.entries(await program());
   await pulumi.runtime.disconnect(); // waits until everything is declared
-  if (wrong.length > 0) throw new Error(wrong.join("\n"));
-  const exports = await resolved(pulumi.output({ ...exported }));
+  if (failures.length > 0) throw new Error(failures.join("\n"));
   resources.sort((one, other) => one.name.localeCompare(other.name));
   return {
-    exports: exports as pulumi.Unwrap<Exports>,
+    ...(await resolvedExports<Exports>(exported)),
     resources,
     resource(name) {
       const [found, ...others] = resources.filter((one) => one.name === name);
@@ -113,6 +148,38 @@ export async function mocks<Exports extends object>(
       throw new Error(`${found ? "more than one resource" : "no resource"} has the name "${name}": ${names}`);
     },
   };
+}
+
+async function resolvedExports<Exports>(
+  exported: readonly (readonly [string, unknown])[],
+): Promise<Pick<MockedProgram<Exports>, "exports" | "secretExports">> {
+  const outputs = exported.map(([name, value]) => ({ name, output: pulumi.output(value) }));
+  const values = await Promise.all(outputs.map(async ({ name, output }) => [name, await resolved(output)]));
+  const secret = await Promise.all(
+    outputs.map(async ({ name, output }) => ((await pulumi.isSecret(output)) ? [name] : [])),
+  );
+  return {
+    exports: Object.fromEntries(values) as pulumi.Unwrap<Exports>,
+    secretExports: secret.flat().sort(),
+  };
+}
+
+/** The objects that `get` finds: those of the options, and those that the program has declared. */
+class MockedService {
+  private readonly objects = new Map<string, Properties>();
+
+  constructor(instances: readonly GetInstancesInstance[], projects: readonly GetProjectsProject[]) {
+    for (const one of instances) this.add(instanceKind, one.id, { ...one });
+    for (const one of projects) this.add(projectKind, one.id, { ...one });
+  }
+
+  add({ name }: Kind, id: string, object: Properties): void {
+    this.objects.set(`${name} ${id}`, object);
+  }
+
+  find({ name }: Kind, id: string): Properties | undefined {
+    return this.objects.get(`${name} ${id}`);
+  }
 }
 
 const STACK = "pulumi:pulumi:Stack";
@@ -127,30 +194,66 @@ const NAMESPACE = "b2c1e9a4-3f0e-4d55-9a39-2f3a5a0c7c11";
 type Properties = Readonly<Record<string, unknown>>;
 
 /** Returns the inputs as the provider checks and completes them. */
-function checked(kind: Kind, name: string, inputs: Properties, preview: boolean) {
+function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: boolean) {
   const key = preview ? inputs.__key : uuidV5(`${kind.name} ${name}`, NAMESPACE);
   return check(kind, {}, { ...inputs, __key: key });
 }
 
+/**
+ * Returns the inputs as Pulumi's host passes them to the provider: without secret marks, and with the engine's placeholders for unknown
+ * values. The SDK marks a whole argument as secret if a part of it is.
+ */
+function asProviderInputs(inputs: Properties): Properties {
+  return mapped(inputs, (value) => withPlaceholders(pulumi.runtime.unwrapRpcSecret(value)));
+}
+
+function withPlaceholders(value: unknown): unknown {
+  if (pulumi.isUnknown(value)) return UNKNOWN;
+  if (Array.isArray(value)) return value.map(withPlaceholders);
+  return isMap(value) ? mapped(value, withPlaceholders) : value;
+}
+
+/** Marks the outputs as secret that the provider would mark. Outputs of other packages are secret if the argument of that name is. */
+function withMarks(
+  kind: Kind | undefined,
+  state: Properties,
+  secretArgs: readonly string[],
+  args: Properties,
+): Properties {
+  if (kind === undefined) return markSecret(state, secretArgs);
+  const given = { ...args, __secrets: [...secretArgs] };
+  return markSecretOutputs(kind.fields, { ...state }, { given, before: {}, known: [given] });
+}
+
+const isShown = (name: string): boolean => !name.startsWith("__");
+
 function withoutHidden(properties: Properties): Properties {
-  const shown = Object.entries(properties).filter(
-    ([name, value]) => !name.startsWith("__") && value !== undefined && !isUnknown(value),
-  );
+  const shown = Object.entries(properties).filter(([name, value]) => isShown(name) && value !== undefined);
   return Object.fromEntries(shown);
 }
 
-/** Outputs as a service that has created the object would return them. Addresses are from a network that is reserved for documentation. */
-function outputsOf(kind: Kind, { id, args }: MockedResource): Properties {
+function knownPart(properties: Properties): Properties {
+  const known = Object.entries(properties).filter(([, value]) => !isUnknown(value));
+  return mapped(Object.fromEntries(known), (value) => (isMap(value) ? knownPart(value) : value));
+}
+
+function mapped(properties: Properties, change: (value: unknown) => unknown): Properties {
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, change(value)]));
+}
+
+const isMap = (value: unknown): value is Properties =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Returns outputs like those of a service that has created the object. The address is in a range for documentation (RFC 5737). */
+function generatedOutputs(kind: Kind, id: string, { publicIp }: Properties): Properties {
   const createdAt = "2026-01-01T00:00:00Z";
   if (kind === projectKind) return { createdAt };
-  const { publicIp } = args;
   const isAddress = typeof publicIp === "string" && /[.:]/.test(publicIp);
-  const ipAddress = isAddress
-    ? publicIp
-    : publicIp === "auto"
-      ? `192.0.2.${1 + (hash("sha256", id, "buffer").readUInt32BE() % 254)}`
-      : undefined;
-  const revision = hash("sha256", id).slice(0, 8);
-  const url = `https://api.example.com/v1/instances/${id}`;
-  return { status: "running", createdAt, revision, url, ipAddress, additionalProperties: {} };
+  const number = 1 + (hash("sha256", id, "buffer").readUInt32BE() % 254);
+  return {
+    ...{ status: "running", createdAt, additionalProperties: {} },
+    revision: hash("sha256", id).slice(0, 8),
+    url: `https://api.example.com/v1/instances/${id}`,
+    ipAddress: isAddress ? publicIp : publicIp === "auto" ? `192.0.2.${number}` : undefined,
+  };
 }

@@ -193,3 +193,39 @@ describe("a list", () => {
     expect(settings({ formerEndpoints: text }).formerEndpoints).toEqual(list);
   });
 });
+
+describe("under the testing kit, which sets CLOUDINFRA_EMULATED", () => {
+  const emulated = {
+    CLOUDINFRA_EMULATED: "true",
+    CLOUDINFRA_ENDPOINT: "http://127.0.0.1:8787/v1",
+    CLOUDINFRA_TOKEN: "t-emulator",
+    CLOUDINFRA_JOURNAL_DIR: "/tmp/journal",
+  };
+  const elsewhere = {
+    endpoint: "https://api.example.com",
+    token: "t-real",
+    tokenFile: "/etc/token",
+    tokenCommand: "print-token",
+    oidcIssuer: "https://issuer.example.com",
+    oidcSubject: "github",
+    formerEndpoints: "https://old.example.com",
+    journalDir: "/home/me/journal",
+    caFile: "/etc/missing.pem",
+    concurrency: "3",
+  };
+  const expected = {
+    endpoint: emulated.CLOUDINFRA_ENDPOINT,
+    token: { kind: "token", value: emulated.CLOUDINFRA_TOKEN },
+    formerEndpoints: [],
+    journalDir: emulated.CLOUDINFRA_JOURNAL_DIR,
+    caFile: undefined,
+    concurrency: 3,
+  };
+
+  test.each([
+    ["the stack's settings", {}],
+    ["the arguments of an explicit provider", { providerName: "eu" }],
+  ])("%s don't change the endpoint, the token or the journal, but other settings apply", (_, provider) => {
+    expect(settings({ ...elsewhere, ...provider }, emulated)).toMatchObject(expected);
+  });
+});

@@ -5,7 +5,7 @@ import { type Answer, instanceBody, open } from "./service";
 const names = ({ body }: Answer): unknown[] =>
   Array.isArray(body.items) ? body.items.map(({ name }) => name) : [];
 
-test("a token without access to a project doesn't see it, nor its instances and operations, by name or by id", async () => {
+test("a token without access to a project can't read it, its instances or its operations, by name or by id", async () => {
   for (const forbiddenStatus of [403, 404, 401] as const) {
     const { call, emulator } = await open({ forbiddenStatus });
     const [shop, blog] = [emulator.addProject({ name: "shop" }), emulator.addProject({ name: "blog" })];
@@ -45,7 +45,7 @@ test("a token without access to a project doesn't see it, nor its instances and 
   }
 });
 
-test("a token without access to any project sees empty lists", async () => {
+test("a token without access to any project gets empty lists", async () => {
   const { call, given } = await open({ hiddenProjects: ["*"] });
   given();
   for (const path of ["/v1/projects", "/v1/instances"]) {
@@ -54,7 +54,7 @@ test("a token without access to any project sees empty lists", async () => {
   }
 });
 
-test("a token that can only read is forbidden every change", async () => {
+test("a read-only token can't change anything", async () => {
   const { call, emulator, given } = await open({ readOnlyToken: true });
   const { project, instance } = given();
   for (const [method, path] of [

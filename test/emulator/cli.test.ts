@@ -6,9 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { greeting, parseEmulatorArgs } from "../../src/cli/emulator";
 import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
-import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/behaviour-option";
-import { parseFaultOption } from "../../src/emulator/fault-option";
-import { faultKinds } from "../../src/emulator/request-log";
+import { faultKinds } from "../../src/emulator/faults";
+import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../../src/emulator/options";
 import { Sessions } from "../../src/provider/session";
 
 const root = path.join(__dirname, "..", "..");
@@ -16,7 +15,7 @@ const root = path.join(__dirname, "..", "..");
 interface Run {
   readonly child: ChildProcess;
   readonly lines: AsyncIterator<string>;
-  /** Exit code and everything that was said. */
+  /** Exit code and all output. */
   readonly end: Promise<{ code: unknown; stdout: string; stderr: string }>;
 }
 
@@ -48,7 +47,7 @@ async function take(lines: AsyncIterator<string>, count: number): Promise<string
 
 describe("the emulator command", () => {
   test.for(["SIGINT", "SIGTERM"] as const)(
-    "says what to paste, serves, and ends with 0 on %s",
+    "prints the settings to copy, serves requests, and exits with 0 on %s",
     async (signal) => {
       const { child, lines, end } = cli(
         "emulator",
@@ -74,7 +73,7 @@ describe("the emulator command", () => {
     },
   );
 
-  test("says which port is in use, and ends with 1", async () => {
+  test("exits with 1 and names the port if it is in use", async () => {
     const other = await startEmulator();
     onTestFinished(() => other.stop());
     const { port } = new URL(other.url);
@@ -96,7 +95,7 @@ describe("the emulator command", () => {
     ["--host", "", "--host must not be empty"],
     ["--host", "0.0.0.0", "--host 0.0.0.0 needs a --token of your own"],
     ["--colour", "red", "--colour"],
-  ] as const)("refuses %s %s in words, with 2", async ([option, value, words]) => {
+  ] as const)("rejects %s %s with a message and exits with 2", async ([option, value, words]) => {
     const { code, stderr } = await cli("emulator", `${option}=${value}`).end;
     expect(code).toBe(2);
     expect(stderr).toContain(words);
@@ -104,7 +103,7 @@ describe("the emulator command", () => {
 });
 
 describe("the command line", () => {
-  test("helps, tells its version, and refuses a command it does not have", async () => {
+  test("prints help and the version, and rejects an unknown command", async () => {
     const [help, emulatorHelp, version, unknown] = await Promise.all([
       cli("--help").end,
       cli("emulator", "--help").end,
@@ -118,7 +117,7 @@ describe("the command line", () => {
   });
 });
 
-test("a host that other machines can reach is accepted with a token", () => {
+test("--host accepts an address that other machines can reach if a token is set", () => {
   expect(parseEmulatorArgs(["--host", "0.0.0.0", "--token", "own"])).toHaveProperty(
     "options.host",
     "0.0.0.0",
@@ -139,7 +138,7 @@ test.for([
   expect(settings.has("cloudinfra:allowHttp")).toBe(isAllowed);
 });
 
-describe("a fault as text", () => {
+describe("the value of --fault", () => {
   test("is a kind, or a rule as JSON", () => {
     for (const kind of faultKinds) expect(parseFaultOption(kind)).toEqual({ fault: { kind } });
     const rule = {
@@ -161,8 +160,8 @@ describe("a fault as text", () => {
   });
 });
 
-describe("a switch as text", () => {
-  test("takes every value that it says it takes", () => {
+describe("the value of --behaviour", () => {
+  test("accepts every value that the help lists", () => {
     for (const [key, { allowed }] of Object.entries(behaviourSettings)) {
       for (const value of allowed.startsWith("<") ? [] : allowed.split("|")) {
         expect(parseBehaviourOption(`${key}=${value}`)).toHaveProperty("behaviour");
@@ -170,7 +169,7 @@ describe("a switch as text", () => {
     }
   });
 
-  test("takes every default, and gives it back as it was", () => {
+  test("accepts every default and parses it to the same value", () => {
     for (const [key, value] of Object.entries(defaultBehaviour)) {
       const isObject = typeof value === "object" && !Array.isArray(value);
       const text = isObject ? JSON.stringify(value) : String(value);
@@ -178,7 +177,7 @@ describe("a switch as text", () => {
     }
   });
 
-  test("is refused where its value is missing or of another kind", () => {
+  test("is rejected if it is empty or has the wrong type", () => {
     for (const text of [
       "operationMs",
       "operationMs=1.5",

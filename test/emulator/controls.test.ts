@@ -5,7 +5,7 @@ import { instanceBody, open } from "./service";
 
 const ownClasses = [globalThis.Request, globalThis.Response];
 
-test("the token is in no part of the request log, wherever a client put it", async () => {
+test("the request log doesn't contain the token, wherever the client sent it", async () => {
   const token = "pat_3f7a9c";
   const { call, emulator } = await open({}, { token });
   await call("POST", `/v1/projects/${token}?${token}=${token}`, { name: token }, { "x-extra": `t=${token}` });
@@ -15,7 +15,7 @@ test("the token is in no part of the request log, wherever a client put it", asy
   expect(emulator.requests.map(({ headers }) => headers.authorization)).toEqual(["ok", "wrong", "missing"]);
 });
 
-test("the log tells method, path, query, headers, body as sent, status and time; and can be cleared", async () => {
+test("the log contains method, path, query, headers, body, status and time, and can be cleared", async () => {
   const { call, emulator, advance } = await open();
   advance(5);
   await call("POST", "/v1/projects?x=1", '{"name": "p"}', { "idempotency-key": "k" });
@@ -34,14 +34,14 @@ test("the log tells method, path, query, headers, body as sent, status and time;
   expect(emulator.requests).toEqual([]);
 });
 
-test("the log keeps the latest requests only, as many as asked for at most", async () => {
+test("the log keeps at most as many requests as requestsKept says", async () => {
   const { call, emulator } = await open({}, { requestsKept: 4 });
   for (let n = 0; n < 9; n++) await call("GET", `/v1/projects?limit=${n + 1}`);
   expect(emulator.requests.length).toBeLessThanOrEqual(4);
   expect(emulator.requests.at(-1)?.query).toEqual({ limit: "9" });
 });
 
-test("another token can become the right one", async () => {
+test("changeToken makes another token valid", async () => {
   const { call, emulator } = await open();
   emulator.changeToken("second");
   expect(emulator.token).toBe("second");
@@ -53,7 +53,7 @@ test("another token can become the right one", async () => {
   await expect(startEmulator({ token: "" })).rejects.toThrow("empty");
 });
 
-test("somebody else can make, change and delete objects, with fields of their own", async () => {
+test("other users can create, change and delete objects", async () => {
   const { call, emulator } = await open();
   const instance = emulator.addInstance({ name: "theirs", public_ip: "198.51.100.7" });
   emulator.edit(instance.id, { root_password: "secret" });
@@ -74,7 +74,7 @@ test("somebody else can make, change and delete objects, with fields of their ow
   }
 });
 
-test("an instance that somebody else deleted while it was created does not come back", async () => {
+test("an instance that another user deletes during its creation does not reappear", async () => {
   const { call, emulator, advance } = await open();
   await call("POST", "/v1/instances", instanceBody(emulator.addProject().id));
   emulator.remove(String([...emulator.instances.keys()][0]));
@@ -82,7 +82,7 @@ test("an instance that somebody else deleted while it was created does not come 
   expect(emulator.instances.size).toBe(0);
 });
 
-test("a paused service refuses connections, and comes back at the same port with all it held", async () => {
+test("a paused emulator refuses connections, and resumes at the same port with its objects", async () => {
   const { call, emulator } = await open();
   emulator.addProject();
   const { url } = emulator;
@@ -95,7 +95,7 @@ test("a paused service refuses connections, and comes back at the same port with
   await emulator.stop();
 });
 
-test("only this machine reaches the default token: any other host needs a token of its own", async () => {
+test("a host that other machines can reach requires a token", async () => {
   for (const host of ["", "0.0.0.0", "::", "192.0.2.1", "emulator.example"])
     await expect(startEmulator({ host }), host).rejects.toThrow(TypeError);
   for (const host of ["localhost", "127.0.0.1", "127.1.2.3"]) {
@@ -105,14 +105,14 @@ test("only this machine reaches the default token: any other host needs a token 
   }
 });
 
-test("a behaviour can be exchanged whole", async () => {
+test("all switches can be replaced at once", async () => {
   const { call, emulator, given } = await open();
   const { instance } = given();
   emulator.behaviour = { ...emulator.behaviour, getObject: 405 };
   expect((await call("GET", `/v1/instances/${instance}`)).status).toBe(405);
 });
 
-test("a port in use is the system's error", async () => {
+test("startEmulator rejects with the system's error if the port is in use", async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const address = other.address();
@@ -121,7 +121,7 @@ test("a port in use is the system's error", async () => {
   await new Promise((resolve) => other.close(resolve));
 });
 
-test("the process's own Request and Response stay as they are", async () => {
+test("starting the emulator doesn't change the global Request and Response", async () => {
   await open();
   expect(globalThis.Request).toBe(ownClasses[0]);
   expect(globalThis.Response).toBe(ownClasses[1]);

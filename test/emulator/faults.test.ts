@@ -6,7 +6,7 @@ import { open } from "./service";
 const body = { name: "shop", region: "eu-1" };
 const key = { "idempotency-key": "6f0e5b6c-6f1e-4a43-9a0b-2d6f4f0d9a11" };
 
-/** Creates a project with Node's own client. @returns the code of its error */
+/** Creates a project with Node's own client. Returns the code of its error. */
 function failureOf(url: string, token: string): Promise<unknown> {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   return new Promise((resolve) => {
@@ -19,8 +19,8 @@ function failureOf(url: string, token: string): Promise<unknown> {
   });
 }
 
-describe("a fault on demand", () => {
-  test("lost-reply does the work and cuts the connection; the key then brings the reply", async () => {
+describe("a fault", () => {
+  test("lost-reply handles the request and closes the connection, and a retry with the same key gets the reply", async () => {
     const { call, emulator } = await open();
     const fault = emulator.fail({ kind: "lost-reply", method: "POST" });
     await expect(call("POST", "/v1/projects", body, key)).rejects.toThrow();
@@ -32,7 +32,7 @@ describe("a fault on demand", () => {
     ]);
   });
 
-  test("reset cuts the connection before any work", async () => {
+  test("reset closes the connection before the request is handled", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "reset" });
     await expect(call("POST", "/v1/projects", body)).rejects.toThrow();
@@ -42,7 +42,7 @@ describe("a fault on demand", () => {
     ]);
   });
 
-  test("status answers a problem of that status, with Retry-After and members of one's own", async () => {
+  test("status replies with a problem document that has the given status, Retry-After and members", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "status", status: 429, retryAfter: 12, problem: { detail: "slow down" } });
     const answer = await call("POST", "/v1/projects", body, key);
@@ -54,7 +54,7 @@ describe("a fault on demand", () => {
     expect((await call("POST", "/v1/projects", body, key)).status).toBe(201);
   });
 
-  test("status may lead somewhere else", async () => {
+  test("status can redirect", async () => {
     const { emulator } = await open();
     const location = "https://elsewhere.example/v1/projects";
     emulator.fail({ kind: "status", status: 308, location });
@@ -62,7 +62,7 @@ describe("a fault on demand", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual([308, location]);
   });
 
-  test("status can become the first reply of a key, which then comes again", async () => {
+  test("status with cached becomes the first reply of the key and is repeated", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "status", status: 500, cached: true });
     const first = await call("POST", "/v1/projects", body, key);
@@ -71,7 +71,7 @@ describe("a fault on demand", () => {
     expect(emulator.projects.size).toBe(0);
   });
 
-  test("slow waits, then does the work; a service that stops meanwhile leaves it undone", async () => {
+  test("slow delays the request, which is not handled if the emulator stops first", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "slow", delayMs: 20 });
     expect((await call("POST", "/v1/projects", body)).status).toBe(201);
@@ -84,7 +84,7 @@ describe("a fault on demand", () => {
     expect(emulator.projects.size).toBe(1);
   });
 
-  test("hang never answers, does no work, and does not keep the service from stopping", async () => {
+  test("hang neither replies nor handles the request, and does not keep the emulator from stopping", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "hang" });
     const hanging = call("POST", "/v1/projects", body);
@@ -95,14 +95,14 @@ describe("a fault on demand", () => {
     await outcome;
   });
 
-  test("truncate breaks off in the middle of the body", async () => {
+  test("truncate cuts the reply off in the middle of its body", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "truncate" });
     await expect(call("POST", "/v1/projects", body)).rejects.toThrow();
     expect(emulator.projects.size).toBe(1);
   });
 
-  test("html answers a page, of any status", async () => {
+  test("html replies with a page and any status", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "html" });
     emulator.fail({ kind: "html", status: 200 });
@@ -112,7 +112,7 @@ describe("a fault on demand", () => {
     expect(answers[1]?.text).toMatch(/^<!doctype html>/);
   });
 
-  test("empty and wrong-content-type do the work and spoil the answer", async () => {
+  test("empty and wrong-content-type handle the request and damage the reply", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "empty" });
     emulator.fail({ kind: "wrong-content-type" });
@@ -145,7 +145,7 @@ describe("a fault on demand", () => {
     },
   );
 
-  test("gateway hides the reply of any method", async () => {
+  test("gateway replaces the reply to any method", async () => {
     const { call, emulator, given } = await open();
     const { instance } = given();
     emulator.fail({ kind: "gateway", times: 2 });
@@ -171,7 +171,7 @@ describe("a fault on demand", () => {
     expect((await call("GET", "/v1/projects")).status).toBe(200);
   });
 
-  test("gzip does the work and compresses the body, although nobody asked for it", async () => {
+  test("gzip handles the request and compresses the body without being asked to", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "gzip" });
     const answer = await call("POST", "/v1/projects", body, { "accept-encoding": "identity" });
@@ -179,21 +179,21 @@ describe("a fault on demand", () => {
     expect(answer.body).toMatchObject(body);
   });
 
-  test("a rule that makes an illegal reply is reported as a 500", async () => {
+  test("a rule whose reply Node rejects results in a 500", async () => {
     const { call, emulator } = await open();
     emulator.fail({ kind: "status", status: 307, location: "a\nb" });
     const answer = await call("GET", "/v1/projects");
     expect([answer.status, answer.body.detail]).toEqual([500, expect.stringContaining("location")]);
   });
 
-  test("can be there from the start", async () => {
+  test("can be active from the start", async () => {
     const { call } = await open({}, { faults: [{ kind: "status", times: 2 }] });
     const seen = [];
     for (let n = 0; n < 3; n++) seen.push((await call("GET", "/v1/projects")).status);
     expect(seen).toEqual([503, 503, 200]);
   });
 
-  test("chooses by method and path, lets the first pass, and ends after its times or when switched off", async () => {
+  test("matches by method and path, skips the first requests, and ends after its times or with off()", async () => {
     const { call, emulator } = await open();
     const status = async (method: string, path: string) => (await call(method, path)).status;
     const below = emulator.fail({ kind: "status", path: "/v1/operations/", times: Number.POSITIVE_INFINITY });
@@ -211,7 +211,7 @@ describe("a fault on demand", () => {
     expect(below.used).toBe(1);
   });
 
-  test("is for the requests it is asked about and says yes to, once each", async () => {
+  test("calls `when` once for each matching request, and affects those for which it returns true", async () => {
     const { call, emulator } = await open();
     const asked: string[] = [];
     emulator.fail({

@@ -4,7 +4,7 @@ import { instanceBody, open } from "./service";
 
 const day = 24 * 60 * 60 * 1000;
 
-test("the same key and body within 24 hours bring back the first reply, byte for byte, and do nothing", async () => {
+test("a request with the same key and body within 24 hours gets the first reply, byte for byte, and has no effect", async () => {
   const { call, emulator, advance } = await open();
   const body = instanceBody(emulator.addProject().id);
   const key = { "idempotency-key": randomUUID() };
@@ -17,7 +17,7 @@ test("the same key and body within 24 hours bring back the first reply, byte for
   expect(emulator.instances.size).toBe(1);
 });
 
-test("after 24 hours the key is forgotten, and the request is done again", async () => {
+test("after 24 hours, a request with the same key is handled again", async () => {
   const { call, emulator, advance } = await open();
   const body = instanceBody(emulator.addProject().id);
   const key = { "idempotency-key": randomUUID() };
@@ -28,7 +28,7 @@ test("after 24 hours the key is forgotten, and the request is done again", async
   expect(emulator.instances.size).toBe(2);
 });
 
-test("a key is forgotten after keyRetentionMs", async () => {
+test("a key expires after keyRetentionMs", async () => {
   const { call, emulator, advance } = await open({ keyRetentionMs: 60_000 });
   const key = { "idempotency-key": randomUUID() };
   const body = { name: "p", region: "eu-1" };
@@ -49,7 +49,7 @@ test("the rejection of a reused key has the status and code of keyReuseStatus an
   expect([answer.status, answer.body.code]).toEqual([409, "key_conflict"]);
 });
 
-test("a key that comes back with another body, or at another endpoint, is refused", async () => {
+test("a key that is reused with another body or at another endpoint is rejected", async () => {
   const { call, emulator } = await open();
   const body = instanceBody(emulator.addProject().id);
   const key = { "idempotency-key": randomUUID() };
@@ -66,7 +66,7 @@ test("a key that comes back with another body, or at another endpoint, is refuse
   expect(emulator.instances.size).toBe(1);
 });
 
-test("a key that is no UUID v4 is refused, whatever its case is taken", async () => {
+test("a key must be a UUID v4 in upper or lower case", async () => {
   const { call, emulator } = await open();
   const body = { name: "p", region: "eu-1" };
   for (const key of ["mine", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", `${randomUUID()}0`]) {
@@ -80,13 +80,13 @@ test("a key that is no UUID v4 is refused, whatever its case is taken", async ()
   expect(emulator.projects.size).toBe(1);
 });
 
-test("without a key every request is done", async () => {
+test("without a key, every request is handled", async () => {
   const { call, emulator } = await open();
   for (let n = 0; n < 2; n++) await call("POST", "/v1/projects", { name: "p", region: "eu-1" });
   expect(emulator.projects.size).toBe(2);
 });
 
-test("refusals are replayed too, trace id and all, unless only successes are kept", async () => {
+test("rejections are repeated too, with their trace id, unless cachedReplies is successes", async () => {
   const { call, emulator } = await open();
   const body = { name: "p", region: "nope" };
   const key = { "idempotency-key": randomUUID() };
@@ -100,7 +100,7 @@ test("refusals are replayed too, trace id and all, unless only successes are kep
   expect((await call("POST", "/v1/projects", body, other)).body.trace_id).not.toBe(refused.body.trace_id);
 });
 
-test("a wrong token is refused before the key is looked at", async () => {
+test("a wrong token is rejected before the key is checked", async () => {
   const { call, emulator } = await open();
   const body = { name: "p", region: "eu-1" };
   const key = { "idempotency-key": randomUUID() };

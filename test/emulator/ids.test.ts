@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../src/emulator";
 import { type Answer, instanceBody, open } from "./service";
 
-/** Ids of a project, of its two instances and of the operation of the second one. */
+/** Creates a project and two instances. Returns their ids and that of the second instance's operation. */
 async function idsOf(behaviour: Partial<Behaviour>): Promise<unknown[]> {
   const { call } = await open({ operationMs: 0, ...behaviour });
   const project = (await call("POST", "/v1/projects", { name: "My Shop!", region: "eu-1" })).body.id;
@@ -91,7 +91,7 @@ describe("ids", () => {
     expect([third, emulator.addInstance().id]).toEqual(["3", "1"]);
   });
 
-  test("that a project and an instance share need the kind of the object", async () => {
+  test("that a project and an instance share require the kind of the object", async () => {
     const { call, emulator, given } = await open({ ids: "counter" });
     given();
     expect(() => emulator.edit("1", {})).toThrow('"1" is the id of a project and of an instance');
@@ -105,7 +105,7 @@ describe("ids", () => {
     expect([emulator.projects.size, emulator.instances.size]).toEqual([0, 0]);
   });
 
-  test("that are reused belong to the new object, whatever still runs for the old one", async () => {
+  test("that are reused belong to the new object, even if an operation on the old one is running", async () => {
     const service = await open({ ids: "slug", idReuse: true, deleteObject: 202 });
     const { call, emulator, advance } = service;
     const { id } = emulator.addInstance({ name: "web" });

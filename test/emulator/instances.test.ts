@@ -3,7 +3,7 @@ import type { Behaviour } from "../../src/emulator";
 import { instanceBody, open } from "./service";
 
 describe("creating", () => {
-  test("an instance is in the list with status creating from the 202 on, or once it is done", async () => {
+  test("an instance appears in lists with the status creating after the 202, or only when it is done", async () => {
     for (const [instanceVisible, before] of [
       ["at-once", 1],
       ["when-done", 0],
@@ -16,7 +16,7 @@ describe("creating", () => {
     }
   });
 
-  test("an instance carries what was sent, what the service set, and a revision that moves when it is ready", async () => {
+  test("an instance has the requested fields, the service's fields, and a revision that changes when it is ready", async () => {
     const { call, emulator, advance } = await open({ extraFields: { rack: "b7" } });
     const project = emulator.addProject().id;
     const sent = instanceBody(project, {
@@ -45,7 +45,7 @@ describe("creating", () => {
     expect(ready.body.revision).not.toBe(creating.body.revision);
   });
 
-  test("the address of an instance stands where ipField says", async () => {
+  test("the field that ipField names contains the address", async () => {
     const { call, emulator, given } = await open();
     const path = `/v1/instances/${given({ public_ip: "auto" }).instance}`;
     const address = "203.0.113.1";
@@ -60,7 +60,7 @@ describe("creating", () => {
     expect((await call("GET", path)).body).toMatchObject({ public_ip: null, ip_address: address });
   });
 
-  test("a project comes back at once with 200 or 201, or as an operation that links to it", async () => {
+  test("creating a project returns it with 200 or 201, or an operation that links to it", async () => {
     const body = { name: "shop", region: "eu-1" };
     for (const projectPost of [200, 201] as const) {
       const { call } = await open({ projectPost });
@@ -76,7 +76,7 @@ describe("creating", () => {
     expect((await call("GET", String(done.body.result_url))).body).toMatchObject(body);
   });
 
-  test("names can be asked to be unique: of projects, and of the instances in one", async () => {
+  test("uniqueNames rejects duplicate names of projects, and of instances within a project", async () => {
     const { call, emulator } = await open({ uniqueNames: true });
     const project = { name: "shop", region: "eu-1" };
     const { id } = (await call("POST", "/v1/projects", project)).body;
@@ -88,7 +88,7 @@ describe("creating", () => {
     expect([taken.status, taken.body.code]).toEqual([409, "name_taken"]);
   });
 
-  test("an instance in a project that is not there is a 404 that points at the project", async () => {
+  test("creating an instance in a missing project is a 404 that points to the project field", async () => {
     const { call } = await open();
     const answer = await call("POST", "/v1/instances", instanceBody("prj-none"));
     expect([answer.status, answer.body.code]).toEqual([404, "project_not_found"]);
@@ -97,7 +97,7 @@ describe("creating", () => {
 });
 
 describe("reading one object", () => {
-  test("is offered, an unknown path, or not allowed, also by the result link", async () => {
+  test("returns the object, 404 or 405, also at the result link", async () => {
     const { call, emulator, given } = await open();
     const { project, instance } = given();
     for (const getObject of [200, 404, 405] as const) {
@@ -110,14 +110,14 @@ describe("reading one object", () => {
     }
   });
 
-  test("that does not exist is a 404 problem", async () => {
+  test("that does not exist returns a 404 problem", async () => {
     const { call } = await open();
     expect((await call("GET", "/v1/instances/ins-none")).status).toBe(404);
     expect((await call("GET", "/v1/projects/prj-none")).status).toBe(404);
   });
 });
 
-describe("where the revision is", () => {
+describe("the revision of an instance", () => {
   const places = async (behaviour: Partial<Behaviour>) => {
     const { call, given } = await open(behaviour);
     const { instance } = given();
@@ -130,7 +130,7 @@ describe("where the revision is", () => {
     };
   };
 
-  test("in the header, the body, both, a weak header, or nowhere", async () => {
+  test("is in the header, the body, both, a weak header, or nowhere", async () => {
     expect(await places({ revision: "header" })).toEqual({ header: '"r1"', single: false, list: false });
     expect(await places({ revision: "body" })).toEqual({ header: null, single: true, list: true });
     expect(await places({ revision: "both" })).toEqual({ header: '"r1"', single: true, list: true });
@@ -138,13 +138,13 @@ describe("where the revision is", () => {
     expect(await places({ revision: "none" })).toEqual({ header: null, single: false, list: false });
   });
 
-  test("in list items too where nothing but a header had it and one object can't be read", async () => {
+  test("is also in list items if only the header has it and single objects can't be read", async () => {
     expect(await places({ revision: "header", getObject: 404 })).toMatchObject({ list: true });
     expect(await places({ revision: "weak", getObject: 405 })).toMatchObject({ list: true });
     expect(await places({ revision: "none", getObject: 405 })).toMatchObject({ list: false });
   });
 
-  test("under the name of revisionField", async () => {
+  test("has the field name that revisionField sets", async () => {
     const { call, given } = await open({ revisionField: "resource_version" });
     const { body } = await call("GET", `/v1/instances/${given().instance}`);
     expect(body).toHaveProperty("resource_version");
@@ -153,7 +153,7 @@ describe("where the revision is", () => {
 });
 
 describe("deleting", () => {
-  test("answers 204, 202 with an operation, or 405", async () => {
+  test("returns 204, 202 with an operation, or 405", async () => {
     const { call, emulator, given, advance } = await open();
     const [one, two] = [given().instance, given().instance];
     expect((await call("DELETE", `/v1/instances/${one}`)).status).toBe(204);
@@ -175,7 +175,7 @@ describe("deleting", () => {
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, PUT"]);
   });
 
-  test("a project with instances is a conflict; an empty one goes", async () => {
+  test("a project with instances is a conflict, and an empty project is deleted", async () => {
     const { call, emulator, given, advance } = await open({ deleteObject: 202 });
     const { project, instance } = given();
     const conflict = await call("DELETE", `/v1/projects/${project}`);
@@ -187,7 +187,7 @@ describe("deleting", () => {
     expect((await call("DELETE", `/v1/projects/${project}`)).status).toBe(404);
   });
 
-  test("honours If-Match", async () => {
+  test("checks If-Match", async () => {
     const { call, emulator, given } = await open();
     const { instance } = given();
     const path = `/v1/instances/${instance}`;

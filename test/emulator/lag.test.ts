@@ -9,7 +9,7 @@ async function names({ call }: TestService): Promise<Names> {
   return Array.isArray(items) ? items.map(({ name }) => name) : [];
 }
 
-/** An instance that is renamed, another one that is deleted, and a third one that is created; then a list. */
+/** Renames one instance, deletes another, and creates a third. Then lists them. */
 async function listAfterChanges(behaviour: Partial<Behaviour>): Promise<{ lagging: Names; later: Names }> {
   const service = await open({ lagMs: 1000, ...behaviour });
   const { emulator, advance } = service;
@@ -35,7 +35,7 @@ describe("a lagging list", () => {
     expect([lagging, later]).toEqual([expected, ["new", "created"]]);
   });
 
-  test("shows a change after so many further requests", async () => {
+  test("shows a change after lagRequests further requests", async () => {
     const service = await open({ lagRequests: 2 });
     const { emulator, call, given } = service;
     const { instance } = given();
@@ -47,7 +47,7 @@ describe("a lagging list", () => {
     expect(counts).toEqual([1, 1, 0]);
   });
 
-  test("applies to pages and filters, each of which shows the past", async () => {
+  test("shows past data on every page and with filters", async () => {
     const service = await open({ lagMs: 1000, pageSize: 1 });
     const { emulator, call, advance } = service;
     const [first, second] = [emulator.addInstance({ name: "a" }), emulator.addInstance({ name: "b" })];
@@ -61,7 +61,7 @@ describe("a lagging list", () => {
   });
 });
 
-test("lagIn chooses whether lists, reads of single objects, or both lag; changes never do", async () => {
+test("lagIn selects whether lists, reads of single objects, or both lag, and changes never lag", async () => {
   for (const [lagIn, list, read] of [
     ["lists", "old", "new"],
     ["reads", "new", "old"],
@@ -104,24 +104,27 @@ test("a read that lags behind a creation doesn't find the object yet, although i
 });
 
 describe("soft deletion", () => {
-  test.for(["deleted", "TERMINATED"])("leaves the instance visible as %s for a while", async (softDelete) => {
-    for (const deleteObject of [204, 200, 202] as const) {
-      const service = await open({ softDelete, softDeleteMs: 5000, deleteObject });
-      const { call, emulator, advance, given } = service;
-      const { instance } = given();
-      const path = `/v1/instances/${instance}`;
-      await call("DELETE", path);
-      advance(1000);
-      expect((await call("GET", path)).body).toMatchObject({ id: instance, status: softDelete });
-      expect((await call("GET", `/v1/instances?status=${softDelete}`)).body.items).toHaveLength(1);
-      expect(emulator.instances.has(instance)).toBe(false);
-      advance(5000);
-      expect((await call("GET", path)).status).toBe(404);
-      expect((await call("GET", "/v1/instances")).body.items).toEqual([]);
-    }
-  });
+  test.for(["deleted", "TERMINATED"])(
+    "leaves the instance visible as %s for softDeleteMs",
+    async (softDelete) => {
+      for (const deleteObject of [204, 200, 202] as const) {
+        const service = await open({ softDelete, softDeleteMs: 5000, deleteObject });
+        const { call, emulator, advance, given } = service;
+        const { instance } = given();
+        const path = `/v1/instances/${instance}`;
+        await call("DELETE", path);
+        advance(1000);
+        expect((await call("GET", path)).body).toMatchObject({ id: instance, status: softDelete });
+        expect((await call("GET", `/v1/instances?status=${softDelete}`)).body.items).toHaveLength(1);
+        expect(emulator.instances.has(instance)).toBe(false);
+        advance(5000);
+        expect((await call("GET", path)).status).toBe(404);
+        expect((await call("GET", "/v1/instances")).body.items).toEqual([]);
+      }
+    },
+  );
 
-  test("leaves it visible for ever unless softDeleteMs is set, in lists or in reads only if softDeleteIn says so", async () => {
+  test("leaves it visible forever without softDeleteMs, and only in the replies that softDeleteIn selects", async () => {
     for (const [softDeleteIn, listed, status] of [
       ["both", 1, 200],
       ["lists", 1, 404],
@@ -136,7 +139,7 @@ describe("soft deletion", () => {
     }
   });
 
-  test("keeps neither its name nor its project occupied, and a second DELETE is a 404", async () => {
+  test("frees its name and its project, and a second DELETE is a 404", async () => {
     const { call, emulator, given } = await open({ softDelete: "deleted", uniqueNames: true });
     const { project, instance } = given({ name: "web" });
     const path = `/v1/instances/${instance}`;
@@ -151,7 +154,7 @@ describe("soft deletion", () => {
     expect((await call("DELETE", `/v1/projects/${project}`)).status).toBe(204);
   });
 
-  test("is visible only later if lists lag", async () => {
+  test("becomes visible later if lists lag", async () => {
     const { call, advance, given } = await open({ softDelete: "deleted", lagMs: 1000 });
     const { instance } = given();
     advance(1000);

@@ -21,7 +21,7 @@ function fill({ emulator }: TestService, count: number, fields: Record<string, u
   for (let n = 0; n < count; n++) emulator.addInstance({ name: `i${n}`, ...fields });
 }
 
-test("pages follow one another by cursor, 50 items each unless limit says otherwise", async () => {
+test("pages are linked by cursors and have 50 items unless limit is set", async () => {
   const service = await open();
   fill(service, 120);
   const sizes = async (path: string) => (await everyPage(service, path)).map((page) => page.length);
@@ -33,7 +33,7 @@ test("pages follow one another by cursor, 50 items each unless limit says otherw
   );
 });
 
-test("pages of a filtered list hold what passes the filter, all of it, once", async () => {
+test("pages of a filtered list contain each matching object once", async () => {
   const service = await open();
   for (let n = 0; n < 30; n++)
     service.emulator.addInstance({ name: `i${n}`, labels: { third: String(n % 3) } });
@@ -44,18 +44,18 @@ test("pages of a filtered list hold what passes the filter, all of it, once", as
   ]);
 });
 
-test("an empty list is one empty page", async () => {
+test("an empty list has one empty page", async () => {
   const { call } = await open();
   expect((await call("GET", "/v1/projects")).body).toEqual({ items: [], next_cursor: null, has_more: false });
 });
 
-test("pages can be made smaller than asked for", async () => {
+test("pageSize makes pages smaller than limit", async () => {
   const service = await open({ pageSize: 3 });
   fill(service, 7);
   expect((await everyPage(service, "/v1/instances?limit=200")).map((page) => page.length)).toEqual([3, 3, 1]);
 });
 
-test("what is deleted between two pages shifts nothing", async () => {
+test("a deletion between two pages does not shift items", async () => {
   const { call, emulator, ...service } = await open();
   fill({ ...service, call, emulator }, 6);
   const first = await call("GET", "/v1/instances?limit=3");
@@ -67,7 +67,7 @@ test("what is deleted between two pages shifts nothing", async () => {
   ]);
 });
 
-test("limits outside 1 to 200 and cursors from elsewhere are 400 problems that name the parameter", async () => {
+test("limits outside 1 to 200 and foreign cursors are 400 problems that name the parameter", async () => {
   const service = await open();
   fill(service, 5);
   const { body } = await service.call("GET", "/v1/instances?limit=2&status=running");
@@ -90,7 +90,7 @@ test("limits outside 1 to 200 and cursors from elsewhere are 400 problems that n
   expect((await service.call("GET", "/v1/projects?limit=500")).status).toBe(400);
 });
 
-test("instances can refuse a limit over 100, while projects take 200", async () => {
+test("instanceLimit rejects a limit over 100 for instances, and projects accept 200", async () => {
   const service = await open({ instanceLimit: "refused" });
   fill(service, 60);
   const refused = await service.call("GET", "/v1/instances?limit=200");
@@ -116,7 +116,7 @@ test("filters by project, status and labels can be combined", async () => {
   expect(await listed("project=prj-elsewhere")).toEqual([]);
 });
 
-test("list items of projects leave out the description, which the creation shows", async () => {
+test("projects in lists have no description, unlike in the reply to their creation", async () => {
   const { call } = await open();
   const created = await call("POST", "/v1/projects", { name: "shop", region: "eu-1" });
   expect(created.body).toMatchObject({ name: "shop", region: "eu-1", description: "" });
@@ -126,7 +126,7 @@ test("list items of projects leave out the description, which the creation shows
   ]);
 });
 
-test("dates of list items can carry fractional seconds", async () => {
+test("fractionalDates adds fractional seconds to dates in lists", async () => {
   const { call, given } = await open({ fractionalDates: true });
   const { instance } = given();
   const list = await call("GET", "/v1/instances");
@@ -135,7 +135,7 @@ test("dates of list items can carry fractional seconds", async () => {
   expect(single.body.created_at).toBe("2026-01-02T12:00:00Z");
 });
 
-test("5,000 instances, created at a concurrency of 50, are all there and come in pages of 200", async () => {
+test("5,000 instances that are created with a concurrency of 50 are all listed in pages of 200", async () => {
   const service = await open({ operationMs: 0 });
   const { id } = service.emulator.addProject();
   let next = 0;

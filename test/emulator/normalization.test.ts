@@ -56,7 +56,7 @@ test("label filters compare the normalized value", async () => {
   expect((await call("GET", "/v1/instances?label.tier=%20Front%20")).body.items).toHaveLength(0);
 });
 
-test("normalizing twice is the same as normalizing once, in every combination", () => {
+test("normalizing twice equals normalizing once, in every combination", () => {
   const text = fc.oneof(fc.string(), fc.constantFrom("1", "-0", "1e3", " a ", "IMG-000000000000", "ß", "İ"));
   const fields = fc.record({
     ...{ name: text, image: text, flavor: text, network: text, region: text },
@@ -71,7 +71,7 @@ test("normalizing twice is the same as normalizing once, in every combination", 
   );
 });
 
-test("the name of a project is normalized too", async () => {
+test("project names are normalized too", async () => {
   const { call } = await open({ normalize: ["upper-case", "trimmed"] });
   const created = await call("POST", "/v1/projects", { name: " shop ", region: "eu-1" });
   expect(created.body).toMatchObject({ name: "shop", region: "EU-1" });

@@ -25,7 +25,7 @@ async function progressAt(behaviour: Partial<Behaviour>, ...times: number[]): Pr
 }
 
 describe("an operation", () => {
-  test("begins pending at 0, runs, and is done with a link when its time has passed", async () => {
+  test("starts as pending at 0, then runs, and ends as done with a link", async () => {
     const { first, poll, advance, emulator } = await creating({});
     expect(first.status).toBe(202);
     expect(first.body).toEqual({ id: first.body.id, status: "pending", progress: 0 });
@@ -49,13 +49,13 @@ describe("an operation", () => {
     });
   });
 
-  test("of 0 ms is done at the first poll", async () => {
+  test("that takes 0 ms is done at the first poll", async () => {
     const { first, poll } = await creating({ operationMs: 0 });
     expect(first.body.status).toBe("pending");
     expect((await poll()).body.status).toBe("done");
   });
 
-  test("may take a time of its kind", async () => {
+  test("can take a different time for each kind", async () => {
     const { call, given, advance } = await open({
       deleteObject: 202,
       operationMs: (kind) => (kind === "delete" ? 10 : 9999),
@@ -65,7 +65,7 @@ describe("an operation", () => {
     expect((await call("GET", `/v1/operations/${accepted.body.id}`)).body.status).toBe("done");
   });
 
-  test("progress linear, bursts, stuck and absent", async () => {
+  test("reports linear, bursts, stuck or absent progress", async () => {
     expect(await progressAt({ progress: "linear" }, 0, 300, 999)).toEqual([
       ["pending", 0],
       ["running", 0.3],
@@ -91,7 +91,7 @@ describe("an operation", () => {
     ]);
   });
 
-  test("result link absolute, relative, early and missing", async () => {
+  test("has an absolute, relative, early or missing result link", async () => {
     const links = async (resultLink: Behaviour["resultLink"]) => {
       const { first, poll, advance, emulator } = await creating({ resultLink });
       const path = `/v1/instances/${[...emulator.instances.keys()][0]}`;
@@ -107,7 +107,7 @@ describe("an operation", () => {
     expect(await links("missing")).toEqual(["undefined", "undefined", "undefined"]);
   });
 
-  test("Location absolute, relative and missing", async () => {
+  test("has an absolute, relative or missing Location", async () => {
     const location = async (behaviour: Partial<Behaviour>) => {
       const { first, emulator } = await creating(behaviour);
       return first.headers.get("location")?.replace(`${first.body.id}`, "ID").replace(emulator.url, "origin");
@@ -120,14 +120,14 @@ describe("an operation", () => {
     );
   });
 
-  test("asks for patience while it runs where retryAfter is set", async () => {
+  test("sends Retry-After while it is running if retryAfter is set", async () => {
     const { poll, advance } = await creating({ retryAfter: 7 });
     expect((await poll()).headers.get("retry-after")).toBe("7");
     advance(1000);
     expect((await poll()).headers.get("retry-after")).toBeNull();
   });
 
-  test("has a Retry-After in the form of retryAfterForm", async () => {
+  test("sends Retry-After in the format of retryAfterForm", async () => {
     const forms = ["seconds", "http-date", "asctime"] as const;
     const headers = [];
     for (const retryAfterForm of forms) {
@@ -156,13 +156,13 @@ describe("an operation", () => {
     expect([...emulator.instances.values()].map(({ status }) => status)).toEqual(["running"]);
   });
 
-  test("that is finished by hand is done at once", async () => {
+  test("that finishOperations ends is done at once", async () => {
     const { poll, emulator } = await creating({ operationMs: 1e9 });
     emulator.finishOperations();
     expect((await poll()).body.status).toBe("done");
   });
 
-  test("takes effect when it ends, whichever began first", async () => {
+  test("takes effect when it ends, regardless of the order of starts", async () => {
     const { call, given, advance, emulator } = await open({ putReply: 202 });
     const { project, instance } = given();
     const { project: _project, image: _image, ...update } = instanceBody(project);
@@ -174,7 +174,7 @@ describe("an operation", () => {
     expect(emulator.instances.get(instance)?.fields.name).toBe("slow");
   });
 
-  test("that the service forgot, or never had, is a 404 problem", async () => {
+  test("that was purged or never existed is a 404 problem", async () => {
     const { poll, emulator, first } = await creating({});
     emulator.remove(String(first.body.id));
     const answer = await poll();
@@ -195,7 +195,7 @@ describe("an operation that fails", () => {
     return { ...service, poll: () => service.call("GET", `/v1/operations/${first.body.id}`) };
   }
 
-  test("stops where it is told, carries its problem, and leaves nothing behind", async () => {
+  test("stops at the planned progress, contains its problem, and leaves nothing behind", async () => {
     const { poll, advance, emulator } = await failing(
       {},
       { atProgress: 0.3, problem: { code: "no_capacity" } },
@@ -211,7 +211,7 @@ describe("an operation that fails", () => {
     expect(emulator.instances.size).toBe(0);
   });
 
-  test("can leave the object behind, and name it", async () => {
+  test("can leave the object behind and link to it", async () => {
     const { poll, emulator } = await failing({}, { leaveObject: true });
     emulator.finishOperations();
     const [left] = emulator.instances.values();
@@ -219,7 +219,7 @@ describe("an operation that fails", () => {
     expect((await poll()).body.result_url).toBe(`${emulator.endpoint}/instances/${left?.id}`);
   });
 
-  test("leaves the object behind if failedCreation says so, unless the planned failure says otherwise", async () => {
+  test("leaves the object behind if failedCreation is object, unless the planned failure overrides it", async () => {
     for (const [failure, left] of [
       [{}, 1],
       [{ leaveObject: false }, 0],
@@ -240,7 +240,7 @@ describe("an operation that fails", () => {
     expect(failed).toEqual([false, false, true, false, false, true, false]);
   });
 
-  test("may have another status, no problem, and no time of its end", async () => {
+  test("can have another status, no problem and no finished_at", async () => {
     const { poll, emulator } = await failing(
       { failedStatus: "cancelled", failedHasError: false, finishedAt: false },
       {},
@@ -252,7 +252,7 @@ describe("an operation that fails", () => {
     expect(body).not.toHaveProperty("finished_at");
   });
 
-  test("is the next one of the kind asked for, and only that one", async () => {
+  test("is only the next one of the planned kind", async () => {
     const { call, given, emulator, advance } = await open({ deleteObject: 202 });
     const { project, instance } = given();
     emulator.failNextOperation({ kind: "delete" });

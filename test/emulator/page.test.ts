@@ -3,24 +3,24 @@ import { readFileSync } from "node:fs";
 import { defaultBehaviour, startEmulator } from "pulumi-cloudinfra/emulator";
 import { describe, expect, it } from "vitest";
 import { help, parseEmulatorArgs } from "../../src/cli/emulator";
-import { behaviourSettings } from "../../src/emulator/behaviour-option";
 import { Controls } from "../../src/emulator/controls";
+import { faultKinds } from "../../src/emulator/faults";
 import { normalizations } from "../../src/emulator/normalization";
-import { faultKinds } from "../../src/emulator/request-log";
+import { behaviourSettings } from "../../src/emulator/options";
 import { fenced, quoted, readMarkdown, section, tableRows } from "../readme/markdown";
 import { instanceBody, open } from "./service";
 
 const page = readMarkdown("docs/emulator.md");
-/** The cells of all tables of a section. */
+/** Returns the cells of all tables of a section. */
 const cellsOf = (heading: string): string[][] =>
   section(page, heading)
     .split("\n\n")
     .flatMap((block) => tableRows(block).map((cells) => cells.map((cell) => cell.trim())));
-/** Where lines end makes no difference. */
+/** Joins lines, because line breaks don't matter. */
 const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
 
 describe("docs/emulator.md: the command line", () => {
-  it("has the options that the help has, with their defaults", () => {
+  it("lists the options of the help with their defaults", () => {
     const options = [...help().matchAll(/^ {2}(--\S+(?: <\S+>)?(?:=<\w+>)?) +(.*)$/gm)].map(
       ([, option, words = ""]) => [`\`${option}\``, /\(([^)]+)\)$/.exec(words)?.[1] ?? ""],
     );
@@ -32,7 +32,7 @@ describe("docs/emulator.md: the command line", () => {
     expect(rows).toEqual(options);
   });
 
-  it("is taken as it stands", () => {
+  it("has commands that the parser accepts", () => {
     const commands = fenced(section(page, "On the command line"), "sh");
     expect(commands).toHaveLength(3);
     for (const command of commands) {
@@ -43,7 +43,7 @@ describe("docs/emulator.md: the command line", () => {
 });
 
 describe("docs/emulator.md: in code", () => {
-  it("has a program that does what it says", async () => {
+  it("has a program that works", async () => {
     const emulator = await startEmulator({ token: "a-token-for-tests", behaviour: { operationMs: 50 } });
 
     // Objects of other users, and their changes.
@@ -76,7 +76,7 @@ describe("docs/emulator.md: in code", () => {
     expect(flat(readFileSync(__filename, "utf8"))).toContain(flat(code));
   });
 
-  it("names all that an emulator has", () => {
+  it("lists all members of Emulator", () => {
     const named = cellsOf("In a test").flatMap(([name = ""]) => quoted(name));
     const members = Object.entries(Object.getOwnPropertyDescriptors(Controls.prototype)).map(
       ([name, { value }]) => (value ? `${name}()` : name),
@@ -85,7 +85,7 @@ describe("docs/emulator.md: in code", () => {
     expect([...named, ...own].sort()).toEqual(members.sort());
   });
 
-  it("has every switch with its values and its default", () => {
+  it("lists every switch with its values and its default", () => {
     const usual = new Map(
       Object.entries(defaultBehaviour).map(([key, value]) => {
         if (Array.isArray(value)) return [key, [...value]];
@@ -104,7 +104,7 @@ describe("docs/emulator.md: in code", () => {
     expect(ways.map(([way = ""]) => quoted(way).join())).toEqual([...normalizations]);
   });
 
-  it("has every kind of fault", () => {
+  it("lists every kind of fault", () => {
     const rows = cellsOf("Faults");
     expect(rows.slice(0, faultKinds.length).map(([kind = ""]) => quoted(kind).join())).toEqual([
       ...faultKinds,
@@ -113,7 +113,7 @@ describe("docs/emulator.md: in code", () => {
   });
 });
 
-it("docs/emulator.md says what it knows of flavors and addresses", async () => {
+it("docs/emulator.md describes the known flavors and addresses correctly", async () => {
   const { call, emulator, advance } = await open();
   const body = { ...instanceBody(emulator.addProject().id), public_ip: "auto" };
   expect((await call("POST", "/v1/instances", { ...body, flavor: "made up just now" })).status).toBe(202);

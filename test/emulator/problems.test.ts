@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Behaviour } from "../../src/emulator";
 import { instanceBody, open } from "./service";
 
-describe("a refusal", () => {
-  test("is a problem document with all its members and a trace id of its own", async () => {
+describe("a rejection", () => {
+  test("is a problem document with all members and a unique trace id", async () => {
     const { call } = await open();
     const one = await call("POST", "/v1/projects", { name: "shop", region: "nope" });
     expect(one.headers.get("content-type")).toBe("application/problem+json");
@@ -35,7 +35,7 @@ describe("a refusal", () => {
     expect(answers.map(({ body }) => body.trace_id)).toEqual(expected);
   });
 
-  test("has a detail as problemDetail says", async () => {
+  test("has a detail in the form of problemDetail", async () => {
     const { call, emulator } = await open();
     const detailOf = async (problemDetail: Behaviour["problemDetail"]): Promise<unknown> => {
       emulator.behaviour.problemDetail = problemDetail;
@@ -57,7 +57,7 @@ describe("a refusal", () => {
     expect((await call("GET", "/v1/projects/none")).body.detail).toContain("does not exist");
   });
 
-  test("points at every field that is wrong", async () => {
+  test("points to every invalid field", async () => {
     const { call, emulator } = await open();
     const project = emulator.addProject().id;
     const answer = await call("POST", "/v1/instances", {
@@ -85,7 +85,7 @@ describe("a refusal", () => {
     expect(emulator.instances.size).toBe(0);
   });
 
-  test("of a missing or wrong token is 401, whatever the path", async () => {
+  test("of a missing or wrong token is 401 on every path", async () => {
     const { call } = await open();
     for (const authorization of ["", "Bearer", "Bearer wrong", "Basic emulator-token", "emulator-token"]) {
       const answer = await call("GET", "/v1/projects", undefined, { authorization });
@@ -95,7 +95,7 @@ describe("a refusal", () => {
     expect((await call("GET", "/nowhere", undefined, { authorization: "Bearer wrong" })).status).toBe(401);
   });
 
-  test("of an unknown path is 404, of a method it does not know 405", async () => {
+  test("of an unknown path is 404, and of an unknown method 405", async () => {
     const { call } = await open();
     for (const path of ["/", "/v1", "/projects", "/v2/projects", "/v1/flavors", "/v1/instances/a/b", "//"]) {
       expect([path, (await call("GET", path)).status]).toEqual([path, 404]);
@@ -105,7 +105,7 @@ describe("a refusal", () => {
     expect((await call("DELETE", "/v1/projects")).status).toBe(405);
   });
 
-  test("of a body that is no JSON object, not called JSON, or too large is 400, 422, 415, 413", async () => {
+  test("of a body that isn't JSON, isn't an object, isn't labelled JSON, or is too large is 400, 422, 415 or 413", async () => {
     const { call } = await open();
     const status = async (body: string, headers = {}) =>
       (await call("POST", "/v1/projects", body, headers)).status;
@@ -117,7 +117,7 @@ describe("a refusal", () => {
     expect(await status(`{"name":"a","region":"b"}${" ".repeat(1000)}`)).toBe(201);
   });
 
-  test("can be asked for by field and value, with words of one's own", async () => {
+  test("can be requested for a field and a value, with a custom problem", async () => {
     const { call, given, emulator } = await open();
     const { project, instance } = given();
     emulator.refuse("flavor", "m9.huge");
@@ -138,7 +138,7 @@ describe("a refusal", () => {
   });
 });
 
-test("no request, however odd, is answered with a 500", async () => {
+test("no malformed request results in a 500", async () => {
   const { call, given, emulator } = await open();
   const { instance } = given();
   const fields = [
@@ -179,7 +179,7 @@ test("no request, however odd, is answered with a 500", async () => {
   await fc.assert(property, { numRuns: 300 });
 });
 
-test("a body with tens of thousands of unknown fields is refused in few words", async () => {
+test("a body with tens of thousands of unknown fields is rejected with at most 50 errors", async () => {
   const { call } = await open();
   const body = `{${Array.from({ length: 50_000 }, (_, n) => `"f${n}":1`).join(",")}}`;
   const answer = await call("POST", "/v1/projects", body);

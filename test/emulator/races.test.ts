@@ -43,7 +43,7 @@ describe.for(["at-once", "when-done"] as const)("while an instance is created (%
   });
 });
 
-test("an instance can't be updated or deleted while it is created", async () => {
+test("an instance can't be updated or deleted during its creation", async () => {
   const service = await open({ deleteObject: 202 });
   const { call, emulator, advance } = service;
   await call("POST", "/v1/instances", instanceBody(emulator.addProject().id));
@@ -62,7 +62,7 @@ test("two projects of the same name can't be created at the same time if names a
   expect(outcome(await call("POST", "/v1/projects", body))).toEqual([409, "name_taken"]);
 });
 
-test("the new name of a running update is taken if names are unique, until the update fails", async () => {
+test("the new name in a running update is taken if names are unique, until the update fails", async () => {
   const service = await open({ putReply: 202, uniqueNames: true });
   const { project, instance } = service.given({ name: "web" });
   const body = instanceBody(project, { name: "api" });
@@ -97,7 +97,7 @@ test("an update fails if its instance is deleted before the update ends", async 
   }
 });
 
-test("an update keeps the unmanaged fields that somebody else sets while it runs", async () => {
+test("an update keeps fields that another user sets while it is running", async () => {
   const service = await open({ putReply: 202 });
   const { emulator, given, advance } = service;
   const { instance } = given();

@@ -41,7 +41,7 @@ describe("replies to changes", () => {
     ["location", ["Location", "Location", "Location"]],
     ["bare", ["Location", "", ""]],
   ])(
-    "to POST, PUT and DELETE with a 202 contain what acceptedReply says: %s",
+    "to POST, PUT and DELETE with a 202 have the form of acceptedReply: %s",
     async ([acceptedReply, expected]) => {
       const service = await open({
         acceptedReply,
@@ -63,7 +63,7 @@ describe("replies to changes", () => {
     },
   );
 
-  test("are 409 while an update of the instance runs, if busyInstance says so", async () => {
+  test("are 409 while an update of the instance is running if busyInstance is refused", async () => {
     const service = await open({ busyInstance: "refused", putReply: 202 });
     const { instance } = service.given();
     await put(service, instance);
@@ -75,7 +75,7 @@ describe("replies to changes", () => {
   });
 });
 
-test("links can have an internal host, in Location or in result_url only", async () => {
+test("links can have another origin, also only in Location or in result_url", async () => {
   const hosts = async (behaviour: Partial<Behaviour>): Promise<string[]> => {
     const { call, emulator, advance } = await open(behaviour);
     const first = await call("POST", "/v1/instances", instanceBody(emulator.addProject().id));
@@ -96,7 +96,7 @@ test("links can have an internal host, in Location or in result_url only", async
 });
 
 describe("JSON", () => {
-  test("has null for absent and empty values, and accepts null, if absentValues says so", async () => {
+  test("has null for absent and empty values and accepts null if absentValues is null", async () => {
     const service = await open({ absentValues: "null" });
     const { call, emulator, advance } = service;
     const { id } = emulator.addProject();
@@ -112,7 +112,7 @@ describe("JSON", () => {
     expect((await call("GET", "/v1/instances")).body.items).toMatchObject([empty]);
   });
 
-  test("has strings for numbers if numbersAsText is true", async () => {
+  test("has strings instead of numbers if numbersAsText is true", async () => {
     const { call, emulator, advance } = await open({ numbersAsText: true });
     const first = await call("POST", "/v1/instances", instanceBody(emulator.addProject().id));
     advance(500);

@@ -1,21 +1,21 @@
 import { onTestFinished } from "vitest";
 import { type Behaviour, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator";
 
-/** An answer as it came over the wire. */
+/** A reply as it was received. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The JSON object in `text`; empty where there is none. */
+  /** The JSON object in `text`, or an empty object. */
   readonly body: Record<string, unknown>;
 }
 
-/** An emulator that goes by a clock of the test's, and stops with the test. */
+/** An emulator with a clock that the test controls. It stops when the test ends. */
 export interface TestService {
   readonly emulator: Emulator;
   readonly advance: (ms: number) => void;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** A project that somebody else made, and an instance in it, for tests that are about something else. */
+  /** Adds a project and an instance in it. Returns their ids. */
   given(fields?: Record<string, unknown>): { project: string; instance: string };
 }
 
@@ -45,7 +45,7 @@ export async function open(
   };
 }
 
-/** A request with the token; a body that is text goes as it is. */
+/** Sends a request with the token. A string is sent as it is, and any other body as JSON. */
 async function call(
   { url, token }: Emulator,
   method: string,

@@ -34,7 +34,7 @@ async function updating(behaviour: Partial<Behaviour> = {}): Promise<Updating> {
   };
 }
 
-test("an update replaces all that can change: a field that is left out is removed", async () => {
+test("an update replaces all fields that can change, and removes those that are left out", async () => {
   const { put, fields, revision } = await updating();
   const before = revision();
   const answer = await put({ name: "api", flavor: "m1.large", network: "dmz" });
@@ -48,7 +48,7 @@ test("an update replaces all that can change: a field that is left out is remove
   expect(revision()).not.toBe(before);
 });
 
-test("it answers with the instance, with nothing, or with an operation at whose end the change is made", async () => {
+test("an update returns the instance, nothing, or an operation that applies the change when it ends", async () => {
   for (const putReply of [200, 204, 202] as const) {
     const { put, fields, advance, call, revision } = await updating({ putReply });
     const answer = await put(body);
@@ -71,7 +71,7 @@ test("an update whose operation fails changes nothing", async () => {
   expect(fields().flavor).toBe("m1.small");
 });
 
-test("If-Match is required, must be a quoted tag, and must be the current one", async () => {
+test("If-Match is required and must be the current revision as a quoted tag", async () => {
   const { put, revision, fields } = await updating();
   const status = async (ifMatch: string) => (await put(body, ifMatch)).status;
   expect(await status("")).toBe(428);
@@ -83,14 +83,14 @@ test("If-Match is required, must be a quoted tag, and must be the current one", 
   expect(await status(`"r0", "${revision()}"`)).toBe(200);
 });
 
-test("where tags are weak, a tag counts with and without its W/", async () => {
+test("a weak tag matches with and without its W/", async () => {
   const { put, revision } = await updating({ revision: "weak" });
   expect((await put(body, `W/"${revision()}"`)).headers.get("etag")).toBe(`W/"${revision()}"`);
   expect((await put({ ...body, name: "api" }, `"${revision()}"`)).status).toBe(200);
   expect((await put(body, '"r0"')).status).toBe(412);
 });
 
-test("somebody else's change, or a moved revision, makes the tag stale", async () => {
+test("another user's change or a new revision makes the tag stale", async () => {
   const { put, revision, emulator, id } = await updating();
   const first = revision();
   emulator.edit(id, { labels: { theirs: "1" }, status: "stopped" });
@@ -104,14 +104,14 @@ test("somebody else's change, or a moved revision, makes the tag stale", async (
   });
 });
 
-test("an update that changes nothing leaves the revision", async () => {
+test("an update that changes nothing keeps the revision", async () => {
   const { put, revision } = await updating();
   const before = revision();
   expect((await put({ ...body, flavor: "m1.small", public_ip: "auto" })).status).toBe(200);
   expect(revision()).toBe(before);
 });
 
-test("the address stays while public_ip stays, and where the address itself is sent back", async () => {
+test("the address is kept if public_ip is unchanged or is the address itself", async () => {
   const { put } = await updating();
   expect((await put({ ...body, public_ip: "auto" })).body.ip_address).toBe("203.0.113.1");
   expect((await put({ ...body, public_ip: "203.0.113.1" })).body).toMatchObject({
@@ -120,7 +120,7 @@ test("the address stays while public_ip stays, and where the address itself is s
   });
 });
 
-test("project and image may come unchanged; changed, they are refused by name", async () => {
+test("an update may repeat project and image, but not change them", async () => {
   const { put, project } = await updating();
   expect((await put({ ...body, project, image })).status).toBe(200);
   const refused = await put({ ...body, project: "prj-other", image: "debian-14" });
@@ -128,7 +128,7 @@ test("project and image may come unchanged; changed, they are refused by name", 
   expect(refused.body.errors).toMatchObject([{ pointer: "/project" }, { pointer: "/image" }]);
 });
 
-test("fields that the service sets are refused", async () => {
+test("fields that the service sets are rejected", async () => {
   const { put, fields } = await updating();
   for (const field of ["id", "status", "created_at", "updated_at", "url", "ip_address", "revision"]) {
     const answer = await put({ ...body, [field]: "x" });
@@ -138,7 +138,7 @@ test("fields that the service sets are refused", async () => {
   expect(fields().flavor).toBe("m1.small");
 });
 
-test("a field can be made unchangeable in place, or silently ignored", async () => {
+test("updates of a field can be rejected or ignored", async () => {
   const { put, fields, emulator } = await updating();
   emulator.refuseUpdatesOf("flavor", { code: "resize_not_possible" });
   const refused = await put(body);
@@ -151,14 +151,14 @@ test("a field can be made unchangeable in place, or silently ignored", async () 
   expect(fields()).toMatchObject({ name: "web", network: "dmz" });
 });
 
-test("an instance that is not there is a 404, one that is being deleted a 409", async () => {
+test("updating a missing instance is a 404, and one that is being deleted a 409", async () => {
   const { call, put, id } = await updating({ deleteObject: 202 });
   expect((await call("PUT", "/v1/instances/ins-none", body, { "if-match": '"r1"' })).status).toBe(404);
   await call("DELETE", `/v1/instances/${id}`);
   expect((await put(body)).body.code).toBe("being_deleted");
 });
 
-test("fields of unshown are set, and no reply shows them", async () => {
+test("fields of unshown can be set, but no reply contains them", async () => {
   const { call, emulator, id, put } = await updating({ unshown: ["ssh_keys", "labels"] });
   expect((await put({ ...body, labels: { a: "2" } })).body).not.toHaveProperty("labels");
   expect(emulator.instances.get(id)?.fields).toMatchObject({ labels: { a: "2" }, ssh_keys: [key] });
@@ -169,7 +169,7 @@ test("fields of unshown are set, and no reply shows them", async () => {
   }
 });
 
-test("a revision of what is shown changes and returns with that, and with nothing else", async () => {
+test("with revisionOf shown, the revision depends only on the visible values", async () => {
   const { put, revision } = await updating({ revisionOf: "shown", unshown: ["ssh_keys"] });
   const revisions = [];
   for (const more of [{}, { ssh_keys: [] }, { flavor: "m1.huge" }, {}]) {

@@ -1,4 +1,4 @@
-import type { Emulator, FaultRule, LoggedRequest } from "../../../src/emulator";
+import type { Emulator, FaultRule, ReceivedRequest } from "../../../src/emulator";
 import type { Random } from "../random";
 import type { StoredFailures } from "./stored-failures";
 
@@ -80,7 +80,7 @@ export class FaultMix {
   private readonly all: readonly Spoiling[];
   /** Tries still to be hit, by request. */
   private readonly open = new Map<string, number>();
-  private drawn: { readonly request: LoggedRequest; readonly spoiling: Spoiling | undefined } | undefined;
+  private drawn: { readonly request: ReceivedRequest; readonly spoiling: Spoiling | undefined } | undefined;
   private active: readonly { off(): void }[] = [];
 
   constructor(
@@ -105,7 +105,7 @@ export class FaultMix {
   }
 
   /** Every rule asks; one answer holds for all of them. */
-  private draw(request: LoggedRequest): Spoiling | undefined {
+  private draw(request: ReceivedRequest): Spoiling | undefined {
     if (this.drawn?.request !== request) {
       const spoiling = this.isHit(request) ? this.pick(request) : undefined;
       this.options.storedFailures?.drawn(request, spoiling);
@@ -114,7 +114,7 @@ export class FaultMix {
     return this.drawn.spoiling;
   }
 
-  private isHit({ method, path, headers, query }: LoggedRequest): boolean {
+  private isHit({ method, path, headers, query }: ReceivedRequest): boolean {
     const name = [method, path, headers["idempotency-key"], JSON.stringify(query)].join(" ");
     const left = this.open.get(name) ?? this.begun();
     if (left > 1) this.open.set(name, left - 1);
@@ -132,7 +132,7 @@ export class FaultMix {
     return this.random.chance(behind > 0 ? 2 * chance : chance / 2) ? streak(this.random) : 0;
   }
 
-  private pick(request: LoggedRequest): Spoiling | undefined {
+  private pick(request: ReceivedRequest): Spoiling | undefined {
     return (
       this.options.storedFailures?.draw(request, this.random) ??
       this.all[this.random.integer(0, this.all.length - 1)]

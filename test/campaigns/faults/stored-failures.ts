@@ -1,4 +1,4 @@
-import type { Emulator, FaultKind, FaultRule, LoggedRequest } from "../../../src/emulator";
+import type { Emulator, FaultKind, FaultRule, ReceivedRequest } from "../../../src/emulator";
 import type { Random } from "../random";
 
 type Spoiling = Omit<FaultRule, "times" | "when" | "after">;
@@ -32,7 +32,7 @@ export class StoredFailures {
   }
 
   /** A failure to store for this request, by chance, if the service has no first reply to its key. */
-  draw(request: LoggedRequest, random: Random): Spoiling | undefined {
+  draw(request: ReceivedRequest, random: Random): Spoiling | undefined {
     const key = keyOf(request);
     if (key === undefined || this.replied.has(key) || !random.chance(SHARE)) return undefined;
     const { traceIds, cachedReplies } = this.emulator.behaviour;
@@ -41,7 +41,7 @@ export class StoredFailures {
   }
 
   /** To be called with each request, and with what spoils it. */
-  drawn(request: LoggedRequest, spoiling: Spoiling | undefined): void {
+  drawn(request: ReceivedRequest, spoiling: Spoiling | undefined): void {
     const key = keyOf(request);
     if (key === undefined) return;
     if (spoiling === undefined || !BEFORE_THE_WORK.has(spoiling.kind) || spoiling.cached)
@@ -70,6 +70,6 @@ export class StoredFailures {
   }
 }
 
-function keyOf({ method, headers }: LoggedRequest): string | undefined {
+function keyOf({ method, headers }: ReceivedRequest): string | undefined {
   return method === "POST" ? headers["idempotency-key"] : undefined;
 }

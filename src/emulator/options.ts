@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Behaviour } from "./behaviour";
+import { type FaultRule, faultKinds } from "./faults";
 import { normalizations } from "./normalization";
 
 const word = v.pipe(v.string(), v.nonEmpty());
@@ -17,8 +18,9 @@ const list = v.pipe(
   v.transform((text) => text.split(",").filter((one) => one !== "")),
 );
 
+/** How the command line accepts a switch. */
 interface Setting {
-  /** What the value may be: `200|404|405`, `true|false`, `<text>`. */
+  /** The possible values, such as `200|404|405`, `true|false` or `<text>`. */
   readonly allowed: string;
   readonly schema: v.GenericSchema<string, unknown>;
 }
@@ -38,7 +40,7 @@ const milliseconds: Setting = { allowed: "<milliseconds>", schema: count };
 const origin: Setting = { allowed: "<origin, as http://host:port>", schema: v.pipe(v.string(), v.url()) };
 const replies = oneOf("lists", "reads", "both");
 
-/** Every switch of `Behaviour` that a string can set, for a command line. */
+/** Every switch that `--behaviour` can set: all except `spelling`, which is a function. */
 export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelling">, Setting>> = {
   operationMs: milliseconds,
   progress: oneOf("linear", "bursts", "stuck", "absent"),
@@ -108,18 +110,63 @@ export const behaviourSettings: Readonly<Record<Exclude<keyof Behaviour, "spelli
 
 const names = new Map<string, Setting>(Object.entries(behaviourSettings));
 
-/** Parses one `key=value` of a command line as a behaviour with that switch. `error` says what is wrong with it. */
+/** Parses the value of `--behaviour`, such as `getObject=405`. If it is invalid, `error` says why. */
 export function parseBehaviourOption(text: string): { behaviour: Partial<Behaviour> } | { error: string } {
   const [, key = text, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const setting = names.get(key);
   if (setting === undefined) return { error: `unknown switch "${key}"; ${suggestion(key)}` };
   const parsed = v.safeParse(setting.schema, value);
   if (parsed.success) return { behaviour: { [key]: parsed.output } };
-  return { error: `${key} can't be "${value}"; write ${key}=${setting.allowed}` };
+  return { error: `${key} can't be "${value}". Use ${key}=${setting.allowed}` };
 }
 
 function suggestion(key: string): string {
   const all = [...names.keys()];
   const similar = all.find((name) => name.toLowerCase() === key.toLowerCase());
   return similar === undefined ? `the switches are: ${all.join(", ")}` : `did you mean "${similar}"?`;
+}
+
+const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(0));
+const rule = v.strictObject({
+  kind: v.picklist(faultKinds),
+  method: v.optional(v.string()),
+  path: v.optional(v.string()),
+  times: v.optional(
+    v.union([
+      wholeNumber,
+      v.pipe(
+        v.literal("all"),
+        v.transform(() => Number.POSITIVE_INFINITY),
+      ),
+    ]),
+  ),
+  after: v.optional(wholeNumber),
+  status: v.optional(v.pipe(wholeNumber, v.minValue(200), v.maxValue(999))),
+  body: v.optional(v.picklist(["html", "problem", "empty"])),
+  retryAfter: v.optional(v.union([v.number(), v.string()])),
+  location: v.optional(v.string()),
+  problem: v.optional(v.looseObject({})),
+  delayMs: v.optional(wholeNumber),
+  cached: v.optional(v.boolean()),
+});
+
+/** Parses the value of `--fault`: a kind, or a rule as JSON, in which `times` may be `"all"`. If it is invalid, `error` says why. */
+export function parseFaultOption(text: string): { fault: FaultRule } | { error: string } {
+  let value: unknown = { kind: text };
+  if (text.startsWith("{")) {
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return { error: `${text} is not JSON` };
+    }
+  }
+  const parsed = v.safeParse(rule, value);
+  if (parsed.success) {
+    const given = Object.entries(parsed.output).filter(([, one]) => one !== undefined);
+    return { fault: { kind: parsed.output.kind, ...Object.fromEntries(given) } };
+  }
+  const [issue] = parsed.issues;
+  const member = v.getDotPath(issue);
+  if (member === "kind") return { error: `the kind of fault must be one of ${faultKinds.join(", ")}` };
+  return { error: `${member ?? "the rule"}: ${issue.message}` };
 }
