@@ -41,7 +41,7 @@ describe("the endpoint", () => {
 
   it("has a hint with the variable only for the case that it is set there, because the stack takes precedence", () => {
     const hint = expect.stringMatching(
-      /^pulumi config set cloudinfra:endpoint .*, or the variable CLOUDINFRA_ENDPOINT if that holds it$/,
+      /^Run `pulumi config set cloudinfra:endpoint .*`, or correct CLOUDINFRA_ENDPOINT if it is set there$/,
     );
     expect(() => parseEndpoint("localhost")).toThrow(expect.objectContaining({ hint }));
   });

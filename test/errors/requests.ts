@@ -252,8 +252,7 @@ export const ofRequests: readonly Provocation[] = [
   {
     code: "not_this_service",
     when: "a redirect",
-    provoke: () =>
-      creating(fault({ kind: "status", status: 302, location: "https://login.example.com/" })),
+    provoke: () => creating(fault({ kind: "status", status: 302, location: "https://login.example.com/" })),
   },
   {
     code: "bad_reply",

@@ -23,7 +23,7 @@ function errorOf(result: RunResult): string {
   expect(result.ok).toBe(false);
   return result.diagnostics
     .filter(({ severity, urn }) => severity === "error" && urn?.endsWith("::web"))
-    .map(({ message }) => message)
+    .map(({ message }) => message.replaceAll(/\n {4,}/g, " "))
     .join("\n");
 }
 

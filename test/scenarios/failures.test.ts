@@ -18,7 +18,7 @@ function errorOf(result: RunResult, name: string): string {
   const messages = result.diagnostics.filter(
     ({ severity, urn }) => severity === "error" && urn?.endsWith(`::${name}`),
   );
-  return messages.map(({ message }) => message).join("\n");
+  return messages.map(({ message }) => message.replaceAll(/\n {4,}/g, " ")).join("\n");
 }
 
 describeOnEngines("a failing creation", (engine) => {

@@ -120,12 +120,12 @@ describe("a proxy", () => {
 });
 
 describe("a private authority", () => {
-  test("is not known by itself: the error says how to name it", async () => {
+  test("isn't trusted by default, and the hint names the setting", async () => {
     const { port } = await startServer(ANSWERS, authority);
     const proxy = await startProxy(port);
     const words = await wordsOf(open({}, { HTTPS_PROXY: proxy.url }));
     expect(words).toContain("the service can't be reached: self-signed certificate in certificate chain");
-    expect(words).toContain("certificate (PEM) with cloudinfra:caFile or NODE_EXTRA_CA_CERTS");
+    expect(words).toContain("hint: Set `cloudinfra:caFile` or NODE_EXTRA_CA_CERTS to a PEM file");
     expect(proxy.asked).toHaveLength(1);
   });
 
