@@ -35,7 +35,7 @@ export interface WithEmulatorOptions {
   readonly config?: Readonly<Record<string, string>>;
   /** Switches of the emulated service. @default operations take 100 ms, and all else is as in {@link startEmulator} */
   readonly behaviour?: Partial<Behaviour>;
-  /** Environment variables to add for Pulumi's commands and the program. @default none */
+  /** Environment variables to add for Pulumi's commands. Those for a backend, a service, a token or a journal have no effect. @default none */
   readonly env?: Readonly<Record<string, string>>;
 }
 
