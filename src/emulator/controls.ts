@@ -8,6 +8,7 @@ import type { PlannedFailure } from "./rules";
 import type { Listener, LoggedRequest, Service } from "./server";
 import type { State, StoredInstance, StoredProject } from "./state";
 
+const OBJECT_KINDS: readonly ObjectKind[] = ["project", "instance", "operation"];
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Implements {@link Emulator}. Before it reads or changes objects, it ends the operations that are due. */
@@ -88,12 +89,11 @@ export class Controls implements Emulator {
 
   remove(id: string, kind = this.kindOf(id)): void {
     const { projects, instances, operations } = this.settled();
-    const removed = {
-      project: () => projects.remove(id),
-      instance: () => instances.remove(id),
-      operation: () => operations.byId.delete(id),
-    }[kind]();
-    if (!removed) throw unknown(id);
+    const isRemoved =
+      kind === "operation"
+        ? operations.byId.delete(id)
+        : (kind === "project" ? projects : instances).remove(id);
+    if (!isRemoved) throw unknown(id);
   }
 
   addProject(fields: Fields = {}): StoredProject {
@@ -173,12 +173,8 @@ export class Controls implements Emulator {
 
   /** Returns the kind of the only object that has the id. */
   private kindOf(id: string): ObjectKind {
-    const { projects, instances, operations } = this.settled();
-    const kinds: ObjectKind[] = [
-      ...(projects.byId.has(id) ? ["project" as const] : []),
-      ...(instances.byId.has(id) ? ["instance" as const] : []),
-      ...(operations.byId.has(id) ? ["operation" as const] : []),
-    ];
+    const state = this.settled();
+    const kinds = OBJECT_KINDS.filter((kind) => state[`${kind}s`].byId.has(id));
     const [kind, other] = kinds;
     if (kind === undefined) throw unknown(id);
     if (other !== undefined)

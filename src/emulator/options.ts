@@ -10,8 +10,6 @@ const flag = v.pipe(
 );
 const count = v.pipe(v.string(), v.regex(/^\d+$/), v.transform(Number));
 const positive = v.pipe(count, v.minValue(1));
-const code = <const T extends readonly [number, ...number[]]>(...codes: T) =>
-  v.pipe(count, v.picklist(codes));
 const object = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.unknown()));
 const list = v.pipe(
   v.string(),
@@ -26,9 +24,9 @@ interface Setting {
 }
 
 const oneOf = (...words: string[]): Setting => ({ allowed: words.join("|"), schema: v.picklist(words) });
-const oneCode = (...codes: [number, ...number[]]): Setting => ({
+const oneCode = (...codes: number[]): Setting => ({
   allowed: codes.join("|"),
-  schema: code(...codes),
+  schema: v.pipe(count, v.picklist(codes)),
 });
 const someOf = (words: readonly string[]): Setting => ({
   allowed: `<some of ${words.join(",")}>`,
@@ -127,19 +125,15 @@ function suggestion(key: string): string {
 }
 
 const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(0));
+const all = v.pipe(
+  v.literal("all"),
+  v.transform(() => Number.POSITIVE_INFINITY),
+);
 const rule = v.strictObject({
   kind: v.picklist(faultKinds),
   method: v.optional(v.string()),
   path: v.optional(v.string()),
-  times: v.optional(
-    v.union([
-      wholeNumber,
-      v.pipe(
-        v.literal("all"),
-        v.transform(() => Number.POSITIVE_INFINITY),
-      ),
-    ]),
-  ),
+  times: v.optional(v.union([wholeNumber, all])),
   after: v.optional(wholeNumber),
   status: v.optional(v.pipe(wholeNumber, v.minValue(200), v.maxValue(999))),
   body: v.optional(v.picklist(["html", "problem", "empty"])),

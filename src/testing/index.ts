@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -35,7 +35,7 @@ export interface WithEmulatorOptions {
   readonly config?: Readonly<Record<string, string>>;
   /** Switches of the emulated service. @default operations take 100 ms, and all else is as in {@link startEmulator} */
   readonly behaviour?: Partial<Behaviour>;
-  /** Environment variables to add for Pulumi's commands and the program. @default none */
+  /** Environment variables to add for Pulumi's commands. Those for a backend, a service, a token or a journal have no effect. @default none */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -133,10 +133,23 @@ async function createInlineStack(
 ): Promise<Stack> {
   const workDir = path.join(temporary, "project"); // without one, the Automation API leaves a folder behind
   await mkdir(workDir);
+  const NODE_PATH = [await linkPackages(temporary), process.env.NODE_PATH]
+    .filter(Boolean)
+    .join(path.delimiter);
   const inEnvironment: PulumiFn = () => {
     currentRun().environment = { ...process.env, ...envVars }; // the program runs in this process
     return program();
   };
   const inline = { stackName, projectName: "test", program: inEnvironment };
-  return LocalWorkspace.createStack(inline, { workDir, envVars });
+  return LocalWorkspace.createStack(inline, { workDir, envVars: { NODE_PATH, ...envVars } });
+}
+
+/** Links what the provider process loads, which it may not find from the folder that the test runs in. Returns the folder of the links. */
+async function linkPackages(temporary: string): Promise<string> {
+  const modules = path.join(temporary, "node_modules");
+  await mkdir(path.join(modules, "@pulumi"), { recursive: true });
+  const pulumi = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
+  await symlink(pulumi, path.join(modules, "@pulumi", "pulumi"), "junction");
+  await symlink(path.join(__dirname, "..", ".."), path.join(modules, "pulumi-cloudinfra"), "junction");
+  return modules;
 }

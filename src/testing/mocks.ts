@@ -40,9 +40,9 @@ export interface MocksOptions {
    * @default false
    */
   readonly preview?: boolean;
-  /** The existing instances: {@link getInstances} filters them, and {@link Instance.get} finds them. @default none */
+  /** The existing instances: `getInstances` filters them, and {@link Instance.get} finds them. @default none */
   readonly instances?: readonly GetInstancesInstance[];
-  /** The existing projects: {@link getProjects} returns them, and {@link Project.get} finds them. @default none */
+  /** The existing projects: `getProjects` returns them, and {@link Project.get} finds them. @default none */
   readonly projects?: readonly GetProjectsProject[];
   /**
    * Returns outputs to add to those of a resource, or to replace them. Use it also for resources of other packages, which otherwise have only
