@@ -1,0 +1,335 @@
+import path from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { EmulatorOptions as StartOptions } from "../emulator";
+import { behaviourSettings, parseBehaviourOption } from "../emulator/behaviour-option";
+import { parseFaultOption } from "../emulator/fault-option";
+import { isLoopback } from "../emulator/listener";
+import { faultKinds } from "../emulator/request-log";
+
+// This module is loaded for every help page. It must not load what only running a command needs.
+
+type Faults = NonNullable<StartOptions["faults"]>;
+type Behaviour = NonNullable<StartOptions["behaviour"]>;
+
+export interface EmulatorOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly token?: string;
+  /** The duration of operations, in seconds. */
+  readonly operationTime: number;
+  readonly fault: Faults;
+  readonly behaviour: Behaviour;
+  readonly verbose: boolean;
+  readonly json: boolean;
+}
+
+export interface ImportOptions {
+  /** The id of the project whose instances are imported. */
+  readonly project: string;
+  /** Whether to import the project, too. */
+  readonly withProject: boolean;
+  /** The name of an explicit provider. @default the default provider */
+  readonly provider?: string;
+  /** @default the selected stack */
+  readonly stack?: string;
+  /** The working directory, from which the other paths start. */
+  readonly cwd: string;
+  /** The file to write the program to. */
+  readonly program: string;
+  /** The file to write the input of `pulumi import` to. */
+  readonly document: string;
+  /** Whether to overwrite existing files. */
+  readonly force: boolean;
+  readonly json: boolean;
+}
+
+export interface RecoverOptions {
+  /** @default the selected stack */
+  readonly stack?: string;
+  /** The file to read the stack's export from; `-` for standard input. @default Pulumi's CLI */
+  readonly file?: string;
+  /** The working directory, from which the other paths start. */
+  readonly cwd: string;
+  readonly endpoint?: string;
+  readonly dryRun: boolean;
+  /** The URN of the creation to give up. */
+  readonly forget?: string;
+  readonly json: boolean;
+}
+
+/** What the commands do. */
+export interface Actions {
+  emulator(options: EmulatorOptions): Promise<void>;
+  import(options: ImportOptions): Promise<void>;
+  recover(options: RecoverOptions): Promise<void>;
+}
+
+/** The options as commander returns them: without the flags and lists that the user doesn't give. */
+type Given<T, Absent extends keyof T> = Omit<T, Absent> & Partial<Pick<T, Absent>>;
+
+const PROGRAM = "npx pulumi-cloudinfra";
+
+/** Defines the command line. Parsing it throws a `CommanderError` for usage errors, and after the help or the version. */
+export function commandLine(version: string, actions: Actions): Command {
+  const program = new Command(PROGRAM)
+    .description("Tools for Pulumi programs that use pulumi-cloudinfra.")
+    .version(version, "--version", "Print the version.")
+    .helpOption("-h, --help", "Print this help.")
+    .helpCommand("help [command]", "Print the help of a command.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ${PROGRAM} emulator
+  ${PROGRAM} import --project prj-1
+  ${PROGRAM} recover --stack prod
+
+Run "${PROGRAM} <command> --help" for the options of a command.
+${learnMore("docs/README.md")}`,
+    )
+    .showHelpAfterError(`Run "${PROGRAM} --help" for usage.`)
+    .exitOverride();
+  const add = (name: string, summary: string): Command =>
+    program.command(name).summary(summary).showHelpAfterError(`Run "${PROGRAM} ${name} --help" for usage.`);
+  defineEmulator(add("emulator", "Run the service in memory, without an account."), actions.emulator);
+  defineImport(
+    add("import", "Write the files that import a project's instances into a stack."),
+    actions.import,
+  );
+  defineRecover(add("recover", "Make interrupted creations of another machine resumable."), actions.recover);
+  return program;
+}
+
+function defineEmulator(command: Command, run: Actions["emulator"]): void {
+  const switches = Object.entries(behaviourSettings).map(([key, { allowed }]) => `  ${key}=${allowed}`);
+  command
+    .description(
+      "Run the Cloud Infrastructure Service in memory, for first steps and tests without an account.",
+    )
+    .addOption(
+      new Option("--port <number>", "Listen on this port. 0 selects a free port.")
+        .argParser(parsePort)
+        .default(8787),
+    )
+    .addOption(
+      new Option("--host <address>", "Listen on this address.").argParser(nonEmpty).default("127.0.0.1"),
+    )
+    .addOption(
+      new Option(
+        "--token <token>",
+        'Accept this bearer token. Required if other machines can reach the host. (default: "emulator-token")',
+      ).argParser(nonEmpty),
+    )
+    .addOption(
+      new Option("--operation-time <seconds>", "Set the duration of operations.")
+        .argParser(parseSeconds)
+        .default(3),
+    )
+    .addOption(
+      new Option(
+        "--fault <rule>",
+        `Make requests fail. Repeatable. A rule is a JSON object or one of these kinds: ${faultKinds.join(", ")}.`,
+      ).argParser(addFault),
+    )
+    .addOption(
+      new Option(
+        "--behaviour <key=value>",
+        "Change what the API leaves open. Repeatable. The keys and values are listed below.",
+      ).argParser(addBehaviour),
+    )
+    .option("--verbose", "Print a line for each request.")
+    .option("--json", "Print the endpoint and the token as JSON, and requests as JSON lines.")
+    .addHelpText(
+      "after",
+      `
+Behaviour:
+${switches.join("\n")}
+
+Examples:
+  ${PROGRAM} emulator --operation-time 60 --verbose
+  ${PROGRAM} emulator --behaviour ids=counter --behaviour softDelete=deleted
+  ${PROGRAM} emulator --fault '{"kind":"gateway","status":520,"method":"POST","times":"all"}'
+
+Exit codes:
+  0  the command was stopped with Ctrl-C or SIGTERM
+  1  the command failed
+  2  usage error
+
+${learnMore("docs/emulator.md")}`,
+    )
+    .action((given: Given<EmulatorOptions, "fault" | "behaviour" | "verbose" | "json">) => {
+      if (given.token === undefined && !isLoopback(given.host)) {
+        command.error(
+          `error: --host ${given.host} requires --token, because other machines can reach this address`,
+        );
+      }
+      return run({ fault: [], behaviour: {}, verbose: false, json: false, ...given });
+    });
+}
+
+function defineImport(command: Command, run: Actions["import"]): void {
+  command
+    .description(
+      `Write the files that import all instances of a project into a stack.
+
+Run the command in the folder of your Pulumi program. It lists the instances and writes two files: a program that declares them, and the \
+input of \`pulumi import --file\`. It leaves out deleted instances and those that the stack already manages. It changes nothing in the \
+service or in the stack.
+
+The endpoint and the token come from the stack's configuration or from the CLOUDINFRA_... environment variables. With --provider, they come \
+from the stack's state.`,
+    )
+    .addOption(
+      new Option("--project <id>", "Import the instances of this project. Required.")
+        .argParser(nonEmpty)
+        .makeOptionMandatory(),
+    )
+    .option(
+      "--with-project",
+      "Import the project, too. `pulumi destroy` then deletes it unless it is protected.",
+    )
+    .addOption(
+      new Option(
+        "--provider <name>",
+        "Use this explicit provider of the stack, and assign the resources to it.",
+      ).argParser(nonEmpty),
+    )
+    .addOption(stackOption())
+    .addOption(cwdOption())
+    .addOption(
+      new Option("--program <path>", "Write the program to this file.")
+        .argParser(nonEmpty)
+        .default("imported.ts"),
+    )
+    .addOption(
+      new Option("--document <path>", "Write the input of `pulumi import --file` to this file.")
+        .argParser(nonEmpty)
+        .default("import.json"),
+    )
+    .option("--force", "Overwrite existing files.")
+    .option("--json", "Print the result as JSON.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ${PROGRAM} import --project prj-1
+  ${PROGRAM} import --project prj-1 --with-project --stack prod --json
+
+Exit codes:
+  0  the files were written, or there was nothing to import
+  1  the command failed
+  2  usage error
+
+${learnMore("examples/importing/README.md")}`,
+    )
+    .action((given: Given<ImportOptions, "withProject" | "force" | "json">) => {
+      if (path.resolve(given.program) === path.resolve(given.document))
+        command.error("error: --program and --document must be different files");
+      return run({ withProject: false, force: false, json: false, ...given });
+    });
+}
+
+function defineRecover(command: Command, run: Actions["recover"]): void {
+  command
+    .description(
+      `Make creations resumable that a \`pulumi up\` on another machine left unfinished.
+
+Run the command in the folder of your Pulumi program, before \`pulumi up\`. It finds the interrupted creations in the stack's state and writes \
+journal entries for them. The next \`pulumi up\` on this machine resumes them and creates nothing twice. The command sends no requests to the \
+service and needs no token.`,
+    )
+    .addOption(stackOption())
+    .addOption(
+      new Option(
+        "--file <path>",
+        "Read the output of `pulumi stack export --show-secrets` from this file. - reads standard input.",
+      )
+        .argParser(nonEmpty)
+        .conflicts("stack"),
+    )
+    .addOption(cwdOption())
+    .addOption(
+      new Option(
+        "--endpoint <url>",
+        "Use this address of the service. Explicit providers with an address of their own keep it. (default: the address of the last " +
+          "`pulumi up`, or CLOUDINFRA_ENDPOINT)",
+      ).argParser(nonEmpty),
+    )
+    .addOption(
+      new Option(
+        "--forget <urn>",
+        "Give up this creation. The next `pulumi up` creates the object again. Removes the journal entries at all addresses unless " +
+          "--endpoint names one.",
+      ).argParser(nonEmpty),
+    )
+    .option("--dry-run", "Report what the command would do, without doing it.")
+    .option("--json", "Print the result as JSON.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ${PROGRAM} recover
+  ${PROGRAM} recover --stack prod --dry-run
+  pulumi stack export --show-secrets | ${PROGRAM} recover --file -
+
+Exit codes:
+  0  all journal entries were written, or there was nothing to recover
+  1  the command failed; don't run \`pulumi up\` before you have fixed the cause
+  2  usage error
+
+${learnMore("docs/recovery.md")}`,
+    )
+    .action((given: Given<RecoverOptions, "dryRun" | "json">) =>
+      run({ dryRun: false, json: false, ...given }),
+    );
+}
+
+const stackOption = (): Option =>
+  new Option("-s, --stack <name>", "Use this stack. (default: the selected stack)").argParser(nonEmpty);
+
+const cwdOption = (): Option =>
+  new Option("-C, --cwd <folder>", "Run in this folder. The other paths start there.")
+    .argParser(nonEmpty)
+    .default(".");
+
+/** Points to a file of the package, by a path that the user can open. */
+function learnMore(file: string): string {
+  const absolute = path.join(__dirname, "..", "..", file);
+  const relative = path.relative(process.cwd(), absolute);
+  return `Learn more:\n  ${relative.startsWith("..") ? absolute : relative}`;
+}
+
+function nonEmpty(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It must not be empty.");
+  return text;
+}
+
+function parsePort(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError("It must be a number from 0 to 65535.");
+  return Number(text);
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() === "" || !Number.isFinite(seconds) || seconds < 0)
+    throw new InvalidArgumentError("It must be a number of seconds.");
+  return seconds;
+}
+
+function addFault(text: string, others: Faults = []): Faults {
+  const parsed = parseFaultOption(text);
+  if ("error" in parsed) throw new InvalidArgumentError(sentence(parsed.error));
+  return [...others, parsed.fault];
+}
+
+function addBehaviour(text: string, others: Behaviour = {}): Behaviour {
+  const parsed = parseBehaviourOption(text);
+  if ("error" in parsed) throw new InvalidArgumentError(sentence(parsed.error));
+  return { ...others, ...parsed.behaviour };
+}
+
+function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.?]$/.test(start) ? start : `${start}.`;
+}
