@@ -6,7 +6,7 @@ import { parseFaultOption } from "../emulator/fault-option";
 import { isLoopback } from "../emulator/listener";
 import { faultKinds } from "../emulator/request-log";
 
-// This module is loaded for every help page. It must not load what only running a command needs.
+// This module is loaded for every help page. must not load what only running a command needs.
 
 type Faults = NonNullable<StartOptions["faults"]>;
 type Behaviour = NonNullable<StartOptions["behaviour"]>;
@@ -69,6 +69,9 @@ type Given<T, Absent extends keyof T> = Omit<T, Absent> & Partial<Pick<T, Absent
 
 const PROGRAM = "npx pulumi-cloudinfra";
 
+/** The start of commander's message about an option. */
+const INVALID_ARGUMENT = /(?<=^error: )option ('.*?') argument ('.*') is invalid\. /s;
+
 /** Defines the command line. Parsing it throws a `CommanderError` for usage errors, and after the help or the version. */
 export function commandLine(version: string, actions: Actions): Command {
   const program = new Command(PROGRAM)
@@ -85,9 +88,17 @@ Examples:
   ${PROGRAM} recover --stack prod
 
 Run "${PROGRAM} <command> --help" for the options of a command.
+
 ${learnMore("docs/README.md")}`,
     )
     .showHelpAfterError(`Run "${PROGRAM} --help" for usage.`)
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    // The console ignores a closed pipe.
+    .configureOutput({
+      writeOut: (text) => console.log(text.trimEnd()),
+      writeErr: (text) => console.error(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(INVALID_ARGUMENT, "invalid value $2 for option $1: ")),
+    })
     .exitOverride();
   const add = (name: string, summary: string): Command =>
     program.command(name).summary(summary).showHelpAfterError(`Run "${PROGRAM} ${name} --help" for usage.`);
@@ -142,7 +153,7 @@ function defineEmulator(command: Command, run: Actions["emulator"]): void {
     .addHelpText(
       "after",
       `
-Behaviour:
+Keys and values of --behaviour:
 ${switches.join("\n")}
 
 Examples:
@@ -169,6 +180,7 @@ ${learnMore("docs/emulator.md")}`,
 
 function defineImport(command: Command, run: Actions["import"]): void {
   command
+    .usage("--project <id> [options]")
     .description(
       `Write the files that import all instances of a project into a stack.
 
@@ -300,36 +312,31 @@ function learnMore(file: string): string {
 }
 
 function nonEmpty(text: string): string {
-  if (text === "") throw new InvalidArgumentError("It must not be empty.");
+  if (text === "") throw new InvalidArgumentError("must not be empty");
   return text;
 }
 
 function parsePort(text: string): number {
   if (!/^\d+$/.test(text) || Number(text) > 65_535)
-    throw new InvalidArgumentError("It must be a number from 0 to 65535.");
+    throw new InvalidArgumentError("must be a number from 0 to 65535");
   return Number(text);
 }
 
 function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (text.trim() === "" || !Number.isFinite(seconds) || seconds < 0)
-    throw new InvalidArgumentError("It must be a number of seconds.");
+    throw new InvalidArgumentError("must be a number of seconds");
   return seconds;
 }
 
 function addFault(text: string, others: Faults = []): Faults {
   const parsed = parseFaultOption(text);
-  if ("error" in parsed) throw new InvalidArgumentError(sentence(parsed.error));
+  if ("error" in parsed) throw new InvalidArgumentError(parsed.error);
   return [...others, parsed.fault];
 }
 
 function addBehaviour(text: string, others: Behaviour = {}): Behaviour {
   const parsed = parseBehaviourOption(text);
-  if ("error" in parsed) throw new InvalidArgumentError(sentence(parsed.error));
+  if ("error" in parsed) throw new InvalidArgumentError(parsed.error);
   return { ...others, ...parsed.behaviour };
-}
-
-function sentence(text: string): string {
-  const start = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.?]$/.test(start) ? start : `${start}.`;
 }
