@@ -192,9 +192,8 @@ The endpoint and the token come from the stack's configuration or from the CLOUD
 from the stack's state.`,
     )
     .addOption(
-      new Option("--project <id>", "Import the instances of this project. Required.")
-        .argParser(nonEmpty)
-        .makeOptionMandatory(),
+      // Not mandatory for commander, which would report that before a misspelled option.
+      new Option("--project <id>", "Import the instances of this project. Required.").argParser(nonEmpty),
     )
     .option(
       "--with-project",
@@ -234,10 +233,12 @@ Exit codes:
 
 ${learnMore("examples/importing/README.md")}`,
     )
-    .action((given: Given<ImportOptions, "withProject" | "force" | "json">) => {
+    .action((given: Given<ImportOptions, "project" | "withProject" | "force" | "json">) => {
+      const { project } = given;
+      if (project === undefined) command.error("error: required option '--project <id>' not specified");
       if (path.resolve(given.program) === path.resolve(given.document))
         command.error("error: --program and --document must be different files");
-      return run({ withProject: false, force: false, json: false, ...given });
+      return run({ withProject: false, force: false, json: false, ...given, project });
     });
 }
 
