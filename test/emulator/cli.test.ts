@@ -98,7 +98,7 @@ describe("the emulator command", () => {
     ["--host", "0.0.0.0", "--host 0.0.0.0 requires --token"],
     ["--prot", "80", "Did you mean --port?"],
   ] as const)("rejects %s %s", async ([option, value, words]) => {
-    expect(await parseCommandLine("emulator", `${option}=${value}`)).toEqual({
+    expect(await parseCommandLine("emulator", option, value)).toEqual({
       error: expect.stringContaining(words),
     });
   });
