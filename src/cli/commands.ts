@@ -5,6 +5,7 @@ import { behaviourSettings, parseBehaviourOption } from "../emulator/behaviour-o
 import { parseFaultOption } from "../emulator/fault-option";
 import { isLoopback } from "../emulator/listener";
 import { faultKinds } from "../emulator/request-log";
+import type { Target } from "./pulumi";
 
 // This module is loaded for every help page. must not load what only running a command needs.
 
@@ -17,44 +18,36 @@ export interface EmulatorOptions {
   readonly token?: string;
   /** The duration of operations, in seconds. */
   readonly operationTime: number;
-  readonly fault: Faults;
-  readonly behaviour: Behaviour;
-  readonly verbose: boolean;
-  readonly json: boolean;
+  readonly fault?: Faults;
+  readonly behaviour?: Behaviour;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
 }
 
-export interface ImportOptions {
+export interface ImportOptions extends Target {
   /** The id of the project whose instances are imported. */
   readonly project: string;
   /** Whether to import the project, too. */
-  readonly withProject: boolean;
+  readonly withProject?: boolean;
   /** The name of an explicit provider. @default the default provider */
   readonly provider?: string;
-  /** @default the selected stack */
-  readonly stack?: string;
-  /** The working directory, from which the other paths start. */
-  readonly cwd: string;
   /** The file to write the program to. */
   readonly program: string;
   /** The file to write the input of `pulumi import` to. */
   readonly document: string;
   /** Whether to overwrite existing files. */
-  readonly force: boolean;
-  readonly json: boolean;
+  readonly force?: boolean;
+  readonly json?: boolean;
 }
 
-export interface RecoverOptions {
-  /** @default the selected stack */
-  readonly stack?: string;
+export interface RecoverOptions extends Target {
   /** The file to read the stack's export from; `-` for standard input. @default Pulumi's CLI */
   readonly file?: string;
-  /** The working directory, from which the other paths start. */
-  readonly cwd: string;
   readonly endpoint?: string;
-  readonly dryRun: boolean;
+  readonly dryRun?: boolean;
   /** The URN of the creation to give up. */
   readonly forget?: string;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 /** What the commands do. */
@@ -63,9 +56,6 @@ export interface Actions {
   import(options: ImportOptions): Promise<void>;
   recover(options: RecoverOptions): Promise<void>;
 }
-
-/** The options as commander returns them: without the flags and lists that the user doesn't give. */
-type Given<T, Absent extends keyof T> = Omit<T, Absent> & Partial<Pick<T, Absent>>;
 
 const PROGRAM = "npx pulumi-cloudinfra";
 
@@ -112,41 +102,25 @@ ${learnMore("docs/README.md")}`,
 }
 
 function defineEmulator(command: Command, run: Actions["emulator"]): void {
+  const faults = `A rule is a JSON object or one of these kinds: ${faultKinds.join(", ")}.`;
   const switches = Object.entries(behaviourSettings).map(([key, { allowed }]) => `  ${key}=${allowed}`);
   command
     .description(
       "Run the Cloud Infrastructure Service in memory, for first steps and tests without an account.",
     )
-    .addOption(
-      new Option("--port <number>", "Listen on this port. 0 selects a free port.")
-        .argParser(parsePort)
-        .default(8787),
+    .option("--port <number>", "Listen on this port. 0 selects a free port.", parsePort, 8787)
+    .option("--host <address>", "Listen on this address.", nonEmpty, "127.0.0.1")
+    .option(
+      "--token <token>",
+      'Accept this bearer token. Required if other machines can reach the host. (default: "emulator-token")',
+      nonEmpty,
     )
-    .addOption(
-      new Option("--host <address>", "Listen on this address.").argParser(nonEmpty).default("127.0.0.1"),
-    )
-    .addOption(
-      new Option(
-        "--token <token>",
-        'Accept this bearer token. Required if other machines can reach the host. (default: "emulator-token")',
-      ).argParser(nonEmpty),
-    )
-    .addOption(
-      new Option("--operation-time <seconds>", "Set the duration of operations.")
-        .argParser(parseSeconds)
-        .default(3),
-    )
-    .addOption(
-      new Option(
-        "--fault <rule>",
-        `Make requests fail. Repeatable. A rule is a JSON object or one of these kinds: ${faultKinds.join(", ")}.`,
-      ).argParser(addFault),
-    )
-    .addOption(
-      new Option(
-        "--behaviour <key=value>",
-        "Change what the API leaves open. Repeatable. The keys and values are listed below.",
-      ).argParser(addBehaviour),
+    .option("--operation-time <seconds>", "Set the duration of operations.", parseSeconds, 3)
+    .option("--fault <rule>", `Make requests fail. Repeatable. ${faults}`, addFault)
+    .option(
+      "--behaviour <key=value>",
+      "Change what the API leaves open. Repeatable. The keys and values are listed below.",
+      addBehaviour,
     )
     .option("--verbose", "Print a line for each request.")
     .option("--json", "Print the endpoint and the token as JSON, and requests as JSON lines.")
@@ -161,61 +135,52 @@ Examples:
   ${PROGRAM} emulator --behaviour ids=counter --behaviour softDelete=deleted
   ${PROGRAM} emulator --fault '{"kind":"gateway","status":520,"method":"POST","times":"all"}'
 
-Exit codes:
-  0  the command was stopped with Ctrl-C or SIGTERM
-  1  the command failed
-  2  usage error
+${exitCodes("the command was stopped with Ctrl-C or SIGTERM", "the command failed")}
 
 ${learnMore("docs/emulator.md")}`,
     )
-    .action((given: Given<EmulatorOptions, "fault" | "behaviour" | "verbose" | "json">) => {
-      if (given.token === undefined && !isLoopback(given.host)) {
+    .action((options: EmulatorOptions) => {
+      const { host, token } = options;
+      if (token === undefined && !isLoopback(host))
         command.error(
-          `error: --host ${given.host} requires --token, because other machines can reach this address`,
+          `error: --host ${host} requires --token, because other machines can reach this address`,
         );
-      }
-      return run({ fault: [], behaviour: {}, verbose: false, json: false, ...given });
+      return run(options);
     });
 }
 
 function defineImport(command: Command, run: Actions["import"]): void {
-  command
-    .usage("--project <id> [options]")
-    .description(
-      `Write the files that import all instances of a project into a stack.
+  withTarget(
+    command
+      .usage("--project <id> [options]")
+      .description(
+        `Write the files that import all instances of a project into a stack.
 
 Run the command in the folder of your Pulumi program. It lists the instances and writes two files: a program that declares them, and the \
-input of \`pulumi import --file\`. It leaves out deleted instances and those that the stack already manages. It changes nothing in the \
-service or in the stack.
+input of \`pulumi import --file\`. It omits deleted instances and those that the stack already manages. It changes nothing in the service or \
+in the stack.
 
 The endpoint and the token come from the stack's configuration or from the CLOUDINFRA_... environment variables. With --provider, they come \
 from the stack's state.`,
-    )
-    .addOption(
-      // Not mandatory for commander, which would report that before a misspelled option.
-      new Option("--project <id>", "Import the instances of this project. Required.").argParser(nonEmpty),
-    )
-    .option(
-      "--with-project",
-      "Import the project, too. `pulumi destroy` then deletes it unless it is protected.",
-    )
-    .addOption(
-      new Option(
+      )
+      // Not a required option of commander, which would hide the error about a misspelled option.
+      .option("--project <id>", "Import the instances of this project. Required.", nonEmpty)
+      .option(
+        "--with-project",
+        "Import the project, too. `pulumi destroy` then deletes it unless it is protected.",
+      )
+      .option(
         "--provider <name>",
         "Use this explicit provider of the stack, and assign the resources to it.",
-      ).argParser(nonEmpty),
-    )
-    .addOption(stackOption())
-    .addOption(cwdOption())
-    .addOption(
-      new Option("--program <path>", "Write the program to this file.")
-        .argParser(nonEmpty)
-        .default("imported.ts"),
-    )
-    .addOption(
-      new Option("--document <path>", "Write the input of `pulumi import --file` to this file.")
-        .argParser(nonEmpty)
-        .default("import.json"),
+        nonEmpty,
+      ),
+  )
+    .option("--program <path>", "Write the program to this file.", nonEmpty, "imported.ts")
+    .option(
+      "--document <path>",
+      "Write the input of `pulumi import --file` to this file.",
+      nonEmpty,
+      "import.json",
     )
     .option("--force", "Overwrite existing files.")
     .option("--json", "Print the result as JSON.")
@@ -226,32 +191,28 @@ Examples:
   ${PROGRAM} import --project prj-1
   ${PROGRAM} import --project prj-1 --with-project --stack prod --json
 
-Exit codes:
-  0  the files were written, or there was nothing to import
-  1  the command failed
-  2  usage error
+${exitCodes("the files were written, or there was nothing to import", "the command failed")}
 
 ${learnMore("examples/importing/README.md")}`,
     )
-    .action((given: Given<ImportOptions, "project" | "withProject" | "force" | "json">) => {
-      const { project } = given;
+    .action(({ project, ...options }: Omit<ImportOptions, "project"> & { project?: string }) => {
       if (project === undefined) command.error("error: required option '--project <id>' not specified");
-      if (path.resolve(given.program) === path.resolve(given.document))
+      if (path.resolve(options.program) === path.resolve(options.document))
         command.error("error: --program and --document must be different files");
-      return run({ withProject: false, force: false, json: false, ...given, project });
+      return run({ ...options, project });
     });
 }
 
 function defineRecover(command: Command, run: Actions["recover"]): void {
-  command
-    .description(
+  withTarget(
+    command.description(
       `Make creations resumable that a \`pulumi up\` on another machine left unfinished.
 
 Run the command in the folder of your Pulumi program, before \`pulumi up\`. It finds the interrupted creations in the stack's state and writes \
 journal entries for them. The next \`pulumi up\` on this machine resumes them and creates nothing twice. The command sends no requests to the \
 service and needs no token.`,
-    )
-    .addOption(stackOption())
+    ),
+  )
     .addOption(
       new Option(
         "--file <path>",
@@ -260,20 +221,17 @@ service and needs no token.`,
         .argParser(nonEmpty)
         .conflicts("stack"),
     )
-    .addOption(cwdOption())
-    .addOption(
-      new Option(
-        "--endpoint <url>",
-        "Use this address of the service. Explicit providers with an address of their own keep it. (default: the address of the last " +
-          "`pulumi up`, or CLOUDINFRA_ENDPOINT)",
-      ).argParser(nonEmpty),
+    .option(
+      "--endpoint <url>",
+      "Use this address of the service. Explicit providers with an address of their own keep it. (default: the address of the last " +
+        "`pulumi up`, or CLOUDINFRA_ENDPOINT)",
+      nonEmpty,
     )
-    .addOption(
-      new Option(
-        "--forget <urn>",
-        "Give up this creation. The next `pulumi up` creates the object again. Removes the journal entries at all addresses unless " +
-          "--endpoint names one.",
-      ).argParser(nonEmpty),
+    .option(
+      "--forget <urn>",
+      "Give up this creation. The next `pulumi up` creates the object again. Removes the journal entries at all addresses unless " +
+        "--endpoint names one.",
+      nonEmpty,
     )
     .option("--dry-run", "Report what the command would do, without doing it.")
     .option("--json", "Print the result as JSON.")
@@ -285,25 +243,26 @@ Examples:
   ${PROGRAM} recover --stack prod --dry-run
   pulumi stack export --show-secrets | ${PROGRAM} recover --file -
 
-Exit codes:
-  0  all journal entries were written, or there was nothing to recover
-  1  the command failed; don't run \`pulumi up\` before you have fixed the cause
-  2  usage error
+${exitCodes(
+  "all journal entries were written, or there was nothing to recover",
+  "the command failed; don't run `pulumi up` before you have fixed the cause",
+)}
 
 ${learnMore("docs/recovery.md")}`,
     )
-    .action((given: Given<RecoverOptions, "dryRun" | "json">) =>
-      run({ dryRun: false, json: false, ...given }),
-    );
+    .action(run);
 }
 
-const stackOption = (): Option =>
-  new Option("-s, --stack <name>", "Use this stack. (default: the selected stack)").argParser(nonEmpty);
+/** Adds the options for the stack and the folder. */
+function withTarget(command: Command): Command {
+  return command
+    .option("-s, --stack <name>", "Use this stack. (default: the selected stack)", nonEmpty)
+    .option("-C, --cwd <folder>", "Run in this folder. The other paths start there.", nonEmpty, ".");
+}
 
-const cwdOption = (): Option =>
-  new Option("-C, --cwd <folder>", "Run in this folder. The other paths start there.")
-    .argParser(nonEmpty)
-    .default(".");
+function exitCodes(success: string, failure: string): string {
+  return `Exit codes:\n  0  ${success}\n  1  ${failure}\n  2  usage error`;
+}
 
 /** Points to a file of the package, by a path that the user can open. */
 function learnMore(file: string): string {

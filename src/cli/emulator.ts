@@ -6,7 +6,7 @@ import { quoteForShell } from "./pulumi";
 
 /** Runs `npx pulumi-cloudinfra emulator` until Ctrl-C or SIGTERM, and returns the exit code. */
 export async function runEmulator(options: EmulatorOptions): Promise<number> {
-  const { port, host, token, operationTime, fault, behaviour, verbose, json } = options;
+  const { port, host, token, operationTime, fault: faults = [], behaviour, verbose, json } = options;
   const stop = new AbortController();
   const stopped = once(stop.signal, "abort");
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
@@ -15,7 +15,7 @@ export async function runEmulator(options: EmulatorOptions): Promise<number> {
   let emulator: Emulator;
   try {
     emulator = await startEmulator({
-      ...{ port, host, faults: fault, requestsKept: 0 },
+      ...{ port, host, faults, requestsKept: 0 },
       ...(token !== undefined && { token }),
       behaviour: { operationMs: operationTime * 1000, ...behaviour },
       ...(verbose && { onRequest: printRequest }),

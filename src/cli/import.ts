@@ -39,7 +39,7 @@ async function writeImport(options: ImportOptions, sessions: Sessions): Promise<
   const files = filesToWrite(options);
   const [settings, stack] = await Promise.all([
     stackSettings(options.cwd, options.stack),
-    readExport({ cwd: options.cwd, stack: options.stack }),
+    readExport(options),
   ]);
   requireNoUnfinishedCreations(stack);
   const provider = options.provider === undefined ? undefined : findProvider(stack, options.provider);
@@ -115,13 +115,11 @@ async function declareAll(
 function report(
   { declared, omitted }: Declarations,
   files: Files,
-  { project, program, document, stack, cwd, json }: ImportOptions,
+  { project, program, document, json, ...target }: ImportOptions,
 ): void {
   const isEmpty = declared.length === 0;
-  const importCommand = commandLineFor(["pulumi", "import", "--file", document, "--generate-code=false"], {
-    stack,
-    cwd,
-  });
+  const command = ["pulumi", "import", "--file", document, "--generate-code=false"];
+  const importCommand = commandLineFor(command, target);
   if (json) {
     const resources = declared.map(({ type, name, id, inexpressible }) => ({
       type,

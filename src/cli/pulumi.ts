@@ -10,8 +10,8 @@ import { projectFileFor, readProjectFile } from "../journal/location";
 /** The stack and folder of a command. */
 export interface Target {
   /** The stack's name. @default the selected stack */
-  readonly stack?: string | undefined;
-  /** The working directory. @default `.` */
+  readonly stack?: string;
+  /** The working directory, from which other paths start. */
   readonly cwd: string;
 }
 
@@ -64,8 +64,16 @@ export async function pulumiOutput(
     throw failed(name, errors, end);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT") throw pulumiMissing();
-    if (code === "ABORT_ERR") throw timedOut(name);
+    if (code === "ENOENT") {
+      throw new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
+        hint: "Install the Pulumi CLI, or add its folder to the PATH.",
+      });
+    }
+    if (code === "ABORT_ERR") {
+      throw new CloudInfraError("timeout", `${name} timed out after ${TIMEOUT_MS / 60_000} min`, {
+        hint: "Check the connection to the backend of your stack, then run the command again.",
+      });
+    }
     if (error instanceof CloudInfraError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new CloudInfraError("config_invalid", `${name} can't be run: ${why}`, {
@@ -76,12 +84,6 @@ export async function pulumiOutput(
     child.stdout.destroy();
     child.stderr.destroy();
   }
-}
-
-function pulumiMissing(): CloudInfraError {
-  return new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
-    hint: "Install the Pulumi CLI, or add its folder to the PATH.",
-  });
 }
 
 /** Hints for Pulumi's error messages. The first match applies. */
@@ -104,12 +106,6 @@ function failed(name: string, errors: string, end: number | NodeJS.Signals | nul
   const ending = typeof end === "number" ? `it exited with code ${end}` : `it was killed by ${end}`;
   return new CloudInfraError("config_invalid", `${name} failed: ${message || ending}`, {
     hint: HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? `Run ${name} to see why.`,
-  });
-}
-
-function timedOut(name: string): CloudInfraError {
-  return new CloudInfraError("timeout", `${name} timed out after ${TIMEOUT_MS / 60_000} min`, {
-    hint: "Check the connection to the backend of your stack, then run the command again.",
   });
 }
 

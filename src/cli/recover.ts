@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isCloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { projectFileFor } from "../journal/location";
 import type { RecoverOptions } from "./commands";
@@ -54,7 +54,9 @@ async function writeMissingEntries(
   }
   const clearCommand = interrupted.length + settled > 0 ? clearCommandFor(deployment, options) : null;
   if (options.json) {
-    console.log(JSON.stringify({ dryRun: options.dryRun, creations, strayEntries, clearCommand }, null, 2));
+    console.log(
+      JSON.stringify({ dryRun: options.dryRun ?? false, creations, strayEntries, clearCommand }, null, 2),
+    );
   } else {
     if (creations.length + strayEntries.length === 0) console.log("Nothing to recover.");
     for (const creation of creations)
@@ -102,19 +104,16 @@ async function forget(
   urn: string,
   options: RecoverOptions,
 ): Promise<number> {
-  const { dryRun, endpoint, json } = options;
-  const forgotten = await forgetCreation(journals, deployment, urn, {
-    everywhere: endpoint === undefined,
-    dryRun,
-  });
+  const { dryRun = false, json } = options;
+  const forgotten = await forgetCreation(journals, deployment, urn, options);
   if (forgotten === undefined) return 1;
   const { entries, abandoned } = forgotten;
   const isPending = pendingCreations(deployment).interrupted.some((creation) => creation.urn === urn);
   if (entries + abandoned === 0 && !isPending) {
-    console.error(
-      `recover failed: no creation to forget for ${urn}\n  hint: ${forgetHint(deployment, options)}`,
-    );
-    return 1;
+    const isNamed = organizationOf(deployment, options) !== undefined;
+    throw new CloudInfraError("not_found", `no creation to forget for ${urn}`, {
+      hint: isNamed ? FORGET_HINT : `${FORGET_HINT} ${ORGANIZATION_HINT}`,
+    });
   }
   const clearCommand = isPending ? clearCommandFor(deployment, options) : null;
   if (json) {
@@ -135,12 +134,9 @@ async function forget(
   return 0;
 }
 
-function forgetHint(deployment: Deployment, options: RecoverOptions): string {
-  const hint = "Check the URN: `pulumi stack --show-urns` lists those of the state.";
-  return organizationOf(deployment, options) === undefined
-    ? `${hint} If the stack belongs to an organization, name it with \`--stack <organization>/<project>/<stack>\`.`
-    : hint;
-}
+const FORGET_HINT = "Check the URN. `recover` without --forget prints the URNs of unfinished creations.";
+const ORGANIZATION_HINT =
+  "If the stack belongs to an organization, name it with `--stack <organization>/<project>/<stack>`.";
 
 const CLEAR_AFTER_UP = `Pulumi keeps these creations in its list of pending operations, even after \`pulumi up\` has finished them. Clear the list after the next
 successful \`pulumi up\`, or a later \`recover\` may find them again. If the list has creations of other packages, settle those first.`;

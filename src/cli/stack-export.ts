@@ -7,7 +7,7 @@ import { CloudInfraError } from "../diagnostics/error";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
 import { type Pending, pendingOf } from "../model/pending";
 import { type Hidden, hiddenOf, type Properties } from "../model/state";
-import { pulumiOutput, stackOption } from "./pulumi";
+import { pulumiOutput, stackOption, type Target } from "./pulumi";
 
 /** The part of a stack's export that the commands use, with secrets in plaintext. */
 export interface Deployment {
@@ -195,22 +195,17 @@ function plaintextOf(values: object): Properties {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plaintext(value)]));
 }
 
-/** Where to read an export from. */
-export interface ExportSource {
-  /** The working directory, from which relative paths start. */
-  readonly cwd: string;
-  /** The stack's name. @default the selected stack */
-  readonly stack?: string | undefined;
-  /** A file that holds the export, or `-` for standard input. @default Pulumi's CLI */
-  readonly file?: string | undefined;
-}
-
 /**
- * Reads and parses a stack's export, with decrypted secrets, from Pulumi's CLI, a file or standard input.
+ * Reads and parses a stack's export, with decrypted secrets.
  *
+ * @param target.file a file that holds the export, or `-` for standard input. By default, Pulumi's CLI exports the stack
  * @throws CloudInfraError, without any part of the export
  */
-export async function readExport({ cwd, stack, file }: ExportSource): Promise<Deployment> {
+export async function readExport({
+  cwd,
+  stack,
+  file,
+}: Target & { readonly file?: string }): Promise<Deployment> {
   if (file === "-") return parseExport(await readAll(process.stdin));
   if (file !== undefined) return parseExport(await readExportFile(path.resolve(cwd, file)));
   return parseExport(await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]));

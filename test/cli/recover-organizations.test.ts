@@ -71,7 +71,7 @@ describe("recover", () => {
 
 describe("the organization of a stack", () => {
   const organization = (state: Stack, stack?: string): string | undefined =>
-    organizationOf(parseExport(JSON.stringify(exported(state))), { stack });
+    organizationOf(parseExport(JSON.stringify(exported(state))), stack === undefined ? {} : { stack });
   const acme = web({ __organization: "acme" });
 
   it.each([

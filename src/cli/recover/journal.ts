@@ -1,9 +1,10 @@
 import { parseEndpoint } from "../../api/endpoint";
 import { CloudInfraError } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
-import { type CreationPurpose, type Journal, type NewEntry, openJournal } from "../../journal/journal";
+import { type Journal, type NewEntry, openJournal } from "../../journal/journal";
 import { stackOf } from "../../journal/location";
 import { summarizeEntry } from "../../journal/unsettled";
+import type { RecoverOptions } from "../commands";
 import type { Deployment, StackProvider } from "../stack-export";
 import { type InterruptedCreation, placeholderKeys } from "./creations";
 
@@ -16,12 +17,7 @@ export interface JournalSettings {
   readonly environment: NodeJS.ProcessEnv;
   /** The stack's present configuration, if it can be read. */
   readonly config?: ((key: string) => string | undefined) | undefined;
-  /** The options of the command line. */
-  readonly options: {
-    readonly endpoint?: string | undefined;
-    readonly stack?: string | undefined;
-    readonly file?: string | undefined;
-  };
+  readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
 }
 
 /** The journals of a stack on this machine. There is one for each endpoint. */
@@ -132,7 +128,7 @@ const NO_ORGANIZATION = "organization";
  */
 export function organizationOf(
   { resources, pendingCreations }: Deployment,
-  { stack }: { readonly stack?: string | undefined },
+  { stack }: Pick<RecoverOptions, "stack">,
 ): string | undefined {
   const [named, ...rest] = stack?.split("/") ?? [];
   if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
@@ -159,7 +155,7 @@ export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "n
 export async function writeEntries(
   journal: Journal,
   creations: readonly InterruptedCreation[],
-  { dryRun }: { readonly dryRun: boolean },
+  { dryRun = false }: Pick<RecoverOptions, "dryRun">,
 ): Promise<RecoveredCreation[]> {
   const keys = new Map<string, string>();
   const recovered: RecoveredCreation[] = [];
@@ -178,7 +174,8 @@ async function writeEntry(
   dryRun: boolean,
 ): Promise<EntryStatus> {
   if (!dryRun) await moveRenamedEntry(journal, entry);
-  const purpose = purposeOf(entry);
+  // A resource may have two entries: for its creation and for its replacement.
+  const purpose = JSON.stringify([entry.urn, entry.replaces]);
   const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
   if (known === undefined && !dryRun) {
     await journal.begin(entry);
@@ -187,11 +184,6 @@ async function writeEntry(
   keys.set(purpose, known ?? entry.key);
   if (known === undefined) return dryRun ? "would-write" : "written";
   return known === entry.key ? "present" : "waiting";
-}
-
-/** Identifies the purpose of an entry. A resource may have two entries: for its creation and for its replacement. */
-function purposeOf({ urn, replaces }: CreationPurpose): string {
-  return JSON.stringify([urn, replaces]);
 }
 
 /**
@@ -243,18 +235,18 @@ export interface Forgotten {
 
 /**
  * Removes the journal entries of a resource, and gives up its unfinished creations that the state records.
+ * Without the option `--endpoint`, it removes the entries at all endpoints.
  *
- * @param everywhere whether entries at all endpoints are removed
  * @returns undefined if the journal can't be changed, after a warning
  */
 export async function forgetCreation(
   { ofBothBackends }: Pick<StackJournals, "ofBothBackends">,
   deployment: Deployment,
   urn: string,
-  { everywhere, dryRun }: { readonly everywhere: boolean; readonly dryRun: boolean },
+  { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
 ): Promise<Forgotten | undefined> {
   const entriesIn = async (journal: Journal): Promise<Entry[]> => {
-    const entries = await (everywhere ? journal.listEverywhere() : journal.list());
+    const entries = await (endpoint === undefined ? journal.listEverywhere() : journal.list());
     return entries.filter((entry) => entry.urn === urn);
   };
   const keys = new Set<string>();
