@@ -25,20 +25,18 @@ async function main(args: readonly string[]): Promise<number> {
   });
   program.hook("preAction", () => {
     const problem = nodeProblem();
-    if (problem !== undefined) throw new UnsupportedNode(problem);
+    if (problem === undefined) return;
+    console.error(problem);
+    process.exit(1);
   });
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // already printed
-    if (!(error instanceof UnsupportedNode)) throw error;
-    console.error(error.message);
-    return 1;
+    throw error;
   }
 }
-
-class UnsupportedNode extends Error {}
 
 function packageVersion(): string {
   const file = readFileSync(path.join(__dirname, "..", "..", "package.json"), "utf8");

@@ -27,8 +27,7 @@ export async function recover(options: RecoverOptions): Promise<number> {
       readExport(options),
       options.file === undefined ? stackSettings(options.cwd, options.stack) : undefined,
     ]);
-    const environment = process.env;
-    const journals = stackJournals(deployment, { folder, projectFolder, environment, config, options });
+    const journals = stackJournals(deployment, { folder, projectFolder, config, options });
     return options.forget === undefined
       ? await writeMissingEntries(journals, deployment, options)
       : await forget(journals, deployment, options.forget, options);

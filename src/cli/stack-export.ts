@@ -146,25 +146,15 @@ function typed({ inputs, outputs, ...resource }: ExportedResource): Resource {
   const kind = kinds.get(resource.type);
   if (kind === undefined)
     return { ...resource, kind, hidden: hiddenOf({}), unfinished: undefined, keys: [], endpoint: undefined };
-  // Only what is needed: if other values are encrypted, the export can still be used.
-  const hidden = hiddenOf(plaintextOf(Object.fromEntries(HIDDEN.map((name) => [name, inputs[name]]))));
-  const { __key, __endpoint } = hiddenOf(
-    plaintextOf({ __key: outputs.__key, __endpoint: outputs.__endpoint }),
-  );
-  const unfinished = pendingOf(plaintextOf({ __pending: outputs.__pending }));
+  // Other values may stay encrypted: an export without `--show-secrets` is enough if no creation has secrets.
+  const hiddenInputs = Object.entries(inputs).filter(([name]) => name.startsWith("__"));
+  const hidden = hiddenOf(plaintextOf(Object.fromEntries(hiddenInputs)));
+  const { __key: key, __endpoint: endpoint, __pending } = outputs;
+  const { __key, __endpoint } = hiddenOf(plaintextOf({ __key: key, __endpoint: endpoint }));
+  const unfinished = pendingOf(plaintextOf({ __pending }));
   const keys = [hidden.__key, __key, unfinished?.key].filter((key) => key !== undefined);
   return { ...resource, kind, hidden, unfinished, keys, endpoint: __endpoint };
 }
-
-const HIDDEN = [
-  "__urn",
-  "__key",
-  "__keyAt",
-  "__import",
-  "__secrets",
-  "__autonamed",
-  "__organization",
-] satisfies (keyof Hidden)[];
 
 function providerOf({ urn, id, inputs }: ExportedResource): StackProvider {
   const setting = (key: string): string | undefined => {

@@ -14,7 +14,6 @@ export interface JournalSettings {
   readonly folder: string;
   /** The folder of the project file. */
   readonly projectFolder: string;
-  readonly environment: NodeJS.ProcessEnv;
   /** The stack's present configuration, if it can be read. */
   readonly config?: ((key: string) => string | undefined) | undefined;
   readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
@@ -40,12 +39,12 @@ export interface StackJournals {
  * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
  */
 export function stackJournals(deployment: Deployment, settings: JournalSettings): StackJournals {
-  const { folder, projectFolder, environment, options } = settings;
+  const { folder, projectFolder, options } = settings;
   const { providers } = deployment;
   const organization = organizationOf(deployment, options);
   const open = (endpoint: string, backend?: string): Journal =>
     openJournal({
-      ...{ endpoint, dir: journalDirOf(providers, settings), cwd: folder, env: environment, backend },
+      ...{ endpoint, dir: journalDirOf(providers, settings), cwd: folder, env: process.env, backend },
       organization: () => organization,
       projectFolder: () => projectFolder,
       warn: console.error,
@@ -83,27 +82,24 @@ const ENDPOINT_OPTION = "the option --endpoint";
  * Returns the journal folder for the next `up`: the one in the stack's present configuration. If the configuration can't be read, or has
  * lost the address that the last `up` used, the folder of the last `up` applies.
  */
-function journalDirOf(
-  providers: readonly StackProvider[],
-  { config, environment }: JournalSettings,
-): string | undefined {
+function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
   const ofDefault = providers.find(({ isDefault }) => isDefault);
   const present = (name: string): string | undefined => trimmed(config?.(`cloudinfra:${name}`));
   const hasLostAddress = stored(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;
   const isUsable = config !== undefined && !hasLostAddress;
   const last = isUsable ? [] : [ofDefault, ...providers].map((one) => stored(one, "journalDir"));
-  return present("journalDir") ?? last.find(Boolean) ?? trimmed(environment.CLOUDINFRA_JOURNAL_DIR);
+  return present("journalDir") ?? last.find(Boolean) ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
 }
 
 /** Returns the normalized address of the service that a provider uses. An explicit provider keeps its own address. */
 function endpointOf(
   provider: StackProvider | undefined,
-  { environment, options: { endpoint } }: JournalSettings,
+  { options: { endpoint } }: JournalSettings,
 ): string | undefined {
   const own = stored(provider, "endpoint");
   const isExplicit = provider !== undefined && !provider.isDefault;
   const address =
-    (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(environment.CLOUDINFRA_ENDPOINT);
+    (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
   if (address === undefined) return undefined;
   const setting = address === endpoint ? ENDPOINT_OPTION : undefined;
   // Plain HTTP is harmless here, because `recover` sends no request.
