@@ -1,55 +1,55 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 
-/** The commands of Pulumi that the demo shows. */
+/** The Pulumi commands that the demo runs. */
 export type DemoCommand = "preview" | "up" | "destroy";
 
-/** What runs the program: the real CLI, or the stand-in of the tests. */
+/** Runs the program with Pulumi's CLI, or with the fake engine of the tests. */
 export interface Driver {
-  /** Says what this is, so that nobody takes one for the other. */
-  readonly introduction: string;
-  /** What to type elsewhere while the service stays up. */
-  readonly whatToType: string;
-  /** Runs one command to its end and shows how it goes. Rejects with a `StepFailed` if it fails. */
+  /** Describes the engine, so that nobody mistakes one for the other. */
+  readonly description: string;
+  /** The commands to run in another terminal while the service is running. */
+  readonly commandsToTry: string;
+  /** Runs one command and shows its progress. Rejects with a `StepFailed` if the command fails. */
   run(command: DemoCommand): Promise<void>;
-  /** Ends all that was started. */
+  /** Ends all processes that the driver has started. */
   close(): Promise<void>;
 }
 
-/** What every driver needs to know. */
+/** The settings of a driver. */
 export interface Setting {
   /** The program's folder. */
   readonly dir: string;
-  /** A folder for everything else; removed at the end. */
+  /** A folder for all other files. The demo removes it at the end. */
   readonly root: string;
   readonly endpoint: string;
   readonly token: string;
-  /** Whether rows may be drawn again and again. */
+  /** Whether the output is a terminal, in which rows can be redrawn. */
   readonly live: boolean;
-  /** Ctrl-C: what is in flight ends by itself, nothing new starts. */
+  /** Aborted by Ctrl-C: running operations finish, and nothing new starts. */
   readonly interrupted: AbortSignal;
-  /** A second Ctrl-C: everything ends now. */
+  /** Aborted by a second Ctrl-C: everything ends at once. */
   readonly forced: AbortSignal;
 }
 
-/** What Pulumi's child processes leave in folders of the user (caches, the journal) goes with the rest of the demo. */
+/** Returns variables that keep the files of Pulumi's child processes, such as caches and the journal, in the demo's folder. */
 export function childEnvironment({ root }: Setting): Record<string, string> {
   const temporary = temporaryFolder(root);
   mkdirSync(temporary, { recursive: true });
   return { TMPDIR: temporary, TEMP: temporary, TMP: temporary, CLOUDINFRA_JOURNAL_DIR: journalFolder(root) };
 }
 
-/** In the environment of the children only, so that it also tells them from a user's own processes. */
+/** Only the demo's child processes have this folder in their environment, which identifies them. */
 export function temporaryFolder(root: string): string {
   return path.join(root, "children");
 }
 
-/** Where the package keeps its journal; it stays with the demo also for commands that are typed elsewhere. */
+/** The folder of the journal, also for commands that you run in another terminal. */
 export function journalFolder(root: string): string {
   return path.join(root, "journal");
 }
 
-/** A command ended badly; what it had to say has been shown. */
+/** A command failed. Its output has been shown. */
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
 }

@@ -3,7 +3,7 @@ import type { RunResult } from "../test/harness/engine";
 import { childEnvironment, type Driver, type Setting, StepFailed } from "./driver";
 import { liveRows, plainRows } from "./rows";
 
-/** The stand-in for Pulumi's engine that the tests use: it shows what the package does where there is no CLI. */
+/** Opens the fake engine of the tests, which shows the package at work on a machine without Pulumi's CLI. */
 export async function fakeDriver(setting: Setting): Promise<Driver> {
   const { dir, endpoint, token, live, interrupted } = setting;
   const stack = await fakeEngine.open({
@@ -14,12 +14,12 @@ export async function fakeDriver(setting: Setting): Promise<Driver> {
     env: childEnvironment(setting),
   });
   return {
-    introduction: "the fake engine of this repository's tests. It is NOT Pulumi: no `pulumi` is used",
-    whatToType: whatToType(endpoint, token),
+    description: "the fake engine of this repository's tests. It is NOT Pulumi, and uses no `pulumi`",
+    commandsToTry: commandsToTry(endpoint, token),
     run: async (command) => {
-      const planning = command === "preview";
-      const rows = live ? liveRows(process.stdout, planning) : plainRows(process.stdout, planning);
-      const result = await stack.run(command, { signal: interrupted, onEvent: (event) => rows.take(event) });
+      const isPreview = command === "preview";
+      const rows = live ? liveRows(process.stdout, isPreview) : plainRows(process.stdout, isPreview);
+      const result = await stack.run(command, { signal: interrupted, onEvent: (event) => rows.show(event) });
       process.stdout.write(`${summary(result)}\n`);
       if (!result.ok) throw new StepFailed(`the fake engine's ${command} failed`);
     },
@@ -38,11 +38,11 @@ function summary({ ok, changes, outputs, diagnostics }: RunResult): string {
   return ["", ...values, ...problems, `   resources: ${counts.join(", ") || "none"}`].join("\n");
 }
 
-function whatToType(endpoint: string, token: string): string {
-  const ask = `curl -H 'Authorization: Bearer ${token}'`;
+function commandsToTry(endpoint: string, token: string): string {
+  const curl = `curl -H 'Authorization: Bearer ${token}'`;
   return [
-    `${ask} ${endpoint}/projects`,
-    `${ask} ${endpoint}/instances`,
-    "# With `pulumi` on PATH, `npm start -- --keep` prints the commands to go on with this very stack.",
+    `${curl} ${endpoint}/projects`,
+    `${curl} ${endpoint}/instances`,
+    "# With `pulumi` on the PATH, `npm start -- --keep` prints the commands to continue with this stack.",
   ].join("\n");
 }

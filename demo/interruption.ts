@@ -1,11 +1,11 @@
-/** One press can arrive twice, from the terminal and from the package manager that passes it on. */
-const ONE_PRESS_MS = 300;
+/** One Ctrl-C can arrive twice: from the terminal, and from npm, which forwards it. */
+const DUPLICATE_MS = 300;
 
-/** Ctrl-C as signals: the first asks everything to end, the second demands it. */
+/** Ctrl-C as abort signals. The first Ctrl-C requests an orderly end, and the second one an immediate end. */
 export interface Interruption {
   readonly interrupted: AbortSignal;
   readonly forced: AbortSignal;
-  /** Lets the process take signals as it did before. */
+  /** Restores the former handling of signals. */
   release(): void;
 }
 
@@ -17,7 +17,7 @@ export function watchInterruption(): Interruption {
     if (!first.signal.aborted) {
       firstAt = performance.now();
       first.abort();
-    } else if (performance.now() - firstAt > ONE_PRESS_MS) second.abort();
+    } else if (performance.now() - firstAt > DUPLICATE_MS) second.abort();
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const signal of signals) process.on(signal, onSignal);
@@ -30,7 +30,7 @@ export function watchInterruption(): Interruption {
   };
 }
 
-/** Resolves when the signal aborts; at once if it has. */
+/** Resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));

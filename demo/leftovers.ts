@@ -2,22 +2,22 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 
-/** A process that has a mark in its environment. */
+/** A process whose environment contains a mark. */
 export interface MarkedProcess {
   readonly pid: number;
-  /** Its command line; where the system tells no more, with what stands behind it. */
+  /** Its command line. On systems without /proc, its environment follows. */
   readonly command: string;
 }
 
 /**
- * Kills the processes that have `mark` in their environment. A CLI that is interrupted before it listens for that dies
- * at once, and its language host and provider, in process groups of their own, live on.
+ * Kills the processes whose environment contains `mark`. If Pulumi's CLI is interrupted before it handles signals, its language host and
+ * provider survive, because they are in other process groups.
  */
 export async function killMarked(mark: string): Promise<void> {
   for (const { pid } of await findMarked(mark)) killProcess(pid);
 }
 
-/** The processes, but for this one, that have `mark` in their environment. */
+/** Finds the processes whose environment contains `mark`, except for this process. */
 export async function findMarked(mark: string): Promise<MarkedProcess[]> {
   return existsSync("/proc/self/environ") ? markedInProc(mark) : markedInPs(mark);
 }
@@ -33,7 +33,7 @@ function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
-    return ""; // it has ended, or is somebody else's
+    return ""; // the process has ended, or belongs to another user
   }
 }
 
@@ -49,12 +49,12 @@ async function markedInPs(mark: string): Promise<MarkedProcess[]> {
     .filter(({ pid }) => pid > 0 && pid !== process.pid);
 }
 
-/** Kills a process, if it is still there. */
+/** Kills a process if it still exists. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    const gone = error instanceof Error && "code" in error && error.code === "ESRCH";
-    if (!gone) throw error;
+    const hasEnded = error instanceof Error && "code" in error && error.code === "ESRCH";
+    if (!hasEnded) throw error;
   }
 }

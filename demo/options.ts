@@ -1,19 +1,19 @@
 import { parseArgs } from "node:util";
 
 export interface DemoOptions {
-  /** Stay after the second `up`, with the service running, instead of destroying. */
+  /** Whether to keep the stack and the service after the last `up`, instead of destroying the stack. */
   readonly keep: boolean;
-  /** The engine asked for; undefined: the real one where it is on PATH. */
+  /** @default `pulumi` if it is on the PATH, else `fake` */
   readonly engine: "fake" | "pulumi" | undefined;
 }
 
-export const USAGE = `npm start -- [--keep] [--engine fake|pulumi]
+export const USAGE = `Usage: npm start -- [--keep] [--engine fake|pulumi]
 
-  --keep             stop after the second up and leave the service running until Ctrl-C
-  --engine fake      use the fake engine of the tests, also where \`pulumi\` is on PATH
-  --engine pulumi    use \`pulumi\`, and fail where it is not on PATH`;
+  --keep             Stop after the second \`up\`, and keep the service running until Ctrl-C.
+  --engine fake      Use the fake engine of the tests, even if \`pulumi\` is on the PATH.
+  --engine pulumi    Use \`pulumi\`, and fail if it isn't on the PATH.`;
 
-/** Reads the command line; a text instead says what is wrong with it. */
+/** Parses the command line. Returns a message for a usage error. */
 export function parseOptions(args: readonly string[]): DemoOptions | string {
   try {
     const { values } = parseArgs({
@@ -22,7 +22,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | string {
     });
     const { keep, engine } = values;
     if (engine !== undefined && engine !== "fake" && engine !== "pulumi")
-      return `There is no engine "${engine}".`;
+      return `Unknown engine "${engine}". Use "fake" or "pulumi".`;
     return { keep, engine };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -13,7 +13,7 @@ import {
 } from "./driver";
 import { killMarked } from "./leftovers";
 
-/** What the CLI gets to end by itself after a Ctrl-C. */
+/** How long the CLI may take to end after Ctrl-C. */
 const GRACE_MS = 20_000;
 
 const ARGUMENTS: Readonly<Record<DemoCommand, readonly string[]>> = {
@@ -24,42 +24,45 @@ const ARGUMENTS: Readonly<Record<DemoCommand, readonly string[]>> = {
 
 const PLAIN = ["--non-interactive", "--color", "never", "--suppress-progress"];
 
-/** The real CLI, with a home and a state of its own in the setting's folder. `file` is the CLI's. */
+/** Opens Pulumi's CLI, with its own home and state in the demo's folder. `file` is the path of the CLI. */
 export async function pulumiDriver(file: string, setting: Setting): Promise<Driver> {
   const own = isolatedEnvironment(path.join(setting.root, "pulumi"));
   const env = { ...process.env, ...own, ...childEnvironment(setting) };
-  const quietly = async (...args: string[]): Promise<string> => {
+  const output = async (...args: string[]): Promise<string> => {
     const { stdout } = await promisify(execFile)(file, [...args, "--non-interactive"], {
       cwd: setting.dir,
       env,
     });
     return stdout.trim();
   };
-  const version = await quietly("version");
-  await quietly("stack", "init", "demo");
-  await quietly(
+  const version = await output("version");
+  await output("stack", "init", "demo");
+  await output(
     ...["config", "set-all", "--plaintext", `cloudinfra:endpoint=${setting.endpoint}`],
     ...["--secret", `cloudinfra:token=${setting.token}`],
   );
   return {
-    introduction: `pulumi ${version} (${file}), with a home and a state of its own`,
-    whatToType: whatToType(setting.dir, { ...own, CLOUDINFRA_JOURNAL_DIR: journalFolder(setting.root) }),
+    description: `pulumi ${version} (${file}), with its own home and state`,
+    commandsToTry: commandsToTry(setting.dir, {
+      ...own,
+      CLOUDINFRA_JOURNAL_DIR: journalFolder(setting.root),
+    }),
     run: async (command) => {
       const code = await show(file, ARGUMENTS[command], setting, env);
-      if (code !== 0) throw new StepFailed(`\`pulumi ${command}\` ended with ${code}`);
+      if (code !== 0) throw new StepFailed(`\`pulumi ${command}\` exited with ${code}`);
     },
     close: () => killMarked(temporaryFolder(setting.root)),
   };
 }
 
-/** Lets the CLI write to our own output; in a terminal it draws its rows there. Resolves with how it ended. */
+/** Runs the CLI with the demo's own output, and returns its exit code or signal. */
 function show(
   file: string,
   args: readonly string[],
   { dir: cwd, live, interrupted, forced }: Setting,
   env: NodeJS.ProcessEnv,
 ): Promise<number | NodeJS.Signals> {
-  // In a terminal Ctrl-C reaches the CLI as it reaches us; elsewhere only we pass it on, so that it arrives once.
+  // In a terminal, Ctrl-C reaches the CLI directly. Otherwise, the demo forwards it, and must be the only one to do so.
   const child = live
     ? spawn(file, args, { cwd, env, stdio: "inherit" })
     : spawn(file, [...args, ...PLAIN], { cwd, env, stdio: ["ignore", "inherit", "inherit"], detached: true });
@@ -79,14 +82,14 @@ function show(
   });
 }
 
-/** Kills the CLI; with all that it started, where they are a process group of their own. */
+/** Kills the CLI. If it has its own process group, kills the whole group. */
 function killAll(child: ChildProcess, ownGroup: boolean): void {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   if (ownGroup) process.kill(-child.pid, "SIGKILL");
   else child.kill("SIGKILL");
 }
 
-function whatToType(dir: string, own: Readonly<Record<string, string | undefined>>): string {
+function commandsToTry(dir: string, own: Readonly<Record<string, string | undefined>>): string {
   const exported = [
     "PULUMI_HOME",
     "PULUMI_BACKEND_URL",
@@ -97,10 +100,10 @@ function whatToType(dir: string, own: Readonly<Record<string, string | undefined
     `cd ${quoted(dir)}`,
     `export PATH=${quoted(path.dirname(process.execPath))}:"$PATH"`,
     ...exported.map((name) => `export ${name}=${quoted(own[name] ?? "")}`),
-    "pulumi preview    # nothing to do; then change index.ts",
-    "pulumi up         # makes the change",
-    "pulumi refresh    # looks for what others changed",
-    "pulumi destroy    # takes everything down",
+    "pulumi preview    # shows no changes; edit index.ts, and run it again",
+    "pulumi up         # applies the change",
+    "pulumi refresh    # reads changes by others",
+    "pulumi destroy    # deletes everything",
   ].join("\n");
 }
 

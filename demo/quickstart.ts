@@ -2,24 +2,24 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { linkModules, REPOSITORY } from "../test/harness/modules";
 
-/** The one change that the demo makes to the program. */
+/** The change that the demo makes to the program. */
 const BEFORE = 'flavor: "small"';
 const AFTER = 'flavor: "large"';
 
-/** A line of the program as it was and as it is. */
+/** A line of the program before and after a change. */
 export interface ChangedLine {
   readonly number: number;
   readonly before: string;
   readonly after: string;
 }
 
-/** Copies examples/quickstart to `dir`, where it finds this package as an installed one. */
+/** Copies examples/quickstart to `dir`, and links this package and its dependencies there. */
 export function copyQuickstart(dir: string): void {
   cpSync(path.join(REPOSITORY, "examples/quickstart"), dir, { recursive: true });
   linkModules(dir, ["@pulumi/pulumi", "@types/node", "typescript"]);
 }
 
-/** Gives an instance of the quickstart another flavor, and tells which line that was. */
+/** Changes the flavor of an instance in the quickstart, and returns the changed line. */
 export function changeFlavor(dir: string): ChangedLine {
   const file = path.join(dir, "index.ts");
   const lines = readFileSync(file, "utf8").split("\n");

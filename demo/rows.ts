@@ -1,9 +1,9 @@
 import readline from "node:readline";
 import type { EngineEvent, Step, StepOp } from "../test/harness/engine";
 
-/** Shows how a run goes, for an engine that draws nothing itself. */
+/** Shows the progress of a run, for an engine that has no display of its own. */
 export interface Rows {
-  take(event: EngineEvent): void;
+  show(event: EngineEvent): void;
 }
 
 interface Words {
@@ -13,7 +13,7 @@ interface Words {
   readonly done: string;
 }
 
-const QUIET: Words = { sign: " ", planned: "unchanged", doing: "looking", done: "unchanged" };
+const QUIET: Words = { sign: " ", planned: "unchanged", doing: "checking", done: "unchanged" };
 
 const WORDS: Partial<Record<StepOp, Words>> = {
   create: { sign: "+", planned: "create", doing: "creating", done: "created" },
@@ -22,28 +22,31 @@ const WORDS: Partial<Record<StepOp, Words>> = {
   replace: { sign: "±", planned: "replace", doing: "replacing", done: "replaced" },
 };
 
-/** Rows that are drawn anew with each event: one for each resource, its state and progress in it. */
-export function liveRows(out: NodeJS.WritableStream & { readonly columns: number }, planning: boolean): Rows {
+/** Shows one row for each resource, with its status and progress, and redraws the rows at each event. */
+export function liveRows(
+  out: NodeJS.WritableStream & { readonly columns: number },
+  isPreview: boolean,
+): Rows {
   const rows = new Map<string, Row>();
   return {
-    take: (event) => {
+    show: (event) => {
       const drawn = rows.size;
-      if (!keep(rows, event, planning)) return;
+      if (!record(rows, event, isPreview)) return;
       if (drawn > 0) readline.moveCursor(out, 0, -drawn);
       readline.clearScreenDown(out);
-      // A row longer than the terminal would wrap, and the next drawing would start in the wrong place.
+      // A row that is wider than the terminal would wrap, and the next redraw would start in the wrong line.
       for (const row of rows.values()) out.write(`${rowText(row).slice(0, out.columns - 1)}\n`);
     },
   };
 }
 
-/** A line for each thing that happens, for logs and pipes. */
-export function plainRows(out: NodeJS.WritableStream, planning: boolean): Rows {
+/** Prints a line for each event, for logs and pipes. */
+export function plainRows(out: NodeJS.WritableStream, isPreview: boolean): Rows {
   const rows = new Map<string, Row>();
   let last = "";
   return {
-    take: (event) => {
-      const row = keep(rows, event, planning);
+    show: (event) => {
+      const row = record(rows, event, isPreview);
       const text = row ? rowText(row) : "";
       if (text === "" || text === last) return;
       last = text;
@@ -58,8 +61,8 @@ interface Row {
   progress: string;
 }
 
-/** Notes the event; the row it belongs to, or undefined where it is none to show. */
-function keep(rows: Map<string, Row>, event: EngineEvent, planning: boolean): Row | undefined {
+/** Records an event, and returns the row to show, if any. */
+function record(rows: Map<string, Row>, event: EngineEvent, isPreview: boolean): Row | undefined {
   const row = event.urn === undefined ? undefined : rows.get(event.urn);
   if (event.kind === "diagnostic") {
     if (row && event.ephemeral) row.progress = event.message;
@@ -72,7 +75,7 @@ function keep(rows: Map<string, Row>, event: EngineEvent, planning: boolean): Ro
     "step-failed": `${words.doing} failed`,
   };
   const { kind, ...step } = event;
-  const next = { step, state: planning ? words.planned : states[kind], progress: "" };
+  const next = { step, state: isPreview ? words.planned : states[kind], progress: "" };
   rows.set(event.urn, next);
   return next;
 }

@@ -11,16 +11,16 @@ import { type DemoOptions, parseOptions, USAGE } from "./options";
 import { pulumiDriver } from "./pulumi-cli";
 import { changeFlavor, copyQuickstart } from "./quickstart";
 
-/** Long enough to see progress, short enough to watch to the end. */
+/** Long enough to show progress, and short enough to watch. */
 const OPERATION_MS = 2500;
 
 class Interrupted extends Error {}
 
-const say = (text = ""): void => {
+const print = (text = ""): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** The whole demo: a service, a program, and Pulumi's commands one after the other. Resolves with the exit code. */
+/** Runs the demo: starts a service, copies a program, and runs Pulumi's commands. Returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
   if (typeof options === "string") {
@@ -39,18 +39,20 @@ async function main(args: readonly string[]): Promise<number> {
     const { endpoint, token } = emulator;
     copyQuickstart(dir);
     driver = await openDriver(options, { dir, root, endpoint, token, live, ...interruption });
-    say(`pulumi-cloudinfra, from nothing and back, in a temporary folder: ${dir}`);
-    say(`Engine:  ${driver.introduction}.`);
-    say(`Service: this package's emulator at ${endpoint}; an operation takes ${OPERATION_MS / 1000} s.`);
+    print(`Running the quickstart of pulumi-cloudinfra in a temporary folder: ${dir}`);
+    print(`Engine:  ${driver.description}.`);
+    print(
+      `Service: the emulator of this package at ${endpoint}. Each operation takes ${OPERATION_MS / 1000} s.`,
+    );
     await play(driver, emulator, dir, options.keep, interruption.interrupted);
     return 0;
   } catch (error) {
     if (error instanceof Interrupted || interruption.interrupted.aborted) {
-      say("\nInterrupted; everything is removed.");
+      print("\nInterrupted. All objects and files were removed.");
       return 130;
     }
     if (!(error instanceof StepFailed)) throw error;
-    process.stderr.write(`\nThe demo stops here: ${error.message}. What it said is above.\n`);
+    process.stderr.write(`\nThe demo failed: ${error.message}. The output of the command is above.\n`);
     return 1;
   } finally {
     await driver?.close();
@@ -63,7 +65,7 @@ async function main(args: readonly string[]): Promise<number> {
 async function openDriver({ engine }: DemoOptions, setting: Setting): Promise<Driver> {
   const pulumi = engine === "fake" ? undefined : pulumiOnPath();
   if (pulumi) return pulumiDriver(pulumi, setting);
-  if (engine === "pulumi") throw new StepFailed("there is no `pulumi` on PATH");
+  if (engine === "pulumi") throw new StepFailed("`pulumi` is not on the PATH");
   return fakeDriver(setting);
 }
 
@@ -76,27 +78,27 @@ async function play(
 ): Promise<void> {
   const steps = keep ? 4 : 5;
   const step = async (number: number, heading: string, command: DemoCommand): Promise<void> => {
-    say(`\n── ${number} of ${steps} · ${heading} (${command}) ──\n`);
+    print(`\n── ${number} of ${steps} · ${heading} (${command}) ──\n`);
     const before = emulator.requests.length;
     const start = performance.now();
     await driver.run(command);
     if (interrupted.aborted) throw new Interrupted();
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
-    say(`\n   ${seconds} s · requests to the service: ${emulator.requests.length - before}`);
+    print(`\n   ${seconds} s · requests to the service: ${emulator.requests.length - before}`);
   };
-  await step(1, "What would be made? Nothing is, yet", "preview");
-  await step(2, "Make a project and three instances", "up");
+  await step(1, "Preview a project and three instances", "preview");
+  await step(2, "Create them", "up");
   const { number, before, after } = changeFlavor(dir);
-  say(
-    `\n── One line of the program changes ──\n\n   index.ts:${number}\n   - ${before.trim()}\n   + ${after.trim()}`,
+  print(
+    `\n── Change one line of the program ──\n\n   index.ts:${number}\n   - ${before.trim()}\n   + ${after.trim()}`,
   );
-  await step(3, "What would that change? One instance, in place", "preview");
-  await step(4, "Make the change", "up");
-  if (!keep) return step(5, "Take everything down again", "destroy");
-  say("\n── The service stays up until you press Ctrl-C here ──\n\nType in another terminal:\n");
-  say(driver.whatToType);
+  await step(3, "Preview the change: one instance is updated in place", "preview");
+  await step(4, "Apply the change", "up");
+  if (!keep) return step(5, "Delete everything", "destroy");
+  print("\n── The service runs until you press Ctrl-C here ──\n\nRun in another terminal:\n");
+  print(driver.commandsToTry);
   await aborted(interrupted);
-  say("\nStopping the service and removing the folder.");
+  print("\nStopping the service, and removing the folder.");
 }
 
 main(process.argv.slice(2)).then(
@@ -104,7 +106,9 @@ main(process.argv.slice(2)).then(
     process.exitCode = code;
   },
   (error: unknown) => {
-    process.stderr.write(`The demo has a fault: ${error instanceof Error ? error.stack : String(error)}\n`);
+    process.stderr.write(
+      `This is a bug in the demo: ${error instanceof Error ? error.stack : String(error)}\n`,
+    );
     process.exitCode = 1;
   },
 );

@@ -1,186 +1,198 @@
+import { accessSync, existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { referencedId } from "../model/equality";
-import { instanceKind, projectKind } from "../model/kinds";
+import { formatError } from "../diagnostics/format";
+import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
+import { resourceName } from "../model/state";
 import { type Context, listingContext } from "../provider/context";
-import { isDeleted } from "../provider/lookup/lookup-result";
-import { type Session, Sessions } from "../provider/session";
-import { type Command, reportFailure, reportUsageError, shellWord } from "./command";
-import { help, type ImportArgs, parseImportArgs } from "./import/args";
-import { filesToWrite, writeFiles } from "./import/files";
-import {
-  type Declaration,
-  declarations,
-  importDocument,
-  omittedInstance,
-  programText,
-} from "./import/program";
-import { type StackResources, stackResources } from "./import/stack-resources";
-import { programFolder, stackSettings } from "./pulumi";
+import { Sessions } from "../provider/session";
+import type { ImportOptions } from "./commands";
+import { listProject, selectImportable } from "./import/inventory";
+import { type Declarations, declare, describeOmission, importDocument, programText } from "./import/program";
+import { commandLineFor, programFolder, stackSettings } from "./pulumi";
+import { unfinishedCreations } from "./recover/creations";
+import { type Deployment, readExport, type StackProvider } from "./stack-export";
 
-/** `npx pulumi-cloudinfra import`: writes the files that import the instances of a project into a stack. */
-export const importCommand: Command = {
-  async run(args) {
-    const parsed = parseImportArgs(args);
-    if ("error" in parsed) return reportUsageError("import", parsed.error);
-    if (parsed.help) {
-      console.log(help());
-      return 0;
-    }
-    const sessions = new Sessions(process.env);
-    try {
-      await writeImport(parsed, sessions);
-      return 0;
-    } catch (error) {
-      const { project } = parsed;
-      return reportFailure(error, {
-        action: `importing the instances of project ${project}`,
-        provider: parsed.provider,
-        call: { verb: "list" },
-        secrets: sessions.tokens,
-      });
-    }
-  },
-};
+/** Runs `npx pulumi-cloudinfra import`, and returns the exit code. */
+export async function importInstances(options: ImportOptions): Promise<number> {
+  const sessions = new Sessions(process.env);
+  try {
+    await writeImport(options, sessions);
+    return 0;
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    const text = formatError(error, {
+      action: `importing the instances of project ${options.project}`,
+      provider: options.provider,
+      call: { verb: "list" },
+      secrets: sessions.tokens,
+    });
+    console.error(text);
+    return 1;
+  }
+}
 
-async function writeImport(args: ImportArgs, sessions: Sessions): Promise<void> {
-  const folder = programFolder(args.cwd);
-  const files = filesToWrite(args);
-  const [settings, existing] = await Promise.all([
-    stackSettings(args.cwd, args.stack),
-    stackResources(args.cwd, args.stack),
+async function writeImport(options: ImportOptions, sessions: Sessions): Promise<void> {
+  const folder = programFolder(options.cwd);
+  const files = filesToWrite(options);
+  const [settings, stack] = await Promise.all([
+    stackSettings(options.cwd, options.stack),
+    readExport(options),
   ]);
+  requireNoUnfinishedCreations(stack);
+  const provider = options.provider === undefined ? undefined : findProvider(stack, options.provider);
   // Paths and commands in the settings start at the program's folder, which is the provider's working directory.
   process.chdir(folder);
-  const provider = args.provider === undefined ? undefined : existing.provider(args.provider);
   sessions.configure(provider?.setting ?? settings);
   const session = sessions.open();
   try {
-    const { project, instances } = await inventory(session, args);
-    const projects = args.withProject
-      ? await declare(listingContext(projectKind, session), [project], existing)
-      : NONE;
-    const instanceCall = listingContext(instanceKind, session);
-    const { declared, untold } = await declare(instanceCall, instances, existing, args.project);
-    const all = [...projects.declared, ...declared];
-    const left = [...projects.untold, ...untold];
-    for (const line of left) console.error(line);
-    if (all.length === 0) {
-      console.log(`Project ${args.project} has no instances that can be imported. No file was written.`);
-      return;
-    }
-    await writeFiles(
-      files,
-      { document: importDocument(all, provider), program: programText(all, left, provider) },
-      args,
+    const { project, instances } = await listProject(session, options.project);
+    const projects = options.withProject
+      ? await declareAll(listingContext(projectKind, session), [project], stack)
+      : { declared: [], omitted: [] };
+    const contents = await declareAll(
+      listingContext(instanceKind, session),
+      instances,
+      stack,
+      options.project,
     );
-    console.log(nextSteps(args, all));
+    const all: Declarations = {
+      declared: [...projects.declared, ...contents.declared],
+      omitted: [...projects.omitted, ...contents.omitted],
+    };
+    if (all.declared.length > 0) {
+      const texts = { document: importDocument(all.declared, provider), program: programText(all, provider) };
+      await writeFiles(files, texts, options);
+    }
+    report(all, files, options);
   } finally {
     await session.close();
   }
 }
 
-type Declared = ReturnType<typeof declarations>;
+/** @throws CloudInfraError `conflict`: the object of an unfinished creation would be imported, and created again */
+function requireNoUnfinishedCreations(stack: Deployment): void {
+  const unfinished = unfinishedCreations(stack);
+  if (unfinished.length === 0) return;
+  const what = unfinished.length === 1 ? "an unfinished creation" : "unfinished creations";
+  throw new CloudInfraError("conflict", `the stack has ${what}: ${unfinished.join(", ")}`, {
+    hint:
+      "Run `pulumi up`, which resumes the creation, then run `import` again. On another machine, run `npx pulumi-cloudinfra recover` " +
+      "before `pulumi up`. If the creation is reported again, clear Pulumi's list with the command that `recover` prints.",
+  });
+}
 
-const NONE: Declared = { declared: [], untold: [] };
+/** @throws CloudInfraError `config_missing` if the stack has no explicit provider with this name */
+function findProvider({ providers }: Deployment, name: string): StackProvider {
+  const found = providers.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  const names = providers.flatMap((one) => (one.name === undefined ? [] : `"${one.name}"`));
+  throw new CloudInfraError(
+    "config_missing",
+    `the stack has no provider "${name}". It has: ${names.join(", ") || "none"}`,
+    {
+      hint: "Correct the name given with --provider. If the program declares the provider, run `pulumi up` first.",
+    },
+  );
+}
 
-async function declare(
+async function declareAll(
   context: Context,
   items: readonly ApiObject[],
-  existing: StackResources,
+  stack: Deployment,
   project?: string,
-): Promise<Declared> {
-  const { objects, excluded } = await findImportable(context, items, existing);
-  // A list item may lack the project.
-  const selected = objects.filter((object) => project === undefined || isIn(project, object));
-  const { declared, untold } = declarations(context, selected, {
-    taken: existing.namesOf(context.kind),
-    given: { project },
-  });
-  return { declared, untold: [...excluded, ...untold] };
+): Promise<Declarations> {
+  const { objects, omitted } = await selectImportable(context, items, stack, project);
+  const taken = stack.resources
+    .filter(({ urn }) => isUrnOf(context.kind, urn))
+    .flatMap(({ urn }) => resourceName({ __urn: urn }) ?? []);
+  const declarations = declare(context, objects, { taken, given: { project } });
+  return { ...declarations, omitted: [...omitted, ...declarations.omitted] };
 }
 
-function nextSteps(args: ImportArgs, all: readonly Declaration[]): string {
-  const cwd = args.cwd === "." ? "" : ` --cwd ${shellWord(args.cwd)}`;
-  const stack = args.stack === undefined ? "" : ` --stack ${shellWord(args.stack)}`;
-  const isPartial = all.some(({ left }) => left.length > 0);
-  return [
-    `Wrote ${args.program} and ${args.document} with ${all.length === 1 ? "1 resource" : `${all.length} resources`}.`,
-    ...(isPartial ? [`Comments in ${args.program} name the values that a program can't express.`] : []),
-    "Next:",
-    `1. Copy the content of ${args.program} into your program.`,
-    "2. Import the resources into the stack:",
-    `     pulumi import --file ${shellWord(args.document)} --generate-code=false${cwd}${stack}`,
-    "3. Run `pulumi preview`. It shows no changes.",
-  ].join("\n");
-}
-
-/** @throws CloudInfraError `not_found` if the account has no such project */
-async function inventory(
-  session: Session,
-  { project: id }: ImportArgs,
-): Promise<{ project: ApiObject; instances: readonly ApiObject[] }> {
-  const context = listingContext(projectKind, session);
-  const projects = await session.client.projects.list(context);
-  const project = projects.find((one) => one.id === id);
-  if (project === undefined) {
-    throw new CloudInfraError("not_found", `the service returned no project ${id}`, {
-      hint:
-        projects.length === 0
-          ? "Check the endpoint and the token: the service returned no projects at all."
-          : `Give one of these ids with --project: ${projects.map((one) => one.id).join(", ")}.`,
-    });
+function report(
+  { declared, omitted }: Declarations,
+  files: Files,
+  { project, program, document, json, ...target }: ImportOptions,
+): void {
+  const isEmpty = declared.length === 0;
+  const command = ["pulumi", "import", "--file", document, "--generate-code=false"];
+  const importCommand = commandLineFor(command, target);
+  if (json) {
+    const resources = declared.map(({ type, name, id, inexpressible }) => ({
+      type,
+      name,
+      id,
+      inexpressible,
+    }));
+    const written = isEmpty ? { program: null, document: null } : files;
+    const result = { ...written, resources, omitted, importCommand: isEmpty ? null : importCommand };
+    console.log(JSON.stringify(result, null, 2));
+    return;
   }
-  const listed = await session.client.instances.list({ project: id }, context);
-  return { project, instances: listed.filter((instance) => isIn(id, instance)) };
+  for (const omission of omitted) console.error(describeOmission(omission));
+  if (isEmpty) {
+    console.log(`Project ${project} has no instances that can be imported. No file was written.`);
+    return;
+  }
+  const count = declared.length === 1 ? "1 resource" : `${declared.length} resources`;
+  console.log(`Wrote ${program} and ${document} with ${count}.`);
+  if (declared.some(({ inexpressible }) => inexpressible.length > 0))
+    console.log(`Comments in ${program} name the values that a program can't express.`);
+  console.log(`
+Next steps:
+  1. Copy the content of ${program} into your program.
+  2. Import the resources into the stack:
+       ${importCommand}
+  3. Run \`pulumi preview\`. It should show no changes.`);
 }
 
-/** Whether an instance may be in a project. The service may show the project without its id, or not at all (§4.4). */
-function isIn(id: string, { fields }: ApiObject): boolean {
-  const project = referencedId(fields.project);
-  const isId = typeof project === "number" || (typeof project === "string" && project !== "");
-  // The service may show a path such as `projects/prj-1`. An id may contain "/", too.
-  return !isId || `/${project}`.endsWith(`/${id}`);
-}
-
-/** If the first requests show that the service doesn't offer GET, the others aren't sent. */
-const GETS_AT_ONCE = 16;
+const FILES = ["document", "program"] as const;
+type Files = Readonly<Record<(typeof FILES)[number], string>>;
 
 /**
- * Selects the items of a list that may be imported, and completes them. `excluded` says why others aren't: they were deleted, or the stack
- * already manages them.
+ * Resolves the paths of the files to write.
+ *
+ * @throws CloudInfraError `input_invalid` if a file exists and `--force` isn't given, or if the folder of one doesn't exist
  */
-export async function findImportable(
-  context: Context,
-  items: readonly ApiObject[],
-  existing: StackResources,
-): Promise<{ objects: ApiObject[]; excluded: string[] }> {
-  const selected: ApiObject[] = [];
-  const excluded: string[] = [];
-  for (const item of items) {
-    const reason = isDeleted(item)
-      ? `it was deleted: its status is ${item.fields.status}`
-      : existing.manages(context, item.id)
-        ? "the stack already manages it"
-        : undefined;
-    if (reason === undefined) selected.push(item);
-    else excluded.push(omittedInstance(context, item, reason));
+function filesToWrite(options: ImportOptions): Files {
+  const files = {
+    document: path.resolve(options.cwd, options.document),
+    program: path.resolve(options.cwd, options.program),
+  };
+  for (const name of FILES) {
+    if (!options.force && existsSync(files[name])) throw fileExists(files[name]);
+    try {
+      accessSync(path.dirname(files[name]));
+    } catch (cause) {
+      throw notWritable(files[name], cause);
+    }
   }
-  const objects: ApiObject[] = [];
-  for (let at = 0; at < selected.length; at += GETS_AT_ONCE) {
-    const some = selected.slice(at, at + GETS_AT_ONCE);
-    objects.push(...(await Promise.all(some.map((item) => completed(context, item)))));
-  }
-  return { objects, excluded };
+  return files;
 }
 
-/** A list may omit arguments (§4.4), or spell them in another way than a refresh finds them. The token may only be allowed to list. */
-async function completed(context: Context, item: ApiObject): Promise<ApiObject> {
-  const { kind, session } = context;
-  try {
-    return await session.finder.completeListItem(item, { kind, id: item.id, project: undefined }, context);
-  } catch (error) {
-    if (isCloudInfraError(error) && error.code === "forbidden") return item;
-    throw error;
+/** @throws CloudInfraError `input_invalid` */
+async function writeFiles(files: Files, texts: Files, { force }: ImportOptions): Promise<void> {
+  for (const name of FILES) {
+    const file = files[name];
+    await writeFile(file, texts[name], { flag: force ? "w" : "wx" }).catch((cause: unknown) => {
+      if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") throw fileExists(file);
+      throw notWritable(file, cause);
+    });
   }
+}
+
+function notWritable(file: string, cause: unknown): CloudInfraError {
+  return new CloudInfraError("input_invalid", `can't write ${file}`, {
+    hint: "Choose another path with --program or --document.",
+    cause,
+  });
+}
+
+function fileExists(file: string): CloudInfraError {
+  return new CloudInfraError("input_invalid", `${file} already exists`, {
+    hint: "Choose another path with --program or --document, or overwrite the file with --force.",
+  });
 }

@@ -7,20 +7,39 @@ import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import { projectFileFor, readProjectFile } from "../journal/location";
 
-/** A backend may be slow, but not that slow. */
-const LIMIT_MS = 5 * 60_000;
+/** The stack and folder of a command. */
+export interface Target {
+  /** The stack's name. @default the selected stack */
+  readonly stack?: string;
+  /** The working directory, from which other paths start. */
+  readonly cwd: string;
+}
 
-/** The option that names a stack, unless the selected one is meant. */
+/** Writes a command for the user to run: with the same stack and folder, and quoted for a shell. */
+export function commandLineFor(words: readonly string[], { stack, cwd }: Target): string {
+  const folder = cwd === "." ? [] : ["--cwd", cwd];
+  return [...words, ...stackOption(stack), ...folder].map(quoteForShell).join(" ");
+}
+
+/** Quotes a word for a shell if necessary. */
+export function quoteForShell(word: string): string {
+  return /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Returns the option for a stack. Without a name, Pulumi uses the selected stack. */
 export function stackOption(stack: string | undefined): string[] {
   return stack === undefined ? [] : ["--stack", stack];
 }
 
+const TIMEOUT_MS = 5 * 60_000;
+
 /**
- * Returns what a command of Pulumi's CLI prints. The command can't ask for anything.
+ * Runs Pulumi's CLI without prompts, and returns its output.
  *
- * @param command the arguments that errors name, such as `["stack", "export"]`
+ * @param command the arguments that error messages show, such as `["stack", "export"]`
  * @param more further arguments
- * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, never with its output
+ * @throws CloudInfraError `config_missing`, `config_invalid`, `timeout`: with Pulumi's error message, but without its output, which may
+ * hold secrets
  */
 export async function pulumiOutput(
   cwd: string,
@@ -30,8 +49,8 @@ export async function pulumiOutput(
   const child = spawn("pulumi", [...command, "--non-interactive", "--color", "never", ...more], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
-    // Not the option `timeout`: if there is no pulumi, its timer would keep this process alive.
-    signal: AbortSignal.timeout(LIMIT_MS),
+    // If `pulumi` doesn't exist, the timer of the option `timeout` would keep this process alive.
+    signal: AbortSignal.timeout(TIMEOUT_MS),
     killSignal: "SIGKILL",
   });
   const name = `\`pulumi ${command.join(" ")}\``;
@@ -45,37 +64,39 @@ export async function pulumiOutput(
     throw failed(name, errors, end);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT") throw pulumiMissing();
-    if (code === "ABORT_ERR") throw timedOut(name);
+    if (code === "ENOENT") {
+      throw new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
+        hint: "Install the Pulumi CLI, or add its folder to the PATH.",
+      });
+    }
+    if (code === "ABORT_ERR") {
+      throw new CloudInfraError("timeout", `${name} timed out after ${TIMEOUT_MS / 60_000} min`, {
+        hint: "Check the connection to the backend of your stack, then run the command again.",
+      });
+    }
     if (error instanceof CloudInfraError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new CloudInfraError("config_invalid", `${name} can't be run: ${why}`, {
       hint: "Check the `pulumi` on your PATH.",
     });
   } finally {
-    // Plugins of a killed CLI may keep these open, and with them this process.
+    // The plugins of a killed CLI can keep the pipes open, which would keep this process alive.
     child.stdout.destroy();
     child.stderr.destroy();
   }
 }
 
-function pulumiMissing(): CloudInfraError {
-  return new CloudInfraError("config_missing", "`pulumi` was not found on the PATH", {
-    hint: "Install the Pulumi CLI, or add its folder to the PATH.",
-  });
-}
-
-/** Pulumi's error messages, and what to do about each. */
+/** Hints for Pulumi's error messages. The first match applies. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
-  [/no stack selected/i, "Give the stack with --stack, or select it: `pulumi stack select`."],
-  [/no stack named/i, "Run `pulumi stack ls` for the names of your stacks."],
+  [/no stack selected/i, "Give the stack with --stack, or select it with `pulumi stack select`."],
+  [/no stack named/i, "Run `pulumi stack ls` to list your stacks."],
   [
     /no Pulumi\.yaml/i,
     "Run the command in the folder of your Pulumi program, or give the folder with --cwd.",
   ],
   [/incorrect passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE to the passphrase of this stack."],
   [/passphrase/i, "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE, as for `pulumi up`."],
-  [/log ?in|PULUMI_ACCESS_TOKEN/i, "Log in to Pulumi's backend, as for `pulumi up`: `pulumi login`."],
+  [/log ?in|PULUMI_ACCESS_TOKEN/i, "Log in to the backend of your stack with `pulumi login`."],
 ];
 
 function failed(name: string, errors: string, end: number | NodeJS.Signals | null): CloudInfraError {
@@ -88,18 +109,13 @@ function failed(name: string, errors: string, end: number | NodeJS.Signals | nul
   });
 }
 
-function timedOut(name: string): CloudInfraError {
-  return new CloudInfraError("timeout", `${name} timed out after ${LIMIT_MS / 60_000} min`, {
-    hint: "Check that its backend can be reached.",
-  });
-}
-
 const schema = v.record(v.string(), v.object({ value: v.optional(v.string()) }));
 
 /**
- * Reads the stack's configuration, with decrypted secrets, as the provider receives it.
+ * Reads the stack's configuration, with decrypted secrets.
  *
- * @throws CloudInfraError, never with a value
+ * @returns a function that looks up a setting by its full name, such as `cloudinfra:endpoint`
+ * @throws CloudInfraError, without any value of the configuration
  */
 export async function stackSettings(
   cwd: string,
@@ -110,7 +126,7 @@ export async function stackSettings(
   if (!parsed.success) {
     throw new CloudInfraError(
       "config_invalid",
-      "`pulumi config --json` printed something other than the stack's configuration",
+      "the output of `pulumi config --json` is not a configuration",
       { hint: "Check the `pulumi` on your PATH." },
     );
   }
@@ -118,8 +134,8 @@ export async function stackSettings(
 }
 
 /**
- * Finds the working directory of the program and the provider, which journal entries name. This is the folder of the project file, or
- * the folder of its `main`. Pulumi looks for the project file in `cwd` and above.
+ * Finds the working directory of the program and the provider: the folder of the project file, or the folder that its `main` names. Like
+ * Pulumi, it looks for the project file in `cwd` and above.
  *
  * @throws CloudInfraError `config_missing`, `config_invalid`
  */
@@ -141,9 +157,7 @@ export function programFolder(cwd: string): string {
     throw new CloudInfraError(
       "config_invalid",
       `\`main\` in ${file} names a path that doesn't exist: ${main}`,
-      {
-        hint: "Correct `main`, or run the command in a complete copy of the program.",
-      },
+      { hint: "Correct `main`, or run the command in a complete copy of the program." },
     );
   }
   return realpathSync(statSync(main).isDirectory() ? main : path.dirname(main));

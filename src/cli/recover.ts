@@ -1,91 +1,154 @@
 import path from "node:path";
-import { parseEndpoint } from "../api/endpoint";
-import { CloudInfraError } from "../diagnostics/error";
-import { type Journal, openJournal } from "../journal/journal";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import { formatError } from "../diagnostics/format";
 import { projectFileFor } from "../journal/location";
-import { type Command, reportFailure, reportUsageError } from "./command";
-import { programFolder, stackSettings } from "./pulumi";
-import { help, parseRecoverArgs, type RecoverArgs } from "./recover/args";
-import { pendingCreations } from "./recover/creations";
-import { clearPendingHint, findStrayEntries, forgetEntry, writeEntries } from "./recover/entries";
-import { parseExport, stackExport } from "./recover/export";
+import type { RecoverOptions } from "./commands";
+import { commandLineFor, programFolder, stackSettings } from "./pulumi";
+import { pendingCreations, titleOf } from "./recover/creations";
 import {
-  ENDPOINT_OPTION,
-  type JournalPlace,
+  type EntryStatus,
+  findStrayEntries,
+  forgetCreation,
   organizationOf,
-  storedSettings,
-} from "./recover/stored-settings";
+  type RecoveredCreation,
+  type StackJournals,
+  type StrayEntry,
+  stackJournals,
+  writeEntries,
+} from "./recover/journal";
+import { type Deployment, readExport } from "./stack-export";
 
-/** `npx pulumi-cloudinfra recover`: writes the journal entries of pending creations, so that the next `up` resumes them. */
-export const recover: Command = {
-  async run(args) {
-    const parsed = parseRecoverArgs(args);
-    if ("error" in parsed) return reportUsageError("recover", parsed.error);
-    if (parsed.help) {
-      console.log(help());
-      return 0;
-    }
-    try {
-      return (await recoverStack(parsed)) ? 0 : 1;
-    } catch (error) {
-      return reportFailure(error, { action: "recover" });
-    }
-  },
-};
-
-/** Returns whether everything succeeded. */
-async function recoverStack(args: RecoverArgs): Promise<boolean> {
-  const dir = programFolder(args.cwd);
-  const projectFolder = path.dirname(projectFileFor(path.resolve(args.cwd)) ?? dir);
-  const { endpoint, file } = args;
-  const [text, config] = await Promise.all([
-    stackExport(args),
-    file === undefined ? stackSettings(args.cwd, args.stack) : undefined,
-  ]);
-  const deployment = parseExport(text);
-  const settings = storedSettings(deployment, process.env, { endpoint, config });
-  const pending = pendingCreations(deployment);
-  const organization = organizationOf(deployment, args);
-  const journalAt = ({ endpoint, journalDir }: JournalPlace, backend?: string): Journal =>
-    openJournal({
-      ...{ endpoint, dir: journalDir, cwd: dir, env: process.env, backend, warn: console.error },
-      organization: () => organization,
-      projectFolder: () => projectFolder,
-    });
-  if (args.forget !== undefined) {
-    // The entry may be for a service that the stack no longer uses.
-    const at = endpoint && parseEndpoint(endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
-    const { journalDir } = settings;
-    const journals = [undefined, dir].map((backend) =>
-      journalAt({ endpoint: at ?? "", journalDir }, backend),
-    );
-    return forgetEntry(journals, args.forget, deployment, pending, args);
+/** Runs `npx pulumi-cloudinfra recover`, and returns the exit code. */
+export async function recover(options: RecoverOptions): Promise<number> {
+  try {
+    const folder = programFolder(options.cwd);
+    const projectFolder = path.dirname(projectFileFor(path.resolve(options.cwd)) ?? folder);
+    const [deployment, config] = await Promise.all([
+      readExport(options),
+      options.file === undefined ? stackSettings(options.cwd, options.stack) : undefined,
+    ]);
+    const journals = stackJournals(deployment, { folder, projectFolder, config, options });
+    return options.forget === undefined
+      ? await writeMissingEntries(journals, deployment, options)
+      : await forget(journals, deployment, options.forget, options);
+  } catch (error) {
+    if (!isCloudInfraError(error)) throw error;
+    console.error(formatError(error, { action: "recover" }));
+    return 1;
   }
-  // The backend of a file is not known: the program's folder stands for it.
-  const backend = file === undefined ? undefined : dir;
-  const byPlace = Map.groupBy(pending.cutOff, (creation) => {
-    const place = settings.placeOf(creation);
-    if (place === undefined) throw noEndpoint();
-    return JSON.stringify(place);
-  });
-  let allNoted = true;
-  let strays: string[] = [];
-  for (const place of settings.places) {
-    const journal = journalAt(place, backend);
-    const noted = await writeEntries(journal, byPlace.get(JSON.stringify(place)) ?? [], args);
-    allNoted &&= noted;
-    strays = [...strays, ...(await findStrayEntries(journal, deployment))];
-  }
-  if (pending.cutOff.length + strays.length === 0) console.log(NOTHING);
-  for (const stray of strays) console.log(stray);
-  if (pending.cutOff.length + pending.held > 0) console.log(clearPendingHint(deployment, args));
-  return allNoted;
 }
 
-const NOTHING = "nothing to recover";
+async function writeMissingEntries(
+  journals: StackJournals,
+  deployment: Deployment,
+  options: RecoverOptions,
+): Promise<number> {
+  const { interrupted, settled } = pendingCreations(deployment);
+  const byJournal = Map.groupBy(interrupted, journals.journalOf);
+  const creations: RecoveredCreation[] = [];
+  const strayEntries: StrayEntry[] = [];
+  for (const journal of journals.all) {
+    creations.push(...(await writeEntries(journal, byJournal.get(journal) ?? [], options)));
+    strayEntries.push(...(await findStrayEntries(journal, deployment)));
+  }
+  const clearCommand = interrupted.length + settled > 0 ? clearCommandFor(deployment, options) : null;
+  if (options.json) {
+    console.log(
+      JSON.stringify({ dryRun: options.dryRun ?? false, creations, strayEntries, clearCommand }, null, 2),
+    );
+  } else {
+    if (creations.length + strayEntries.length === 0) console.log("Nothing to recover.");
+    for (const creation of creations)
+      console.log(
+        `Interrupted creation of ${titleOf(creation)}: ${STATUS[creation.status]}\n  ${creation.urn}`,
+      );
+    for (const entry of strayEntries) console.log(describeStrayEntry(entry, options));
+    if (clearCommand !== null) console.log(`\n${CLEAR_AFTER_UP}\n  ${clearCommand}`);
+  }
+  return creations.some(({ status }) => FAILURES.includes(status)) ? 1 : 0;
+}
 
-function noEndpoint(): CloudInfraError {
-  return new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
-    hint: "Give it with --endpoint, or set CLOUDINFRA_ENDPOINT.",
-  });
+const FAILURES: readonly EntryStatus[] = ["not-resumable", "not-written"];
+
+const STATUS: Readonly<Record<EntryStatus, string>> = {
+  written: "wrote a journal entry. The next `pulumi up` resumes the creation.",
+  "would-write": "would write a journal entry, so that the next `pulumi up` resumes the creation.",
+  present: "already has a journal entry. The next `pulumi up` resumes the creation.",
+  waiting: "another creation of this resource comes first. Run `pulumi up`, then run `recover` again.",
+  "not-resumable":
+    "can't be resumed, because the state doesn't hold its key and all arguments. Check whether the service has the object before you " +
+    "run `pulumi up`, which creates another one.",
+  "not-written":
+    "the journal entry can't be written. Don't run `pulumi up` until it is, because that would create a second object.",
+};
+
+function describeStrayEntry({ urn, id, status }: StrayEntry, options: RecoverOptions): string {
+  if (status === "object-in-state") {
+    const object = id === undefined ? "an object" : `the object ${id}`;
+    return `Journal entry for ${object}, which the stack has. Keep the object.\n  ${urn}`;
+  }
+  const object = id === undefined ? "" : ` (object ${id})`;
+  return [
+    `Journal entry for a resource that the state doesn't hold${object}.`,
+    `  ${urn}`,
+    "  If your program still declares the resource, run `pulumi up`, which resumes the creation. Otherwise, delete the object in the",
+    "  service if it exists, and remove the entry:",
+    `  ${commandLineFor(["npx", "pulumi-cloudinfra", "recover", "--forget", urn], options)}`,
+  ].join("\n");
+}
+
+async function forget(
+  journals: StackJournals,
+  deployment: Deployment,
+  urn: string,
+  options: RecoverOptions,
+): Promise<number> {
+  const { dryRun = false, json } = options;
+  const forgotten = await forgetCreation(journals, deployment, urn, options);
+  if (forgotten === undefined) return 1;
+  const { entries, abandoned } = forgotten;
+  const isPending = pendingCreations(deployment).interrupted.some((creation) => creation.urn === urn);
+  if (entries + abandoned === 0 && !isPending) {
+    const isNamed = organizationOf(deployment, options) !== undefined;
+    throw new CloudInfraError("not_found", `no creation to forget for ${urn}`, {
+      hint: isNamed ? FORGET_HINT : `${FORGET_HINT} ${ORGANIZATION_HINT}`,
+    });
+  }
+  const clearCommand = isPending ? clearCommandFor(deployment, options) : null;
+  if (json) {
+    console.log(JSON.stringify({ dryRun, urn, entries, abandoned, clearCommand }, null, 2));
+    return 0;
+  }
+  const what = entries === 1 ? "the journal entry" : `${entries} journal entries`;
+  const removed = entries === 0 ? "No journal entry" : `${dryRun ? "Would remove" : "Removed"} ${what}`;
+  console.log(`${removed} for ${urn}.`);
+  if (abandoned > 0)
+    console.log(
+      `${dryRun ? "Would give up" : "Gave up"} the creation that the state records. This applies on this machine only.`,
+    );
+  console.log(
+    "The next `pulumi up` creates the object again. If the interrupted creation made an object, delete it in the service.",
+  );
+  if (clearCommand !== null) console.log(`\n${CLEAR_AFTER_FORGET}\n  ${clearCommand}`);
+  return 0;
+}
+
+const FORGET_HINT = "Check the URN. `recover` without --forget prints the URNs of unfinished creations.";
+const ORGANIZATION_HINT =
+  "If the stack belongs to an organization, name it with `--stack <organization>/<project>/<stack>`.";
+
+const CLEAR_AFTER_UP = `Pulumi keeps these creations in its list of pending operations, even after \`pulumi up\` has finished them. Clear the list after the next
+successful \`pulumi up\`, or a later \`recover\` may find them again. If the list has creations of other packages, settle those first.`;
+
+const CLEAR_AFTER_FORGET = `Pulumi keeps the creation in its list of pending operations. Clear the list, or the next \`recover\` finds the creation again. If the list
+has other creations, settle those first.`;
+
+/** Returns the command that clears Pulumi's list. With the stack itself as the target, it refreshes nothing else. */
+function clearCommandFor({ urns }: Deployment, options: RecoverOptions): string {
+  const stack = urns.find((urn) => urn.split("::")[2] === "pulumi:pulumi:Stack");
+  const target = stack === undefined ? [] : ["--target", stack];
+  return commandLineFor(
+    ["pulumi", "refresh", "--yes", "--skip-preview", "--clear-pending-creates", ...target],
+    options,
+  );
 }

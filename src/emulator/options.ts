@@ -161,6 +161,8 @@ export function parseFaultOption(text: string): { fault: FaultRule } | { error: 
   }
   const [issue] = parsed.issues;
   const member = v.getDotPath(issue);
+  if (issue.type === "strict_object")
+    return { error: `unknown member "${member}"; a rule can have: ${Object.keys(rule.entries).join(", ")}` };
   if (member === "kind") return { error: `the kind of fault must be one of ${faultKinds.join(", ")}` };
-  return { error: `${member ?? "the rule"}: ${issue.message}` };
+  return { error: `${member ?? "the rule"}: ${issue.message.replace(/^Invalid \w+: E/, "e")}` };
 }

@@ -1,4 +1,4 @@
-/** Handwritten exports of a stack, in the form that `pulumi stack export --show-secrets` has. */
+/** Handwritten exports of a stack, in the format of `pulumi stack export --show-secrets`. */
 
 const PREFIX = "urn:pulumi:dev::app";
 export const INSTANCE = "pulumi-nodejs:dynamic/cloudinfra:Instance";
@@ -25,7 +25,7 @@ export const hiddenSecret: Fields = {
   ciphertext: "v1:bm9uY2U=:c2VjcmV0",
 };
 
-/** A resource of the state, or the one of a pending operation. */
+/** Composes a resource of the state or of a pending operation. */
 export const resource = (type: string, name: string, inputs: Fields, more: Fields = {}): Fields => ({
   urn: urnOf(type, name),
   custom: true,
@@ -34,7 +34,7 @@ export const resource = (type: string, name: string, inputs: Fields, more: Field
   ...more,
 });
 
-/** The checked inputs of an instance, in the order in which a state has them. */
+/** Composes the checked inputs of an instance, in the order of a state. */
 export const instanceInputs = (more: Fields = {}): Fields => ({
   __key: KEY,
   __keyAt: KEY_MADE,
@@ -60,7 +60,7 @@ export const creating = (resource: Fields): Fields => ({ type: "creating", resou
 export interface Stack {
   readonly resources?: readonly Fields[];
   readonly pending?: readonly Fields[];
-  /** Settings that the state has of the default provider, beside endpoint and token; undefined: no provider. */
+  /** Settings of the default provider in addition to endpoint and token. Undefined for no provider. */
   readonly settings?: Fields | undefined;
   readonly manifest?: Fields;
 }

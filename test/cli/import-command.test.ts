@@ -16,12 +16,12 @@ interface Setting {
   readonly resources?: readonly Record<string, unknown>[];
   /** Pulumi's list of pending operations. */
   readonly pending?: readonly Record<string, unknown>[];
-  /** Settings of the stack beside the endpoint. */
+  /** Settings of the stack in addition to the endpoint. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly answer?: (path: string) => Answer | undefined;
 }
 
-/** A program's folder, and a service with one project, whose id is a number. */
+/** Creates a program's folder, and a service with one project, whose id is a number. */
 async function imported({
   instances = [INSTANCE],
   resources = [],
@@ -64,7 +64,32 @@ describe("`import`", () => {
     ]);
   });
 
-  it("leaves out instances of other projects that the service returns all the same, and those that can't be declared", async () => {
+  it("prints the result as JSON with --json", async () => {
+    const labels = { "a b": "x" };
+    const { dir, run } = await imported({
+      instances: [
+        { ...INSTANCE, labels },
+        { ...INSTANCE, id: 8, flavor: "" },
+      ],
+    });
+    const { code, stdout, stderr } = await run(["--json"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual({
+      document: path.join(dir, "import.json"),
+      program: path.join(dir, "imported.ts"),
+      resources: [
+        { type: "Instance", name: "web", id: "7", inexpressible: [expect.stringContaining('labels["a b"]')] },
+      ],
+      omitted: [{ kind: "instance", id: "8", reason: "the service returned no flavor" }],
+      importCommand: "pulumi import --file import.json --generate-code=false",
+    });
+    const { run: runEmpty } = await imported({ instances: [] });
+    expect(JSON.parse((await runEmpty(["--json"])).stdout)).toEqual({
+      ...{ document: null, program: null, resources: [], omitted: [], importCommand: null },
+    });
+  });
+
+  it("omits instances of other projects that the service returns anyway, and those that can't be declared", async () => {
     const others = [
       { ...INSTANCE, id: 8, project: 102 },
       { ...INSTANCE, id: 9, project: null, flavor: "" },
@@ -73,13 +98,13 @@ describe("`import`", () => {
     const { code, stderr } = await run([]);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: "instance 9 is left out: the service returned no flavor\n",
+      stderr: "instance 9 is omitted: the service returned no flavor\n",
     });
     expect(JSON.parse(text("import.json")).resources.map(({ id }: { id: string }) => id)).toEqual(["7"]);
-    expect(text()).toContain("// instance 9 is left out: the service returned no flavor");
+    expect(text()).toContain("// instance 9 is omitted: the service returned no flavor");
   });
 
-  it("leaves out instances that were deleted, and resources that the stack already manages", async () => {
+  it("omits deleted instances, and objects that the stack already manages", async () => {
     const urn = (type: string, name: string) =>
       `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
     const instance = (id: string, name: string, more = {}) => ({
@@ -99,12 +124,12 @@ describe("`import`", () => {
     expect({ code, stderr: stderr.trim().split("\n") }).toEqual({
       code: 0,
       stderr: [
-        "project 101 is left out: the stack already manages it",
-        "instance 7 is left out: it was deleted: its status is TERMINATED",
-        "instance 8 is left out: the stack already manages it",
+        "project 101 is omitted: the stack already manages it",
+        "instance 7 is omitted: it was deleted: its status is TERMINATED",
+        "instance 8 is omitted: the stack already manages it",
       ],
     });
-    expect(text()).toContain("// instance 8 is left out: the stack already manages it");
+    expect(text()).toContain("// instance 8 is omitted: the stack already manages it");
     // The name "web" is taken in the stack.
     expect(JSON.parse(text("import.json")).resources).toMatchObject([
       { id: "9", name: "web-9" },
@@ -112,14 +137,14 @@ describe("`import`", () => {
     ]);
   });
 
-  it("writes nothing while a creation of the stack is unfinished, whose object the service may show already", async () => {
+  it("writes nothing if the stack has an unfinished creation, because its object may already exist", async () => {
     const { dir, run, service } = await imported({
       pending: [creating(resource(INSTANCE_TYPE, "web", instanceInputs()))],
     });
     const { code, stderr } = await run([]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /the stack has an unfinished creation: instance "web"\n.*code conflict\n.*Run `pulumi up` first/,
+      /the stack has an unfinished creation: instance "web"\n.*code conflict\n.*Run `pulumi up`, which resumes the creation/,
     );
     expect(service.seen).toEqual([]);
     expect(existsSync(path.join(dir, "import.json"))).toBe(false);
@@ -127,12 +152,12 @@ describe("`import`", () => {
 
   it.each<[string, unknown, unknown, unknown]>([
     ["as a path", "/v1/projects/101", undefined, "/v1/projects/101"],
-    ["as a path if read by itself", null, "/v1/projects/101", "/v1/projects/101"],
+    ["as a path in the reply to GET", null, "/v1/projects/101", "/v1/projects/101"],
     ["by its name", { name: "shop" }, undefined, "shop"],
     ["by its UUID", null, { kind: "project", name: "shop", uuid: "8a1c" }, "8a1c"],
     ["as a link", null, { href: "/v1/projects/101" }, { href: "/v1/projects/101" }],
   ])(
-    "declares the given project if the service shows it %s, and remembers that",
+    "declares the given project if the service returns it %s, and records the remote value",
     async (_, listed, alone, word) => {
       const { run, text } = await imported({
         instances: [{ ...INSTANCE, project: listed }],
@@ -148,7 +173,7 @@ describe("`import`", () => {
     },
   );
 
-  it("leaves out an instance that is in another project when read by itself", async () => {
+  it("omits an instance whose own reply shows another project", async () => {
     const { run } = await imported({
       instances: [{ ...INSTANCE, project: null }],
       answer: (path) => (path.endsWith("/7") ? { body: { ...INSTANCE, project: 102 } } : undefined),
@@ -157,7 +182,7 @@ describe("`import`", () => {
   });
 
   it.each(["org/shop", "/v1/projects/org/shop"])(
-    'finds the instances of a project whose id contains "/", also as %s',
+    'finds the instances of a project whose id contains "/", even as %s',
     async (project) => {
       const { run, text } = await imported({
         instances: [{ ...INSTANCE, project }],
@@ -171,7 +196,7 @@ describe("`import`", () => {
     },
   );
 
-  it("declares values as the service spells them of the instance by itself, as a refresh does", async () => {
+  it("declares the values of the reply to GET, which a refresh uses, too", async () => {
     const { run, text } = await imported({
       instances: [{ ...INSTANCE, labels: {}, ssh_keys: [], public_ip: "none" }],
       answer: (path) => (path.endsWith("/7") ? { body: { ...INSTANCE, image: "sha256:1f" } } : undefined),
@@ -180,7 +205,7 @@ describe("`import`", () => {
     expect(JSON.parse(text("import.json")).resources).toMatchObject([{ inputs: { image: "sha256:1f" } }]);
   });
 
-  it("declares what the list shows, if the token may not read an instance by itself", async () => {
+  it("declares the values of the list if the token may not read single instances", async () => {
     const { run, text } = await imported({
       answer: (path) => (path.endsWith("/7") ? { status: 403 } : undefined),
     });
@@ -197,7 +222,7 @@ describe("`import`", () => {
     ]);
   });
 
-  it("reads an instance by itself if its list item lacks arguments", async () => {
+  it("reads an instance with GET if its list item lacks arguments", async () => {
     const more = { flavor: "small", labels: { team: "x" }, ssh_keys: ["ssh-rsa AAAA a"], public_ip: "auto" };
     const { flavor: _, ...item } = INSTANCE;
     const { run, text } = await imported({
@@ -212,7 +237,7 @@ describe("`import`", () => {
     });
   });
 
-  it("asks for few instances by themselves if the service doesn't offer that", async () => {
+  it("sends few GET requests if the service doesn't offer GET", async () => {
     const instances = Array.from({ length: 60 }, (_, id) => ({ ...INSTANCE, id }));
     const { run, text, service } = await imported({ instances });
     expect(await run([])).toMatchObject({ code: 0, stderr: "" });
@@ -237,7 +262,7 @@ describe("`import`", () => {
     ["the folder of Pulumi.yaml", "", "."],
     ["the folder of `main`", "main: src/index.ts\n", "src"],
   ])(
-    "resolves paths in the settings from the program's folder, wherever it runs: %s",
+    "resolves paths in the settings from the program's folder, whatever the working directory: %s",
     async (_, main, folder) => {
       const { dir, run, service } = await imported({ settings: { tokenFile: "secrets/token" } });
       writeFileSync(path.join(dir, "Pulumi.yaml"), `name: app\nruntime: nodejs\n${main}`);
@@ -259,7 +284,7 @@ describe("`import`", () => {
     expect(service.seen[0]?.headers.authorization).toBe("Bearer token-of-command");
   });
 
-  it("says after a timeout how to wait longer", async () => {
+  it("reports after a timeout how to wait longer", async () => {
     const busy = { status: 503, headers: { "retry-after": "7200" } };
     const { run } = await imported({ answer: () => busy });
     const { code, stderr } = await run([]);
@@ -293,7 +318,7 @@ describe("`import`", () => {
     expect(await run([])).toMatchObject({ code: 0 });
   });
 
-  it("follows no link to a file that doesn't exist yet", async () => {
+  it("doesn't follow a link to a file that doesn't exist yet", async () => {
     const { dir, run } = await imported({});
     symlinkSync(path.join(dir, "elsewhere"), path.join(dir, "imported.ts"));
     const { code, stderr } = await run([]);
@@ -338,8 +363,8 @@ describe("`import`", () => {
 describe.each([
   ["import", ["--project", "101"]],
   ["recover", []],
-])("`%s` names what is missing", (command, args) => {
-  it("the folder, and not `pulumi`", async () => {
+])("`%s` reports that something is missing:", (command, args) => {
+  it("the folder, rather than `pulumi`", async () => {
     const { dir } = machine();
     const wrong = path.join(dir, "no-such-folder");
     const { code, stderr } = await runCli("/", [command, ...args, "-C", wrong], { PATH: "/nowhere" });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ApiObject } from "../../src/api/client";
-import { declarations, importDocument, programText } from "../../src/cli/import/program";
+import { declare, importDocument, programText } from "../../src/cli/import/program";
 import { instanceFields } from "../../src/model/fields";
 import { instanceKind, type Kind, projectKind } from "../../src/model/kinds";
 import { labelsOf } from "../../src/model/labels";
@@ -19,7 +19,7 @@ interface Registered {
   readonly args: Properties;
 }
 
-/** What a program declares when it runs. */
+/** Runs a program, and returns the resources that it declares. */
 function registered(program: string): Registered[] {
   const all: Registered[] = [];
   const classOf = (kind: Kind) =>
@@ -34,13 +34,14 @@ function registered(program: string): Registered[] {
   return all;
 }
 
-/** What the command writes for instances with these fields. */
+/** Writes the program for instances with these fields, as the command does. */
 function written(...instances: readonly Properties[]) {
   const objects = instances.map(
     (fields, index): ApiObject => ({ id: `ins-${index}`, fields: { id: `ins-${index}`, ...fields } }),
   );
-  const { declared, untold } = declarations(callTo(new FakeService(), instanceKind), objects);
-  const text = programText(declared, untold);
+  const declarations = declare(callTo(new FakeService(), instanceKind), objects);
+  const { declared } = declarations;
+  const text = programText(declarations);
   const comments = text.split("\n").filter((line) => line.startsWith("//"));
   return { objects, text, comments, declared, resources: registered(text) };
 }
@@ -61,7 +62,7 @@ describe("an instance is declared as the service returns it", () => {
       { public_ip: "auto", ip_address: "203.0.113.1" },
       { publicIp: "auto" },
     ],
-    ["without a private address", { public_ip: null, ip_address: "10.0.0.4" }, {}],
+    ["without its private address", { public_ip: null, ip_address: "10.0.0.4" }, {}],
     [
       "with references as objects",
       { image: { id: 7, slug: "x" }, flavor: { slug: "s-1", regions: [] }, network: { name: "n2" } },
@@ -70,12 +71,12 @@ describe("an instance is declared as the service returns it", () => {
     ["with numbers for ids", { image: 7, flavor: 1.5 }, { image: "7", flavor: "1.5" }],
     ["with a line break after a key", { ssh_keys: ["ssh-rsa AAAA a\n"] }, { sshKeys: ["ssh-rsa AAAA a"] }],
     [
-      "with labels that are numbers or truth values",
+      "with labels that are numbers or booleans",
       { labels: { size: 5, on: true, text: "x" } },
       { labels: { size: "5", on: "true", text: "x" } },
     ],
     [
-      "with labels that are named like properties of every object",
+      "with labels whose keys are the names of built-in properties",
       { labels: { constructor: "a", prototype: "b", toString: "c" } },
       { labels: { constructor: "a", prototype: "b", toString: "c" } },
     ],
@@ -86,7 +87,7 @@ describe("an instance is declared as the service returns it", () => {
   });
 });
 
-describe("what a program can't express is left out, and a comment says why", () => {
+describe("a value that a program can't express is not declared, and a comment gives the reason", () => {
   it.each([
     [
       "a label with a space in its key",
@@ -95,16 +96,16 @@ describe("what a program can't express is left out, and a comment says why", () 
       'labels["a b"]: ',
     ],
     [
-      "a public address in a field of another name",
+      "a public address in a field with another name",
       { main_ip: "203.0.113.1" },
       {},
-      "publicIp: the service shows no mode, but 203.0.113.1 in main_ip",
+      "publicIp: the service returned no mode, but 203.0.113.1 in main_ip",
     ],
     [
       "a public address within another field",
       { public_ip: null, public_net: { ipv4: { ip: "203.0.113.1" } } },
       {},
-      "publicIp: the service shows no mode, but 203.0.113.1 in public_net.ipv4.ip",
+      "publicIp: the service returned no mode, but 203.0.113.1 in public_net.ipv4.ip",
     ],
     [
       "a label named constructor that is a map",
@@ -114,33 +115,33 @@ describe("what a program can't express is left out, and a comment says why", () 
     ],
     ["a label that is a map", { labels: { a: {} } }, {}, 'labels["a"]: '],
     ["a label named __proto__", { labels: JSON.parse('{"__proto__":"x"}') }, {}, 'labels["__proto__"]: '],
-    ["keys of another form", { ssh_keys: ["ssh-rsa AAAA", { id: 1 }] }, {}, "sshKeys[1]: "],
+    ["keys that are not strings", { ssh_keys: ["ssh-rsa AAAA", { id: 1 }] }, {}, "sshKeys[1]: "],
     [
-      "keys that are shown by fingerprint",
+      "keys that are returned as fingerprints",
       { ssh_keys: ["SHA256:N1/+SY7xGH9b8VyDRgRgUMTbpITSbT5xjpx4iOCWa94"] },
       {},
-      "sshKeys: the service shows fingerprints",
+      "sshKeys: the service returned fingerprints",
     ],
-    ["a public address of another form", { public_ip: { mode: "auto" } }, {}, "publicIp: "],
+    ["a public address that is an object", { public_ip: { mode: "auto" } }, {}, "publicIp: "],
   ])("%s", (_, fields, args, comment) => {
     const { resources, comments } = written({ ...usual, ...fields });
     expect(resources.map(({ args }) => args)).toEqual([{ ...usual, ...args }]);
     expect(comments.join("\n")).toContain(comment);
   });
 
-  it("an instance without a value that is required", () => {
+  it("an instance without a required value", () => {
     const { resources, comments } = written(
       usual,
       { ...usual, flavor: "" },
       { ...usual, image: { href: "i" } },
     );
     expect(resources).toHaveLength(1);
-    expect(comments.join("\n")).toContain("instance ins-1 is left out: the service returned no flavor");
-    expect(comments.join("\n")).toContain("instance ins-2 is left out: image: ");
+    expect(comments.join("\n")).toContain("instance ins-1 is omitted: the service returned no flavor");
+    expect(comments.join("\n")).toContain("instance ins-2 is omitted: image: ");
   });
 });
 
-it("instances that share a name are different resources, whatever the names and ids are", () => {
+it("instances with the same name become different resources", () => {
   const names = ["web", "web-ins-2", "web", "web", "web-ins-3"];
   const { resources } = written(...names.map((name) => ({ ...usual, name })));
   expect(new Set(resources.map(({ name }) => name)).size).toBe(names.length);
@@ -215,8 +216,8 @@ const isEmpty = (value: unknown): boolean =>
   value === null ||
   (typeof value === "object" ? Object.keys(value).length === 0 : String(value).trim() === "");
 
-describe("whatever the service returns", () => {
-  it("the program passes our own check, declares or mentions each value, and nothing has changed after the import", () => {
+describe("for arbitrary replies of the service", () => {
+  it("the program passes the provider's check, declares or mentions each value, and causes no drift", () => {
     fc.assert(
       fc.property(fc.array(anyInstance, { minLength: 1, maxLength: 4 }), (instances) => {
         const { objects, text, comments, declared, resources } = written(...instances);
@@ -231,7 +232,7 @@ describe("whatever the service returns", () => {
         for (const { id, fields } of objects) {
           const one = declared.find((declaration) => declaration.id === id);
           if (one === undefined) {
-            expect(comments.join("\n")).toContain(`instance ${id} is left out`);
+            expect(comments.join("\n")).toContain(`instance ${id} is omitted`);
             continue;
           }
           const mentioned = (path: string): boolean => comments.some((line) => line.includes(path));
@@ -259,13 +260,13 @@ describe("whatever the service returns", () => {
   });
 });
 
-it("the project's instances refer to the project if it is imported too", () => {
+it("the instances refer to the project if it is imported, too", () => {
   const call = callTo(new FakeService(), projectKind);
-  const { declared } = declarations(call, [{ id: "101", fields: { id: 101, name: "shop", region: "eu-1" } }]);
-  const instances = declarations(callTo(new FakeService(), instanceKind), [
+  const { declared } = declare(call, [{ id: "101", fields: { id: 101, name: "shop", region: "eu-1" } }]);
+  const instances = declare(callTo(new FakeService(), instanceKind), [
     { id: "7", fields: { ...usual, project: 101 } },
   ]);
-  const text = programText([...declared, ...instances.declared], []);
+  const text = programText({ declared: [...declared, ...instances.declared], omitted: [] });
   expect(text).toContain("project: project.id");
   expect(JSON.parse(importDocument(declared)).resources).toMatchObject([
     { id: "101", inputs: { name: "shop", region: "eu-1" } },

@@ -1,16 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseImportArgs } from "../../src/cli/import/args";
 import type { Emulator } from "../../src/emulator";
 import { pulumiOnPath } from "../harness/pulumi-environment";
 import { fenced, readMarkdown, section } from "../readme/markdown";
+import { parseCommandLine } from "./command-line";
 import { type RealStack, realStack } from "./real-cli";
 import { type Ended, runCli } from "./run-cli";
 
 const pulumi = pulumiOnPath();
 
-/** A project with three instances: two of the same name, one with everything, one with unusual values. */
+/** Adds a project with three instances: two with the same name, one of them with all properties, and one with unusual values. */
 function inhabited(emulator: Emulator): { project: string; instances: string[] } {
   const project = emulator.addProject({ name: "web", region: "eu-1" }).id;
   const common = { project, image: "debian-13", flavor: "small", network: "n1" };
@@ -29,7 +29,7 @@ function inhabited(emulator: Emulator): { project: string; instances: string[] }
   return { project, instances: all.map((fields) => emulator.addInstance({ ...common, ...fields }).id) };
 }
 
-/** The written program, for the JavaScript folder of the tests. */
+/** Returns the written program without its import, for the JavaScript programs of the tests. */
 const programIn = (dir: string): string =>
   readFileSync(path.join(dir, "imported.ts"), "utf8").replace(/^import .*\n/, "");
 
@@ -39,9 +39,9 @@ const imported = (stack: RealStack, env: Record<string, string>, ...args: string
 describe.runIf(pulumi)("`import` of a project's instances", () => {
   it.each([
     ["the instances", [], 3, "mode"],
-    ["instances whose public address shows without its mode", [], 3, "null"],
-    ["the project too, which they then refer to", ["--with-project"], 4, "mode"],
-  ] as const)("takes %s into the stack, and nothing is left to do", async (_, more, count, shows) => {
+    ["instances whose public address is returned without its mode", [], 3, "null"],
+    ["the instances and the project, to which they refer", ["--with-project"], 4, "mode"],
+  ] as const)("imports %s, and the next preview shows no changes", async (_, more, count, shows) => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");
     stack.emulator.behaviour.extraFields = { first_password: stack.leaks.secret("opened-sesame") };
@@ -77,7 +77,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     ]);
     expect(addresses()).toEqual(before);
     const labels = [...stack.emulator.instances.values()].map(({ fields }) => fields.labels);
-    expect(labels, "what the program doesn't declare is kept").toContainEqual(
+    expect(labels, "labels that the program doesn't declare are kept").toContainEqual(
       expect.objectContaining({ "a b": "not in the program" }),
     );
     await stack.run(env, "destroy", "--yes", "--skip-preview");
@@ -85,7 +85,7 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     expect(stack.emulator.projects.size).toBe(more.length > 0 ? 0 : 1);
   });
 
-  it("asks where an explicit provider leads, and gives it to the resources", async () => {
+  it("uses the settings of an explicit provider, and assigns the resources to it", async () => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");
     const { project } = inhabited(stack.emulator);
@@ -114,10 +114,10 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
     expect(stack.emulator.instances.size).toBe(3);
     const again = await imported(stack, env, "--project", project, "--provider", "eu", "--force");
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("No file was written") });
-    expect(again.stderr.match(/left out: the stack already manages it/g)).toHaveLength(3);
+    expect(again.stderr.match(/omitted: the stack already manages it/g)).toHaveLength(3);
   });
 
-  it("writes nothing where the project is not shown, or a file already exists", async () => {
+  it("writes nothing if the service returns no such project, or if a file already exists", async () => {
     const stack = await realStack(pulumi ?? "", "");
     const env = stack.machine("here");
     const { project } = inhabited(stack.emulator);
@@ -136,23 +136,27 @@ describe.runIf(pulumi)("`import` of a project's instances", () => {
 });
 
 describe("the command line of `import`", () => {
-  it("is as examples/importing types it, with the files that are named there", () => {
+  it("accepts the call in examples/importing, and writes the files that are named there", async () => {
     const page = section(readMarkdown("examples/importing/README.md"), "A whole project");
     const [command = "", ...others] = fenced(page, "sh").join().split("\n");
     const [, args = ""] = /^npx pulumi-cloudinfra import (.*)$/.exec(command) ?? [];
-    const parsed = parseImportArgs(args.split(" "));
-    expect(parsed).toMatchObject({ project: "prj-1", withProject: true });
-    const { document, program } = Object(parsed);
+    const parsed = await parseCommandLine("import", ...args.split(" "));
+    expect(parsed).toMatchObject({ options: { project: "prj-1", withProject: true } });
+    const { document, program } = Object(parsed).options;
     expect(others).toContain(`pulumi import --file ${document} --generate-code=false`);
     expect(others).toContain(`mv ${program} index.ts`);
   });
 
   it.each([
-    [[], "Give the id of the project with --project."],
-    [["--project", "p", "--program", ""], "--program must not be empty"],
+    [[], "required option '--project <id>' not specified"],
+    [["--project", ""], "invalid value '' for option '--project <id>': must not be empty"],
+    [
+      ["--project", "p", "--program", ""],
+      "invalid value '' for option '--program <path>': must not be empty",
+    ],
     [["--project", "p", "--program", "x", "--document", "./x"], "must be different files"],
-    [["--projekt", "p"], "Unknown option '--projekt'."],
-  ])("%j is a usage error", (args, words) => {
-    expect(parseImportArgs(args)).toEqual({ error: expect.stringContaining(words) });
+    [["--projekt", "p"], "unknown option '--projekt'\n(Did you mean --project?)"],
+  ])("rejects %j", async (args, words) => {
+    expect(await parseCommandLine("import", ...args)).toEqual({ error: expect.stringContaining(words) });
   });
 });

@@ -4,7 +4,7 @@ import {
   pendingCreations,
   unfinishedCreations,
 } from "../../src/cli/recover/creations";
-import { parseExport } from "../../src/cli/recover/export";
+import { parseExport } from "../../src/cli/stack-export";
 import { instanceFields, projectFields } from "../../src/model/fields";
 import { creationBody } from "../../src/model/request-body";
 import { nextKey } from "../../src/provider/create/run";
@@ -32,20 +32,21 @@ function found(stack: Stack): PendingCreations {
 }
 
 const web = creating(resource(INSTANCE, "web", instanceInputs()));
+const WEB = { kind: "instance", name: "web" };
 
-it("a pending creation names the key of the project's resource, if the stack has it with the same provider", () => {
+it("a pending creation records the key of the project's resource, if the stack has it with the same provider", () => {
   const project = (provider?: string): Fields => ({
     ...resource(PROJECT, "p", projectInputs(), { id: "prj-1" }),
     ...(provider !== undefined && { provider }),
   });
   const keysWith = (...resources: Fields[]): unknown =>
-    found({ resources, pending: [web] }).cutOff.map(({ begun }) => begun?.projectKey);
+    found({ resources, pending: [web] }).interrupted.map(({ entry }) => entry?.projectKey);
   expect(keysWith(project())).toEqual([OTHER_KEY]);
   expect(keysWith(project("eu"))).toEqual([undefined]);
   expect(keysWith()).toEqual([undefined]);
 });
 
-describe("a pending creation names the key of the resource that it replaces", () => {
+describe("a pending creation records the key of the resource that it replaces", () => {
   const CREATED = "2026-03-04T09:00:00.123456789Z";
   const replacing = (more: Fields = {}): Fields => ({
     ...resource(INSTANCE, "web", instanceInputs()),
@@ -58,7 +59,7 @@ describe("a pending creation names the key of the resource that it replaces", ()
     ...more,
   });
   const replacedBy = (pending: Fields, ...resources: Fields[]): unknown =>
-    found({ resources, pending: [creating(pending)] }).cutOff.map(({ begun }) => begun?.replaces);
+    found({ resources, pending: [creating(pending)] }).interrupted.map(({ entry }) => entry?.replaces);
 
   it.each([
     ["before the old one is deleted", replacing(), old()],
@@ -78,12 +79,12 @@ describe("a pending creation names the key of the resource that it replaces", ()
     expect(replacedBy(pending, held)).toEqual([OTHER_KEY]);
   });
 
-  it("but not of one that was created later, which a later `up` made in its place", () => {
+  it("but not if a later `up` created the resource", () => {
     expect(replacedBy(replacing(), old({ created: "2026-03-04T11:00:00Z" }))).toEqual([undefined]);
     expect(replacedBy(replacing({ created: undefined }), old())).toEqual([undefined]);
   });
 
-  it("but not of another resource", () => {
+  it("but not if it is another resource", () => {
     expect(replacedBy(replacing(), old({ urn: urnOf(INSTANCE, "other") }))).toEqual([undefined]);
   });
 });
@@ -96,37 +97,39 @@ describe("a pending creation", () => {
       { created: "2026-03-04T09:00:00Z" },
       [urnOf(INSTANCE, "web")],
     ],
-  ])("of a resource with the `import` option is one only if it creates an object: %s", (_, more, urns) => {
+  ])("of a resource with the `import` option counts only if it creates an object: %s", (_, more, urns) => {
     const inputs = instanceInputs({ __import: "ins-1" });
     const adopted = resource(INSTANCE, "web", instanceInputs({ __key: OTHER_KEY, __import: "ins-1" }), {
       id: "ins-1",
       created: "2026-03-04T09:00:00Z",
     });
-    const { cutOff } = found({
+    const { interrupted } = found({
       resources: [adopted],
       pending: [creating({ ...resource(INSTANCE, "web", inputs), ...more })],
     });
-    expect(cutOff.map(({ urn }) => urn)).toEqual(urns);
+    expect(interrupted.map(({ urn }) => urn)).toEqual(urns);
   });
 
-  it("of a resource with the `import` option is one if it replaces what has replaced the adopted object", () => {
+  it("of a resource with the `import` option counts if the adopted object was replaced before", () => {
     const created = "2026-03-04T09:00:00Z";
     const inputs = instanceInputs({ __key: OTHER_KEY, __import: "ins-1" });
-    const { cutOff } = found({
+    const { interrupted } = found({
       resources: [resource(INSTANCE, "web", inputs, { id: "ins-2", created })],
       pending: [creating({ ...resource(INSTANCE, "web", instanceInputs({ __import: "ins-1" })), created })],
     });
-    expect(cutOff.map(({ urn }) => urn)).toEqual([urnOf(INSTANCE, "web")]);
+    expect(interrupted.map(({ urn }) => urn)).toEqual([urnOf(INSTANCE, "web")]);
   });
 
-  it("of an instance and of a project is found, with its key and the body that the provider sends", () => {
-    const { cutOff, held } = found({ pending: [web, creating(resource(PROJECT, "p", projectInputs()))] });
-    expect(held).toBe(0);
-    expect(cutOff).toEqual([
+  it("of an instance or a project is found, with its key and the body that the provider sends", () => {
+    const { interrupted, settled } = found({
+      pending: [web, creating(resource(PROJECT, "p", projectInputs()))],
+    });
+    expect(settled).toBe(0);
+    expect(interrupted).toEqual([
       {
-        what: 'instance "web"',
+        ...WEB,
         urn: urnOf(INSTANCE, "web"),
-        begun: {
+        entry: {
           urn: urnOf(INSTANCE, "web"),
           key: KEY,
           resource: KEY,
@@ -137,8 +140,8 @@ describe("a pending creation", () => {
         },
       },
       expect.objectContaining({
-        what: 'project "p"',
-        begun: expect.objectContaining({
+        ...{ kind: "project", name: "p" },
+        entry: expect.objectContaining({
           key: OTHER_KEY,
           body: creationBody(projectFields, projectInputs()),
         }),
@@ -146,7 +149,7 @@ describe("a pending creation", () => {
     ]);
   });
 
-  it("has its secrets in the body as they were sent, however deep they are wrapped, and their names", () => {
+  it("contains nested secrets in plaintext, and the names of secret arguments", () => {
     const keys = ["ssh-ed25519 AAAA me"];
     const __secrets = ["sshKeys", "flavor"];
     const wrapped = instanceInputs({
@@ -154,12 +157,12 @@ describe("a pending creation", () => {
       flavor: secret("small"),
       __secrets,
     });
-    const { cutOff } = found({ pending: [creating(resource(INSTANCE, "web", wrapped))] });
-    expect(cutOff[0]?.begun?.body).toBe(creationBody(instanceFields, instanceInputs({ sshKeys: keys })));
-    expect(cutOff[0]?.begun?.secrets).toEqual(__secrets);
+    const { interrupted } = found({ pending: [creating(resource(INSTANCE, "web", wrapped))] });
+    expect(interrupted[0]?.entry?.body).toBe(creationBody(instanceFields, instanceInputs({ sshKeys: keys })));
+    expect(interrupted[0]?.entry?.secrets).toEqual(__secrets);
   });
 
-  it("is refused where the export hides a secret of it", () => {
+  it("is rejected if one of its secrets is encrypted", () => {
     const pending = [creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: hiddenSecret })))];
     expect(() => found({ pending })).toThrow("are encrypted");
   });
@@ -168,44 +171,43 @@ describe("a pending creation", () => {
     ["the stack", "urn:pulumi:former::app"],
     ["the project", "urn:pulumi:dev::former"],
   ])(
-    "has the URN that the next `up` uses after %s was renamed, also if the provider kept the old one",
+    "has the URN that the next `up` uses, if %s was renamed and the inputs have the old one",
     (_, former) => {
       const inputs = instanceInputs({ __urn: urnOf(INSTANCE, "web").replace("urn:pulumi:dev::app", former) });
-      const { cutOff } = found({ pending: [creating(resource(INSTANCE, "web", inputs))] });
+      const { interrupted } = found({ pending: [creating(resource(INSTANCE, "web", inputs))] });
       const urn = urnOf(INSTANCE, "web");
-      expect(cutOff).toMatchObject([{ what: 'instance "web"', urn, begun: { urn } }]);
+      expect(interrupted).toMatchObject([{ ...WEB, urn, entry: { urn } }]);
     },
   );
 
-  it("has the name and the parents by which the provider looks it up, which may differ from the engine's", () => {
+  it("has the name and the parents that the provider looks up, which can differ from the engine's", () => {
     // The SDK takes the parent's type from the URN up to its last "::", which may be a part of the parent's name.
     const inComponent = (type: string): string => urnOf(`${type}$${INSTANCE}`, "web");
     const inputs = instanceInputs({ __urn: inComponent("my:Component::a") });
     const pending = { ...resource(INSTANCE, "web", inputs), urn: inComponent("my:Component") };
-    expect(found({ pending: [creating(pending)] }).cutOff).toMatchObject([
-      { what: 'instance "web"', urn: inComponent("my:Component::a") },
+    expect(found({ pending: [creating(pending)] }).interrupted).toMatchObject([
+      { ...WEB, urn: inComponent("my:Component::a") },
     ]);
   });
 
-  it.each([undefined, "web", 7])("has the URN of the export if the one of the provider is %j", (__urn) => {
-    const { cutOff } = found({ pending: [creating(resource(INSTANCE, "web", instanceInputs({ __urn })))] });
-    expect(cutOff).toMatchObject([{ urn: urnOf(INSTANCE, "web") }]);
+  it.each([undefined, "web", 7])("has the engine's URN if the one in the inputs is %j", (__urn) => {
+    const { interrupted } = found({
+      pending: [creating(resource(INSTANCE, "web", instanceInputs({ __urn })))],
+    });
+    expect(interrupted).toMatchObject([{ urn: urnOf(INSTANCE, "web") }]);
   });
 
   it.each([
     ["inputs", { inputs: instanceInputs() }],
     ["outputs", { inputs: {}, outputs: { __key: KEY } }],
-    [
-      "outputs, as the key of a creation still under way",
-      { inputs: {}, outputs: { __pending: { key: KEY } } },
-    ],
-    ["outputs, as a secret", { inputs: {}, outputs: { __pending: secret({ key: KEY }) } }],
-  ])("is left where a resource has its key in its %s", (_, fields) => {
+    ["outputs, in the record of a running creation", { inputs: {}, outputs: { __pending: { key: KEY } } }],
+    ["outputs, in a secret record", { inputs: {}, outputs: { __pending: secret({ key: KEY }) } }],
+  ])("is settled if a resource has its key in its %s", (_, fields) => {
     const holder = { ...resource(INSTANCE, "renamed", {}), ...fields };
-    expect(found({ resources: [holder], pending: [web] })).toEqual({ cutOff: [], held: 1 });
+    expect(found({ resources: [holder], pending: [web] })).toEqual({ interrupted: [], settled: 1 });
   });
 
-  describe("that has resumed a placeholder", () => {
+  describe("that resumed an unfinished creation of the state", () => {
     const created = "2026-03-04T09:00:00Z";
     const at = KEY_MADE + 1000;
     const placeholder = (pending: Fields, more: Fields = {}): Fields =>
@@ -218,55 +220,58 @@ describe("a pending creation", () => {
     it.each([
       ["the first one", KEY],
       ["a later one", OTHER_KEY],
-    ])("may have sent the key after that of the placeholder: %s", (_, key) => {
-      // The first kill has left a pending creation, too, which the placeholder holds.
-      const { cutOff, held } = found({ resources: [placeholder({ key, at })], pending: [resuming, web] });
-      const begun = { key: nextKey(key), resource: KEY, replaces: KEY, at, recovered: true };
-      expect(cutOff).toMatchObject([{ begun }]);
-      expect(cutOff[0]?.begun?.body).toBe(creationBody(instanceFields, instanceInputs()));
-      expect(held).toBe(1);
+    ])("may have sent the key after the recorded one: %s", (_, key) => {
+      // The first interruption left a pending creation, too. The state has its key.
+      const { interrupted, settled } = found({
+        resources: [placeholder({ key, at })],
+        pending: [resuming, web],
+      });
+      const entry = { key: nextKey(key), resource: KEY, replaces: KEY, at, recovered: true };
+      expect(interrupted).toMatchObject([{ entry }]);
+      expect(interrupted[0]?.entry?.body).toBe(creationBody(instanceFields, instanceInputs()));
+      expect(settled).toBe(1);
     });
 
     it.each([
-      ["is known to have failed", placeholder({ key: KEY, at, failed: true })],
-      ["has ended: the state has the object", placeholder({ key: KEY, at }, { id: "ins-1" })],
-      ["was made by a later `up`", placeholder({ key: KEY, at }, { created: "2026-03-04T11:00:00Z" })],
-    ])("is held if the placeholder's creation %s", (_, resources) => {
-      expect(found({ resources: [resources], pending: [resuming] })).toEqual({ cutOff: [], held: 1 });
+      ["failed", placeholder({ key: KEY, at, failed: true })],
+      ["is finished, and the state has the object", placeholder({ key: KEY, at }, { id: "ins-1" })],
+      ["was started by a later `up`", placeholder({ key: KEY, at }, { created: "2026-03-04T11:00:00Z" })],
+    ])("is settled if the recorded creation %s", (_, resources) => {
+      expect(found({ resources: [resources], pending: [resuming] })).toEqual({ interrupted: [], settled: 1 });
     });
   });
 
-  it("is not held by a resource with another key, such as the one it was to replace", () => {
+  it("is not settled by a resource with another key, such as the one that it replaces", () => {
     const old = resource(INSTANCE, "web", instanceInputs({ __key: OTHER_KEY }), { id: "ins-1" });
-    expect(found({ resources: [old], pending: [web] }).cutOff).toHaveLength(1);
+    expect(found({ resources: [old], pending: [web] }).interrupted).toHaveLength(1);
   });
 
-  it("that was cut off again, with changed arguments, is the one whose body went with the key: the first", () => {
+  it("that was interrupted twice, with changed arguments, has the body of the first attempt, which was sent with the key", () => {
     const again = creating(resource(INSTANCE, "web", instanceInputs({ flavor: "large" })));
-    const { cutOff } = found({ pending: [again, web] });
-    expect(cutOff).toHaveLength(1);
-    expect(cutOff[0]?.begun?.body).toBe(creationBody(instanceFields, instanceInputs()));
+    const { interrupted } = found({ pending: [again, web] });
+    expect(interrupted).toHaveLength(1);
+    expect(interrupted[0]?.entry?.body).toBe(creationBody(instanceFields, instanceInputs()));
   });
 
-  it("of another cloud, and other pending operations, are none of ours", () => {
+  it("of another package is ignored, and so are other pending operations", () => {
     const foreign = creating(resource("aws:ec2/instance:Instance", "web", { ami: hiddenSecret }));
     const others = ["updating", "deleting", "reading"].map((type) => ({ ...web, type }));
-    expect(found({ pending: [foreign, ...others] })).toEqual({ cutOff: [], held: 0 });
+    expect(found({ pending: [foreign, ...others] })).toEqual({ interrupted: [], settled: 0 });
   });
 
   it.each([
     ["without a key", { __key: undefined }],
     ["with a key of another form", { __key: "web-1" }],
     ["without a required argument", { image: undefined }],
-  ])("%s is told of, but can't be noted", (_, more) => {
-    const { cutOff } = found({ pending: [creating(resource(INSTANCE, "web", instanceInputs(more)))] });
-    expect(cutOff).toEqual([{ what: 'instance "web"', urn: urnOf(INSTANCE, "web"), begun: undefined }]);
+  ])("%s is found, but has no journal entry", (_, more) => {
+    const { interrupted } = found({ pending: [creating(resource(INSTANCE, "web", instanceInputs(more)))] });
+    expect(interrupted).toEqual([{ ...WEB, urn: urnOf(INSTANCE, "web"), entry: undefined }]);
   });
 });
 
-it("the time of a pending creation is its key's, not the state's, which later commands move; unknown, it is older than any key may be", () => {
+it("the time of a pending creation is that of its key, or 0 if it is unknown, which is older than any valid key", () => {
   const timeOf = (more: Fields): number | undefined =>
-    found({ pending: [creating(resource(INSTANCE, "web", instanceInputs(more)))] }).cutOff[0]?.begun?.at;
+    found({ pending: [creating(resource(INSTANCE, "web", instanceInputs(more)))] }).interrupted[0]?.entry?.at;
   expect(timeOf({})).toBe(KEY_MADE);
   expect(timeOf({ __keyAt: undefined })).toBe(0);
 });
@@ -291,7 +296,7 @@ describe("the unfinished creations of a stack", () => {
 
   it.each<[string, Stack]>([
     ["those that failed", { resources: [placeholder({ failed: true })] }],
-    ["those that an `up` has finished since", { resources: [made], pending: [web] }],
+    ["those that a later `up` finished", { resources: [made], pending: [web] }],
     [
       "those of other packages",
       { resources: [{ ...foreign, id: "operation/1" }], pending: [creating(foreign)] },

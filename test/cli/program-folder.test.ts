@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { programFolder } from "../../src/cli/pulumi";
 
-/** A project in a folder of its own, with a program in `src/index.ts`. */
+/** Creates a folder with a project file, and a program in `src/index.ts`. */
 function project(settings: string, file = "Pulumi.yaml"): string {
   const dir = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-project-")));
   onTestFinished(() => rmSync(dir, { recursive: true }));
@@ -15,7 +15,7 @@ function project(settings: string, file = "Pulumi.yaml"): string {
 }
 
 describe("the program's folder", () => {
-  it("is that of Pulumi.yaml, found from any folder below it", () => {
+  it("is the folder of Pulumi.yaml, found from any folder below it", () => {
     const dir = project("name: app\nruntime: nodejs\n");
     expect(programFolder(dir)).toBe(dir);
     expect(programFolder(path.join(dir, "src/deep"))).toBe(dir);
@@ -29,19 +29,19 @@ describe("the program's folder", () => {
     "main: 'src' # quoted",
     "main:   src/index.ts\r",
     "main:\n  src",
-  ])("is where `%s` leads", (line) => {
+  ])("is the folder that `%s` names", (line) => {
     const dir = project(`name: app\n${line}\nruntime: nodejs\nconfig:\n  main: elsewhere\n`);
     expect(programFolder(dir)).toBe(path.join(dir, "src"));
   });
 
-  it("is where `main` leads in a project file of JSON, or under the short name", () => {
+  it("is the folder that `main` names in a JSON project file or in Pulumi.yml", () => {
     const json = project('{"name":"app","main":"src"}', "Pulumi.json");
     const short = project("main: src\n", "Pulumi.yml");
     expect(programFolder(json)).toBe(path.join(json, "src"));
     expect(programFolder(short)).toBe(path.join(short, "src"));
   });
 
-  it("is the real one behind a link, as the processes of Pulumi see it", () => {
+  it("is the real path of a link, which the processes of Pulumi use", () => {
     const dir = project("name: app\n");
     const link = path.join(dir, "link");
     symlinkSync(path.join(dir, "src"), link);
@@ -49,7 +49,7 @@ describe("the program's folder", () => {
     expect(programFolder(dir)).toBe(path.join(dir, "src"));
   });
 
-  it("is told to be missing where there is no project, and where `main` is not there or the file is damaged", () => {
+  it("is an error if there is no project, if `main` doesn't exist, or if the file is damaged", () => {
     const dir = project("main: lib/index.ts\n");
     expect(() => programFolder(dir)).toThrow(path.join(dir, "lib/index.ts"));
     expect(() => programFolder(path.parse(dir).root)).toThrow("no Pulumi.yaml");

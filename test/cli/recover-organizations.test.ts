@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { writeEntries } from "../../src/cli/recover/entries";
-import { parseExport } from "../../src/cli/recover/export";
-import { organizationOf } from "../../src/cli/recover/stored-settings";
+import { organizationOf, writeEntries } from "../../src/cli/recover/journal";
+import { parseExport } from "../../src/cli/stack-export";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import {
   creating,
@@ -18,13 +17,13 @@ import {
 } from "./exports";
 import { type Machine, machine } from "./run-recover";
 
-// Pulumi Cloud has one URL for all organizations, and two of them may have the same project and stack.
+// Pulumi Cloud has one URL for all organizations, and two organizations can have the same project and stack.
 
 const WEB = urnOf(INSTANCE, "web");
 const web = (more: Fields = {}): Fields => resource(INSTANCE, "web", instanceInputs(more));
 const entry = { urn: WEB, key: OTHER_KEY, resource: OTHER_KEY, body: "{}", at: 1 };
 
-/** The journal of an organization's stack, as the provider opens it. */
+/** Opens the journal of an organization's stack as the provider does. */
 function journalOf({ dir }: Machine, organization: string): Journal {
   const env = { XDG_STATE_HOME: `${dir}/state` };
   const warn = (message: string): void => expect.fail(message);
@@ -32,7 +31,7 @@ function journalOf({ dir }: Machine, organization: string): Journal {
 }
 
 describe("recover", () => {
-  it("writes the entry for the organization that the state names, whatever entries another one has", async () => {
+  it("writes the entry for the organization that the state names, even if another organization has one", async () => {
     const here = machine();
     const [acme, beta] = [journalOf(here, "acme"), journalOf(here, "beta")];
     await beta.begin(entry);
@@ -43,24 +42,24 @@ describe("recover", () => {
     expect(await beta.read({ urn: WEB })).toMatchObject({ key: OTHER_KEY });
   });
 
-  it("writes an entry that no other organization's `up` reads", async () => {
+  it("writes an entry that the `up` of another organization doesn't read", async () => {
     const here = machine();
     const killed = exported({ pending: [creating(web({ __organization: "acme" }))] });
     await here.recover(["--file", here.write(killed)]);
     expect(await journalOf(here, "beta").read({ urn: WEB })).toBeUndefined();
   });
 
-  it("takes an entry of an unknown organization for that of a creation only if it has its key", async () => {
+  it("uses an entry of an unknown organization only if it has the key of the creation", async () => {
     const here = machine();
     await here.journal.begin({ ...entry, recovered: true });
     const acme = journalOf(here, "acme");
-    const creation = { what: 'instance "web"', urn: WEB, provider: undefined };
-    const begun = { ...entry, key: KEY, resource: KEY, recovered: true };
-    await writeEntries(acme, [{ ...creation, begun }], { dryRun: false });
+    const creation = { kind: "instance", name: "web", urn: WEB, provider: undefined } as const;
+    const recovered = { ...entry, key: KEY, resource: KEY, recovered: true };
+    await writeEntries(acme, [{ ...creation, entry: recovered }], { dryRun: false });
     expect(await acme.read({ urn: WEB })).toMatchObject({ key: KEY });
   });
 
-  it("--forget leaves the entry of another organization's stack alone", async () => {
+  it("keeps the entry of another organization's stack with --forget", async () => {
     const here = machine();
     const beta = journalOf(here, "beta");
     await beta.begin(entry);
@@ -72,7 +71,7 @@ describe("recover", () => {
 
 describe("the organization of a stack", () => {
   const organization = (state: Stack, stack?: string): string | undefined =>
-    organizationOf(parseExport(JSON.stringify(exported(state))), { stack });
+    organizationOf(parseExport(JSON.stringify(exported(state))), stack === undefined ? {} : { stack });
   const acme = web({ __organization: "acme" });
 
   it.each([
@@ -85,7 +84,7 @@ describe("the organization of a stack", () => {
     expect(organization({ resources: [web({ __organization: "beta" })] }, stack)).toBe(expected);
   });
 
-  it("is that of resources and pending operations, and unknown if they name none or several", () => {
+  it("comes from resources and pending operations, and is unknown if they name none or several", () => {
     expect(organization({ resources: [web(), acme] })).toBe("acme");
     expect(organization({ pending: [creating(acme)] })).toBe("acme");
     expect(organization({ resources: [web()] })).toBeUndefined();

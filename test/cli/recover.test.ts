@@ -23,15 +23,15 @@ const WEB = urnOf(INSTANCE, "web");
 const SSH_KEY = "ssh-ed25519 AAAAnever-to-be-seen me";
 const web = creating(resource(INSTANCE, "web", instanceInputs({ sshKeys: secret([SSH_KEY]) })));
 const killed = exported({ pending: [web, creating(resource(PROJECT, "p", projectInputs()))] });
-const CLEAR = `pulumi refresh --yes --skip-preview --clear-pending-creates --target '${STACK_URN}'`;
+const CLEAR = `pulumi refresh --yes --skip-preview --clear-pending-creates --target ${STACK_URN}`;
 
 describe("recover", () => {
-  it("notes each creation that was cut off where the provider looks for it, and tells what comes next", async () => {
+  it("writes an entry for each interrupted creation where the provider looks for it, and prints the next step", async () => {
     const { dir, journal, write, recover, files } = machine();
     const { code, stdout, stderr } = await recover(["--file", write(killed)]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain('interrupted creation of instance "web": wrote a journal entry');
-    expect(stdout).toContain('interrupted creation of project "p": wrote a journal entry');
+    expect(stdout).toContain('Interrupted creation of instance "web": wrote a journal entry');
+    expect(stdout).toContain('Interrupted creation of project "p": wrote a journal entry');
     expect(stdout).toContain(CLEAR);
     expect(await journal.read({ urn: WEB })).toMatchObject({
       key: KEY,
@@ -43,17 +43,17 @@ describe("recover", () => {
     expect(files()).toHaveLength(2);
   });
 
-  it("says and stores neither the token nor, outside of the note, a secret argument", async () => {
+  it("prints neither tokens nor arguments, and stores secret arguments only in the entry", async () => {
     const { journal, write, recover } = machine();
     const { stdout, stderr } = await recover(["--file", write(killed)]);
     expect(stdout + stderr).not.toMatch(/never-to-be-seen/);
     expect(stdout + stderr).not.toMatch(/ubuntu|prj-1/);
-    const notes = JSON.stringify(await journal.list());
-    expect(notes).toContain(SSH_KEY);
-    expect(notes).not.toContain(TOKEN);
+    const entries = JSON.stringify(await journal.list());
+    expect(entries).toContain(SSH_KEY);
+    expect(entries).not.toContain(TOKEN);
   });
 
-  it("does the same when it is run again, and leaves a note that knows more already", async () => {
+  it("does the same when it runs again, and keeps an entry that holds more", async () => {
     const { journal, write, recover } = machine();
     const file = write(killed);
     await recover(["--file", file]);
@@ -66,7 +66,7 @@ describe("recover", () => {
     expect(before.find(({ urn }) => urn === WEB)).toMatchObject({ operation });
   });
 
-  it("takes the entry along to the stack's new name: another stack may have the former one", async () => {
+  it("moves the entry to the stack's new name, because another stack may have the former one", async () => {
     const { journal, write, recover } = machine();
     const former = WEB.replace("pulumi:dev", "pulumi:former");
     await journal.begin({ urn: former, key: KEY, resource: KEY, body: "{}", at: 1 });
@@ -75,16 +75,16 @@ describe("recover", () => {
     expect(await journal.read({ urn: WEB })).toMatchObject({ key: KEY, at: 1 });
   });
 
-  it("never puts one creation in the place of another of the same resource", async () => {
+  it("never replaces the entry of another creation of the same resource", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: OTHER_KEY, resource: OTHER_KEY, body: "{}", at: 1 });
     const { code, stdout } = await recover(["--file", write(killed)]);
     expect(code).toBe(0);
-    expect(stdout).toContain("another creation has a journal entry and comes first");
+    expect(stdout).toContain("another creation of this resource comes first");
     expect(await journal.read({ urn: WEB })).toMatchObject({ key: OTHER_KEY, at: 1 });
   });
 
-  it("only tells what it would do under --dry-run", async () => {
+  it("writes nothing with --dry-run", async () => {
     const { write, recover, files } = machine();
     const { code, stdout } = await recover(["--dry-run", "--file", write(killed)]);
     expect(code).toBe(0);
@@ -92,15 +92,15 @@ describe("recover", () => {
     expect(files()).toEqual([]);
   });
 
-  it("is short where there is nothing, with and without an endpoint", async () => {
+  it("prints one line if there is nothing to recover, with and without an endpoint", async () => {
     const { write, recover, files } = machine();
-    const nothing = { code: 0, stdout: "nothing to recover\n", stderr: "" };
+    const nothing = { code: 0, stdout: "Nothing to recover.\n", stderr: "" };
     expect(await recover(["--file", write(exported())])).toEqual(nothing);
     expect(await recover(["--file", write(exported({ settings: undefined }))])).toEqual(nothing);
     expect(files()).toEqual([]);
   });
 
-  it("has nothing to recover where the state holds the key, but says how Pulumi forgets it", async () => {
+  it("recovers nothing if the state holds the key, but prints how to clear Pulumi's list", async () => {
     const { write, recover, files } = machine();
     const made = resource(INSTANCE, "web", instanceInputs(), { id: "ins-1" });
     const { code, stdout } = await recover([
@@ -108,12 +108,12 @@ describe("recover", () => {
       write(exported({ resources: [made], pending: [web] })),
     ]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^nothing to recover\n/);
+    expect(stdout).toMatch(/^Nothing to recover\.\n/);
     expect(stdout).toContain(CLEAR);
     expect(files()).toEqual([]);
   });
 
-  it("fails, and says why, where a creation can't be gone on with; the others are noted", async () => {
+  it("fails if a creation can't be resumed, and writes entries for the others", async () => {
     const { journal, write, recover } = machine();
     const keyless = creating(resource(INSTANCE, "old", instanceInputs({ __key: undefined })));
     const { code, stdout } = await recover(["--file", write(exported({ pending: [keyless, web] }))]);
@@ -122,7 +122,7 @@ describe("recover", () => {
     expect(await journal.list()).toMatchObject([{ urn: WEB }]);
   });
 
-  it("fails where the journal can't be written", async () => {
+  it("fails if the journal can't be written", async () => {
     const { write, recover } = machine();
     const { code, stdout, stderr } = await recover(["--file", write(killed)], {
       env: { CLOUDINFRA_JOURNAL_DIR: "Pulumi.yaml/journal" },
@@ -132,7 +132,7 @@ describe("recover", () => {
     expect(stderr).toContain("can't be used");
   });
 
-  it("uses the journal and the service that the stack was last used with, before those of the environment", async () => {
+  it("prefers the journal and the service of the last `up` to those of the environment", async () => {
     const { journal, write, recover, files } = machine();
     const env = { CLOUDINFRA_ENDPOINT: "https://other.example.com", CLOUDINFRA_JOURNAL_DIR: "elsewhere" };
     const settings = { "cloudinfra:journalDir": "state/pulumi-cloudinfra/journal" };
@@ -142,7 +142,7 @@ describe("recover", () => {
     expect(files()).toContainEqual(expect.stringMatching(/^elsewhere/));
   });
 
-  describe("where the next `up` reads them", () => {
+  describe("for the next `up`", () => {
     const before = { "cloudinfra:journalDir": "before" };
     const present = { "cloudinfra:endpoint": "https://new.example.com", "cloudinfra:journalDir": "present" };
     const named = { CLOUDINFRA_JOURNAL_DIR: "of-environment" };
@@ -174,7 +174,7 @@ describe("recover", () => {
     });
   });
 
-  it("writes the entries of an explicit provider into the folder that the stack has now", async () => {
+  it("writes the entries of an explicit provider into the folder of the present configuration", async () => {
     const provider = {
       ...{ urn: urnOf("pulumi:providers:pulumi-nodejs", "eu"), id: "eu", custom: true },
       type: "pulumi:providers:pulumi-nodejs",
@@ -233,7 +233,7 @@ describe("recover", () => {
     expect(await ofEu.list()).toMatchObject([{ urn: WEB }]);
   });
 
-  it("takes the service that --endpoint names before any other, and asks for it where none is known", async () => {
+  it("prefers the address of --endpoint, and requires it if no other is known", async () => {
     const { journal, write, recover } = machine();
     const unknown = write(exported({ pending: [web], settings: undefined }));
     const { code, stderr } = await recover(["--file", unknown]);
@@ -256,7 +256,7 @@ describe("recover", () => {
     expect(stderr).not.toContain("cloudinfra:endpoint");
   });
 
-  it("tells of notes of this stack that the stack knows nothing of, and leaves them", async () => {
+  it("reports entries of this stack for resources that the state doesn't hold, and keeps them", async () => {
     const { journal, write, recover } = machine();
     const gone = urnOf(INSTANCE, "gone");
     const ofOtherStack = gone.replace("pulumi:dev", "pulumi:prod");
@@ -269,18 +269,18 @@ describe("recover", () => {
     expect(await journal.list()).toHaveLength(2);
   });
 
-  it("tells which objects of notes the stack has: `pulumi stack --show-ids` doesn't show them all", async () => {
+  it("reports which objects of entries the stack has, because `pulumi stack --show-ids` doesn't show them all", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
     await journal.extend(KEY, { id: "ins-live" });
     const rows = ["ins-live", "ins-old"].map((id) => resource(INSTANCE, "web", instanceInputs(), { id }));
     const { code, stdout } = await recover(["--file", write(exported({ resources: rows }))]);
     expect(code).toBe(0);
-    expect(stdout).toContain("an object that the stack has (ins-live): keep the object");
+    expect(stdout).toContain("the object ins-live, which the stack has. Keep the object.");
     expect(stdout).not.toContain("--forget");
   });
 
-  it("tells of no notes of other stacks if the state is empty", async () => {
+  it("reports no entries of other stacks if the state is empty", async () => {
     const { journal, write, recover } = machine();
     await journal.begin({ urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 });
     const empty = write({ version: 3, deployment: { manifest: {} } });
@@ -289,28 +289,70 @@ describe("recover", () => {
   });
 });
 
+describe("recover --json", () => {
+  it("prints the creations, the stray entries and the command that clears Pulumi's list", async () => {
+    const { journal, write, recover } = machine();
+    const gone = urnOf(INSTANCE, "gone");
+    await journal.begin({ urn: gone, key: OTHER_KEY, resource: OTHER_KEY, body: "{}", at: 1 });
+    const file = write(exported({ pending: [web] }));
+    const { code, stdout, stderr } = await recover(["--json", "--file", file]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual({
+      dryRun: false,
+      creations: [{ kind: "instance", name: "web", urn: WEB, status: "written" }],
+      strayEntries: [{ urn: gone, status: "resource-not-in-state" }],
+      clearCommand: expect.stringContaining("pulumi refresh"),
+    });
+  });
+
+  it("prints an empty result if there is nothing to recover", async () => {
+    const { write, recover } = machine();
+    const { stdout } = await recover(["--json", "--file", write(exported())]);
+    expect(JSON.parse(stdout)).toEqual({
+      dryRun: false,
+      creations: [],
+      strayEntries: [],
+      clearCommand: null,
+    });
+  });
+
+  it("prints with --forget what it removed", async () => {
+    const { write, recover } = machine();
+    const file = write(killed);
+    await recover(["--file", file]);
+    const { stdout } = await recover(["--json", "--file", file, "--forget", WEB]);
+    expect(JSON.parse(stdout)).toEqual({
+      dryRun: false,
+      urn: WEB,
+      entries: 1,
+      abandoned: 0,
+      clearCommand: expect.stringContaining("pulumi refresh"),
+    });
+  });
+});
+
 describe("recover --forget", () => {
-  it("drops the note, and says how Pulumi forgets the creation too", async () => {
+  it("removes the entry, and prints how to clear Pulumi's list", async () => {
     const { journal, write, recover } = machine();
     const file = write(killed);
     await recover(["--file", file]);
     const told = await recover(["--file", file, "--forget", WEB, "--dry-run"]);
     expect(told).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`would remove the journal entry for ${WEB}`),
+      stdout: expect.stringContaining(`Would remove the journal entry for ${WEB}.`),
     });
     expect(await journal.list()).toHaveLength(2);
     const done = await recover(["--file", file, "--forget", WEB]);
     expect(done).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`removed the journal entry for ${WEB}`),
+      stdout: expect.stringContaining(`Removed the journal entry for ${WEB}.`),
     });
     expect(done.stdout).toContain(CLEAR);
-    expect(done.stdout).toContain("Clear the list before you run `recover` again");
+    expect(done.stdout).toContain("Clear the list, or the next `recover` finds the creation again");
     expect((await journal.list()).map(({ urn }) => urn)).toEqual([urnOf(PROJECT, "p")]);
   });
 
-  it("gives up the creations that the state records: each failed `up` may have added one", async () => {
+  it("gives up all creations that the state records, because each failed `up` may have added one", async () => {
     const { journal, write, recover } = machine();
     const row = (key: string) => ({
       ...resource(INSTANCE, "web", instanceInputs({ __key: KEY }), { id: `operation/key-${key}` }),
@@ -318,43 +360,43 @@ describe("recover --forget", () => {
     });
     const file = write(exported({ resources: [row(KEY), row(OTHER_KEY)] }));
     const told = await recover(["--file", file, "--forget", WEB, "--dry-run"]);
-    expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("would give up the creation") });
+    expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining("Would give up the creation") });
     expect(await journal.isGivenUp(KEY)).toBe(false);
     const done = await recover(["--file", file, "--forget", WEB]);
     expect(done).toMatchObject({
       code: 0,
       stderr: "",
-      stdout: expect.stringContaining("gave up the creation"),
+      stdout: expect.stringContaining("Gave up the creation"),
     });
     expect([await journal.isGivenUp(KEY), await journal.isGivenUp(OTHER_KEY)]).toEqual([true, true]);
   });
 
-  it("says how Pulumi forgets a creation of which this machine has no entry", async () => {
+  it("prints how to clear Pulumi's list if this machine has no entry of the creation", async () => {
     const { write, recover } = machine();
     const { code, stdout } = await recover(["--file", write(killed), "--forget", WEB]);
     expect(code).toBe(0);
-    expect(stdout).toContain(`no journal entry for ${WEB}`);
+    expect(stdout).toContain(`No journal entry for ${WEB}.`);
     expect(stdout).toContain(CLEAR);
   });
 
-  it("fails where there is no such note", async () => {
+  it("fails if there is no such entry", async () => {
     const { write, recover } = machine();
     const { code, stderr } = await recover(["--file", write(killed), "--forget", "urn:x"]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining("no journal entry for urn:x\n"),
+      stderr: expect.stringContaining("no creation to forget for urn:x\n"),
     });
     expect(stderr).toContain("--stack <organization>/<project>/<stack>");
   });
 
-  it("removes both entries of a resource: that of its creation, and that of its replacement", async () => {
+  it("removes both entries of a resource: for its creation and for its replacement", async () => {
     const { journal, write, recover } = machine();
     const entry = { urn: WEB, key: KEY, resource: KEY, body: "{}", at: 1 };
     await journal.begin(entry);
     await journal.begin({ ...entry, key: OTHER_KEY, resource: OTHER_KEY, replaces: KEY });
     const { code, stdout, stderr } = await recover(["--file", write(exported()), "--forget", WEB]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain(`removed 2 journal entries for ${WEB}`);
+    expect(stdout).toContain(`Removed 2 journal entries for ${WEB}.`);
     expect(await journal.list()).toEqual([]);
   });
 });
@@ -362,7 +404,7 @@ describe("recover --forget", () => {
 describe("recover --forget after the endpoint has changed", () => {
   const FORMER = "https://old.example.com/v1";
 
-  /** A machine with an entry at the present endpoint, and one at the former. */
+  /** Creates a machine with an entry at the present endpoint and one at the former. */
   async function withTwoEntries() {
     const { dir, journal, ...more } = machine();
     const env = { XDG_STATE_HOME: `${dir}/state` };
@@ -381,12 +423,12 @@ describe("recover --forget after the endpoint has changed", () => {
     expect(await recover(["--file", write(state), "--forget", WEB])).toMatchObject({
       code: 0,
       stderr: "",
-      stdout: expect.stringContaining("removed 2 journal entries"),
+      stdout: expect.stringContaining("Removed 2 journal entries"),
     });
     expect(await journal.listEverywhere()).toEqual([]);
   });
 
-  it("removes an entry that `recover` has written anew for the present address, and the former one", async () => {
+  it("removes an entry that `recover` has rewritten for the present address, and the former one", async () => {
     const { journal, former, write, recover } = await withTwoEntries();
     const [entry] = await former.list();
     await journal.remove(OTHER_KEY);
@@ -427,16 +469,16 @@ describe("the stack's export", () => {
     expect(await journal.list()).toHaveLength(2);
   });
 
-  it("comes from the `pulumi` on the PATH, of the stack that is named, with secrets and without questions", async () => {
+  it("comes from the `pulumi` on the PATH, for the given stack, with secrets and without prompts", async () => {
     const { dir, journal, write, recover } = machine();
     const pulumi = `
-      const asked = process.argv.slice(2).join(" ");
-      const isExport = asked === "stack export --non-interactive --color never --show-secrets --stack prod";
-      if (!isExport && asked !== "config --non-interactive --color never --json --show-secrets --stack prod") throw new Error(asked);
+      const command = process.argv.slice(2).join(" ");
+      const isExport = command === "stack export --non-interactive --color never --show-secrets --stack prod";
+      if (!isExport && command !== "config --non-interactive --color never --json --show-secrets --stack prod") throw new Error(command);
       process.stdout.write(isExport ? require("node:fs").readFileSync(${JSON.stringify(write(killed))}) : "{}");`;
     const { code, stdout, stderr } = await recover(["--stack", "prod", "-C", dir], { pulumi });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout, "the command to run later is for the same stack").toContain(
+    expect(stdout, "the printed command is for the same stack").toContain(
       `${CLEAR} --stack prod --cwd ${dir}\n`,
     );
     expect(await journal.list()).toHaveLength(2);
@@ -449,7 +491,7 @@ describe("the stack's export", () => {
     ["failed to decrypt: incorrect passphrase", "the passphrase of this stack"],
     ["no Pulumi.yaml project file found (searching upwards from /app)", "--cwd"],
     ["PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions", "pulumi login"],
-  ])("that Pulumi rejects with `%s` gets a hint", async (words, hint) => {
+  ])("gets a hint if Pulumi fails with `%s`", async (words, hint) => {
     const pulumi = `console.error(${JSON.stringify(`error: ${words}`)}); process.exitCode = 1;`;
     const { code, stdout, stderr } = await machine().recover([], { pulumi });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -459,7 +501,7 @@ describe("the stack's export", () => {
     expect(stderr).toContain(hint);
   });
 
-  it("that can't be read is an error with a message: no `pulumi`, no file, a damaged file, hidden secrets", async () => {
+  it("is required: no `pulumi`, no file, a damaged file and encrypted secrets are errors", async () => {
     const { write, recover } = machine();
     const failing = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await recover(args);
@@ -476,17 +518,20 @@ describe("the stack's export", () => {
 });
 
 describe("recover's command line", () => {
-  it("helps", async () => {
+  it("has help", async () => {
     const { code, stdout } = await machine().recover(["--help"]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("--dry-run") });
   });
 
   it.each([
     [["--colour"], "--colour"],
-    [["prod"], "prod"],
-    [["--stack="], "--stack must not be empty."],
-    [["--stack", "dev", "--file", "x"], "can't be used together"],
-  ])("refuses %j with 2", async (args, words) => {
+    [["prod"], "too many arguments"],
+    [["--stack="], "invalid value '' for option '-s, --stack <name>': must not be empty"],
+    [
+      ["--stack", "dev", "--file", "x"],
+      "option '--file <path>' cannot be used with option '-s, --stack <name>'",
+    ],
+  ])("rejects %j with exit code 2", async (args, words) => {
     const { code, stderr } = await machine().recover(args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
   });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { parseRecoverArgs } from "../../src/cli/recover/args";
 import { fenced, quoted, readMarkdown, relativeLinks } from "../readme/markdown";
+import { parseCommandLine } from "./command-line";
 
 const page = readMarkdown("docs/recovery.md");
 
 describe("docs/recovery.md", () => {
-  it("shows only ways to call `recover` that it takes", () => {
+  it("shows only valid calls of `recover`", async () => {
     const blocks = [...fenced(page, "sh"), ...fenced(page, "yaml")].join("\n");
     const calls = [...blocks.matchAll(/npx pulumi-cloudinfra recover([^\n#]*)/g)].map(([, args = ""]) =>
       args.trim(),
@@ -14,11 +14,13 @@ describe("docs/recovery.md", () => {
     const named = quoted(page).flatMap((text) => /^recover (--.*)/.exec(text)?.[1] ?? []);
     expect(calls.length + named.length).toBeGreaterThan(3);
     for (const call of [...calls, ...named]) {
-      expect(parseRecoverArgs(call.split(" ").filter(Boolean)), call).not.toHaveProperty("error");
+      expect(await parseCommandLine("recover", ...call.split(" ").filter(Boolean)), call).toHaveProperty(
+        "options",
+      );
     }
   });
 
-  it("has a CI step that is YAML, with recover before up, of the same stack", () => {
+  it("runs `recover` before `up`, for the same stack, in CI", () => {
     const steps: unknown = parse(fenced(page, "yaml").join(""));
     expect(steps).toEqual([
       expect.objectContaining({ run: "npx pulumi-cloudinfra recover --stack prod" }),
@@ -26,7 +28,7 @@ describe("docs/recovery.md", () => {
     ]);
   });
 
-  it("names settings and messages that exist, and leads nowhere else", () => {
+  it("names only settings and messages that exist", () => {
     const settings = readMarkdown("README.md")
       .match(/^\| `\w+` \| `CLOUDINFRA_/gm)
       ?.map((row) => quoted(row)[0]);

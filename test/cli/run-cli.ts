@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { REPOSITORY } from "../harness/modules";
 
-// In the process itself: tsx's own command starts another one, which would outlive it.
+// The command `tsx` would start another process, which could outlive a killed one.
 const TSX = pathToFileURL(path.join(REPOSITORY, "node_modules/tsx/dist/loader.mjs")).href;
 
 export interface Ended {
@@ -15,7 +15,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs `pulumi-cloudinfra` from its source in a folder, with this environment and no other. */
+/** Runs `pulumi-cloudinfra` from its source in a folder, with exactly this environment. */
 export async function runCli(
   cwd: string,
   args: readonly string[],

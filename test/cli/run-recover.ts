@@ -6,14 +6,14 @@ import { type Journal, openJournal } from "../../src/journal/journal";
 import { ENDPOINT } from "./exports";
 import { type Ended, runCli } from "./run-cli";
 
-/** A program's folder with a home of its own, and the command run in it. */
+/** A program's folder with its own home, for running the command. */
 export interface Machine {
   readonly dir: string;
-  /** The journal as the provider opens it. */
+  /** The journal that the provider uses. */
   readonly journal: Journal;
   /** The names of the files in the journal. */
   files(): string[];
-  /** Writes the export to a file, and gives its name. */
+  /** Writes the export to a file, and returns its path. */
   write(exported: unknown): string;
   recover(args: readonly string[], options?: RunOptions): Promise<Ended>;
 }
@@ -21,11 +21,11 @@ export interface Machine {
 interface RunOptions {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What stands for `pulumi` on the PATH: the body of a Node program. @default there is none */
+  /** The source of a Node program that replaces `pulumi` on the PATH. @default none */
   readonly pulumi?: string;
 }
 
-/** A machine that knows nothing of the stack yet. Gone after the test. */
+/** Creates a machine without journal entries, and removes it after the test. */
 export function machine(): Machine {
   const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-recover-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
@@ -49,7 +49,7 @@ export function machine(): Machine {
   };
 }
 
-/** Runs the command in a folder; of the user's settings for Pulumi and for this package, it gets only `options.env`. */
+/** Runs `recover` in a folder, without the PULUMI_… and CLOUDINFRA_… variables of this process. */
 export async function runRecover(cwd: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   const bin = path.join(cwd, "bin");
   if (options.pulumi !== undefined) putPulumi(bin, options.pulumi);

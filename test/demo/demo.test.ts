@@ -20,7 +20,7 @@ async function expectNothingLeft(): Promise<void> {
 }
 
 describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) => {
-  it("plays the whole life of the quickstart in plain lines and leaves nothing behind", async () => {
+  it("runs the quickstart from preview to destroy, prints plain lines, and removes all files and processes", async () => {
     const { code, output } = await place.start("--engine", engine).end;
     expect(code, output).toBe(0);
     expect(output).toContain(engine === "fake" ? "It is NOT Pulumi" : "Engine:  pulumi v3");
@@ -58,32 +58,32 @@ describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) =
     },
   );
 
-  it("cleans up after Ctrl-C in the middle of an up", async () => {
+  it("cleans up after Ctrl-C during `up`", async () => {
     const demo = place.start("--engine", engine);
     await demo.wrote("about");
     demo.interrupt();
     const { code, output } = await demo.end;
     expect(code, output).toBe(130);
-    expect(output).toMatch(/error: .*cancel/); // the engine was told, and ended by itself
-    expect(output).toContain("Interrupted; everything is removed.");
+    expect(output).toMatch(/error: .*cancel/); // the engine was interrupted, and ended by itself
+    expect(output).toContain("Interrupted. All objects and files were removed.");
     expect(output).not.toContain("3 of 5");
     await expectNothingLeft();
   });
 });
 
-it("says so, and fails, where the real CLI is asked for and not on PATH", async () => {
+it("fails with --engine pulumi if `pulumi` isn't on the PATH", async () => {
   place.remove();
   place = demoPlace({ PATH: "/nowhere" });
   const { code, output } = await place.start("--engine", "pulumi").end;
   expect(code).toBe(1);
-  expect(output).toContain("there is no `pulumi` on PATH");
+  expect(output).toContain("`pulumi` is not on the PATH");
   await expectNothingLeft();
 });
 
-it("explains its options where it is given a wrong one", async () => {
+it("prints its options after a usage error", async () => {
   const { code, output } = await place.start("--engine", "terraform").end;
   expect(code).toBe(2);
-  expect(output).toContain('There is no engine "terraform".');
+  expect(output).toContain('Unknown engine "terraform".');
   expect(output).toContain("--keep");
 });
 

@@ -21,7 +21,7 @@ async function endless(environment: Record<string, string>): Promise<ChildProces
   return child;
 }
 
-it("kills what carries the mark in its environment, and nothing else", async () => {
+it("kills only processes whose environment contains the mark", async () => {
   const mark = `mark-${process.pid}-${Date.now()}`;
   const marked = await endless({ TMPDIR: `/tmp/${mark}/children` });
   const other = await endless({});

@@ -24,10 +24,10 @@ function terminal(columns: number): PassThrough & { columns: number } {
   return Object.assign(new PassThrough({ encoding: "utf8" }), { columns });
 }
 
-it("writes a line for each thing that happens where there is no terminal", () => {
+it("prints a line for each event without a terminal", () => {
   const out = terminal(80);
   const rows = plainRows(out, false);
-  for (const event of EVENTS) rows.take(event);
+  for (const event of EVENTS) rows.show(event);
   expect(
     String(out.read())
       .split("\n")
@@ -43,11 +43,11 @@ it("writes a line for each thing that happens where there is no terminal", () =>
   ]);
 });
 
-it("draws one row for each resource in a terminal, over the rows before", () => {
+it("redraws one row for each resource in a terminal", () => {
   const out = terminal(40);
   const rows = liveRows(out, false);
   const drawings = EVENTS.map((event) => {
-    rows.take(event);
+    rows.show(event);
     return String(out.read() ?? "");
   });
   const up = (count: number): string => `\u001b[${count}A`;
@@ -63,12 +63,12 @@ it("draws one row for each resource in a terminal, over the rows before", () => 
   expect(drawings.at(-1)).toContain("created");
 });
 
-it("tells what would be done while only planning", () => {
+it("shows the planned operations in a preview", () => {
   const out = terminal(80);
   const rows = plainRows(out, true);
-  rows.take({ kind: "step-started", ...web });
-  rows.take({ kind: "step-done", ...web });
-  rows.take({ kind: "step-done", ...worker, op: "same" });
+  rows.show({ kind: "step-started", ...web });
+  rows.show({ kind: "step-done", ...web });
+  rows.show({ kind: "step-done", ...worker, op: "same" });
   expect(out.read()).toBe(
     " + Instance  web              create\n   Instance  worker           unchanged [flavor]\n",
   );

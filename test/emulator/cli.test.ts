@@ -3,19 +3,21 @@ import { once } from "node:events";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { greeting, parseEmulatorArgs } from "../../src/cli/emulator";
+import { greeting } from "../../src/cli/emulator";
 import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
+import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/options";
+import { parseFaultOption } from "../../src/emulator/options";
 import { faultKinds } from "../../src/emulator/faults";
-import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../../src/emulator/options";
 import { Sessions } from "../../src/provider/session";
+import { parseCommandLine } from "../cli/command-line";
 
 const root = path.join(__dirname, "..", "..");
 
 interface Run {
   readonly child: ChildProcess;
   readonly lines: AsyncIterator<string>;
-  /** Exit code and all output. */
+  /** The exit code and the output. */
   readonly end: Promise<{ code: unknown; stdout: string; stderr: string }>;
 }
 
@@ -47,7 +49,7 @@ async function take(lines: AsyncIterator<string>, count: number): Promise<string
 
 describe("the emulator command", () => {
   test.for(["SIGINT", "SIGTERM"] as const)(
-    "prints the settings to copy, serves requests, and exits with 0 on %s",
+    "prints the settings to paste, serves requests, and exits with 0 on %s",
     async (signal) => {
       const { child, lines, end } = cli(
         "emulator",
@@ -73,37 +75,50 @@ describe("the emulator command", () => {
     },
   );
 
-  test("exits with 1 and names the port if it is in use", async () => {
+  test("exits with 1 if the port is in use", async () => {
     const other = await startEmulator();
     onTestFinished(() => other.stop());
     const { port } = new URL(other.url);
     const { code, stderr } = await cli("emulator", "--port", port).end;
     expect(code).toBe(1);
-    expect(stderr).toContain(`Port ${port} on 127.0.0.1 is in use`);
+    expect(stderr).toContain(`port ${port} on 127.0.0.1 is in use`);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
   test.for([
-    ["--port", "eighty", "--port must be a number"],
-    ["--operation-time", "soon", "--operation-time must be a number of seconds"],
+    ["--port", "eighty", "option '--port <number>': must be a number"],
+    ["--operation-time", "soon", "option '--operation-time <seconds>': must be a number of seconds"],
     ["--behaviour", "getObject=500", "write getObject=200|404|405"],
     ["--behaviour", "getobject=200", 'unknown switch "getobject"; did you mean "getObject"?'],
     ["--behaviour", "colour=red", "the switches are: operationMs, progress"],
     ["--fault", "lost", "must be one of reset, hang"],
     ["--fault", '{"kind":"status","statsu":500}', "statsu"],
-    ["--token", "", "--token must not be empty"],
-    ["--host", "", "--host must not be empty"],
-    ["--host", "0.0.0.0", "--host 0.0.0.0 needs a --token of your own"],
-    ["--colour", "red", "--colour"],
-  ] as const)("rejects %s %s with a message and exits with 2", async ([option, value, words]) => {
-    const { code, stderr } = await cli("emulator", `${option}=${value}`).end;
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
+    ["--token", "", "option '--token <token>': must not be empty"],
+    ["--host", "", "option '--host <address>': must not be empty"],
+    ["--host", "0.0.0.0", "--host 0.0.0.0 requires --token"],
+    ["--prot", "80", "Did you mean --port?"],
+  ] as const)("rejects %s %s", async ([option, value, words]) => {
+    expect(await parseCommandLine("emulator", option, value)).toEqual({
+      error: expect.stringContaining(words),
+    });
+  });
+
+  test("prints the endpoint and the token as JSON, and requests as JSON lines", async () => {
+    const { child, lines, end } = cli("emulator", "--port", "0", "--json", "--verbose");
+    const [first = ""] = await take(lines, 1);
+    const { endpoint, token } = JSON.parse(first);
+    await fetch(`${endpoint}/projects?limit=1`, { headers: { authorization: `Bearer ${token}` } });
+    const [second = ""] = await take(lines, 1);
+    expect(JSON.parse(second)).toMatchObject({
+      ...{ method: "GET", path: "/v1/projects", query: { limit: "1" }, status: 200 },
+    });
+    child.kill();
+    expect(await end).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
 describe("the command line", () => {
-  test("prints help and the version, and rejects an unknown command", async () => {
+  test("prints help and version, and rejects an unknown command with exit code 2", async () => {
     const [help, emulatorHelp, version, unknown] = await Promise.all([
       cli("--help").end,
       cli("emulator", "--help").end,
@@ -113,12 +128,12 @@ describe("the command line", () => {
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("emulator") });
     expect(emulatorHelp).toMatchObject({ code: 0, stdout: expect.stringContaining("getObject=200|404|405") });
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('Unknown command "emulate"') });
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("Did you mean emulator?") });
   });
 });
 
-test("--host accepts an address that other machines can reach if a token is set", () => {
-  expect(parseEmulatorArgs(["--host", "0.0.0.0", "--token", "own"])).toHaveProperty(
+test("accepts a host that other machines can reach if it has a token", async () => {
+  expect(await parseCommandLine("emulator", "--host", "0.0.0.0", "--token", "own")).toHaveProperty(
     "options.host",
     "0.0.0.0",
   );
@@ -129,7 +144,7 @@ test.for([
   ["http://[::1]:8787/v1", false],
   ["http://192.168.1.5:8787/v1", true],
   ["http://laptop.local:8787/v1", true],
-] as const)("the printed commands let a program use %s; allowHttp: %s", ([endpoint, isAllowed]) => {
+] as const)("prints the settings for %s, with allowHttp: %s", ([endpoint, isAllowed]) => {
   const commands = greeting({ endpoint, token: "own" }).matchAll(/pulumi config set (?:--secret )?(.+)/g);
   const settings = new Map([...commands].map(([, pair = ""]) => pair.split(" ") as [string, string]));
   const sessions = new Sessions({});
@@ -138,7 +153,7 @@ test.for([
   expect(settings.has("cloudinfra:allowHttp")).toBe(isAllowed);
 });
 
-describe("the value of --fault", () => {
+describe("a fault on the command line", () => {
   test("is a kind, or a rule as JSON", () => {
     for (const kind of faultKinds) expect(parseFaultOption(kind)).toEqual({ fault: { kind } });
     const rule = {
@@ -160,8 +175,8 @@ describe("the value of --fault", () => {
   });
 });
 
-describe("the value of --behaviour", () => {
-  test("accepts every value that the help lists", () => {
+describe("a switch on the command line", () => {
+  test("accepts every value that its help lists", () => {
     for (const [key, { allowed }] of Object.entries(behaviourSettings)) {
       for (const value of allowed.startsWith("<") ? [] : allowed.split("|")) {
         expect(parseBehaviourOption(`${key}=${value}`)).toHaveProperty("behaviour");
@@ -169,7 +184,7 @@ describe("the value of --behaviour", () => {
     }
   });
 
-  test("accepts every default and parses it to the same value", () => {
+  test("accepts every default, and parses it to the same value", () => {
     for (const [key, value] of Object.entries(defaultBehaviour)) {
       const isObject = typeof value === "object" && !Array.isArray(value);
       const text = isObject ? JSON.stringify(value) : String(value);
@@ -177,7 +192,7 @@ describe("the value of --behaviour", () => {
     }
   });
 
-  test("is rejected if it is empty or has the wrong type", () => {
+  test("is rejected if its value is missing or invalid", () => {
     for (const text of [
       "operationMs",
       "operationMs=1.5",

@@ -2,29 +2,34 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { defaultBehaviour, startEmulator } from "pulumi-cloudinfra/emulator";
 import { describe, expect, it } from "vitest";
-import { help, parseEmulatorArgs } from "../../src/cli/emulator";
-import { Controls } from "../../src/emulator/controls";
-import { faultKinds } from "../../src/emulator/faults";
-import { normalizations } from "../../src/emulator/normalization";
+import { commandLine } from "../../src/cli/commands";
 import { behaviourSettings } from "../../src/emulator/options";
+import { Controls } from "../../src/emulator/controls";
+import { normalizations } from "../../src/emulator/normalization";
+import { faultKinds } from "../../src/emulator/faults";
+import { parseCommandLine } from "../cli/command-line";
 import { fenced, quoted, readMarkdown, section, tableRows } from "../readme/markdown";
 import { instanceBody, open } from "./service";
 
 const page = readMarkdown("docs/emulator.md");
-/** Returns the cells of all tables of a section. */
+/** The cells of all tables of a section. */
 const cellsOf = (heading: string): string[][] =>
   section(page, heading)
     .split("\n\n")
     .flatMap((block) => tableRows(block).map((cells) => cells.map((cell) => cell.trim())));
-/** Joins lines, because line breaks don't matter. */
+/** Where lines end makes no difference. */
 const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
 
 describe("docs/emulator.md: the command line", () => {
-  it("lists the options of the help with their defaults", () => {
-    const options = [...help().matchAll(/^ {2}(--\S+(?: <\S+>)?(?:=<\w+>)?) +(.*)$/gm)].map(
-      ([, option, words = ""]) => [`\`${option}\``, /\(([^)]+)\)$/.exec(words)?.[1] ?? ""],
-    );
-    expect(options).toHaveLength(7);
+  it("lists the options of the help, with their defaults", () => {
+    const action = async (): Promise<void> => {};
+    const { commands } = commandLine("0.0.0", { emulator: action, import: action, recover: action });
+    const options = commands
+      .find((command) => command.name() === "emulator")
+      ?.options.map(({ flags, description, defaultValue }) => [
+        `\`${flags}\``,
+        String(defaultValue ?? /\(default: "(.*)"\)/.exec(description)?.[1] ?? ""),
+      ]);
     const rows = cellsOf("On the command line").map(([option, , usual = ""]) => [
       option,
       quoted(usual).join(),
@@ -32,18 +37,20 @@ describe("docs/emulator.md: the command line", () => {
     expect(rows).toEqual(options);
   });
 
-  it("has commands that the parser accepts", () => {
+  it("shows valid commands", async () => {
     const commands = fenced(section(page, "On the command line"), "sh");
     expect(commands).toHaveLength(3);
     for (const command of commands) {
       const [, args = ""] = /^npx pulumi-cloudinfra emulator(.*)\n$/.exec(command) ?? [];
-      expect(parseEmulatorArgs(args.split(" ").filter(Boolean))).toHaveProperty("options");
+      expect(await parseCommandLine("emulator", ...args.split(" ").filter(Boolean))).toHaveProperty(
+        "options",
+      );
     }
   });
 });
 
 describe("docs/emulator.md: in code", () => {
-  it("has a program that works", async () => {
+  it("has a program that does what it says", async () => {
     const emulator = await startEmulator({ token: "a-token-for-tests", behaviour: { operationMs: 50 } });
 
     // Objects of other users, and their changes.
@@ -76,7 +83,7 @@ describe("docs/emulator.md: in code", () => {
     expect(flat(readFileSync(__filename, "utf8"))).toContain(flat(code));
   });
 
-  it("lists all members of Emulator", () => {
+  it("names all that an emulator has", () => {
     const named = cellsOf("In a test").flatMap(([name = ""]) => quoted(name));
     const members = Object.entries(Object.getOwnPropertyDescriptors(Controls.prototype)).map(
       ([name, { value }]) => (value ? `${name}()` : name),
@@ -85,7 +92,7 @@ describe("docs/emulator.md: in code", () => {
     expect([...named, ...own].sort()).toEqual(members.sort());
   });
 
-  it("lists every switch with its values and its default", () => {
+  it("has every switch with its values and its default", () => {
     const usual = new Map(
       Object.entries(defaultBehaviour).map(([key, value]) => {
         if (Array.isArray(value)) return [key, [...value]];
@@ -104,7 +111,7 @@ describe("docs/emulator.md: in code", () => {
     expect(ways.map(([way = ""]) => quoted(way).join())).toEqual([...normalizations]);
   });
 
-  it("lists every kind of fault", () => {
+  it("has every kind of fault", () => {
     const rows = cellsOf("Faults");
     expect(rows.slice(0, faultKinds.length).map(([kind = ""]) => quoted(kind).join())).toEqual([
       ...faultKinds,
@@ -113,7 +120,7 @@ describe("docs/emulator.md: in code", () => {
   });
 });
 
-it("docs/emulator.md describes the known flavors and addresses correctly", async () => {
+it("docs/emulator.md says what it knows of flavors and addresses", async () => {
   const { call, emulator, advance } = await open();
   const body = { ...instanceBody(emulator.addProject().id), public_ip: "auto" };
   expect((await call("POST", "/v1/instances", { ...body, flavor: "made up just now" })).status).toBe(202);

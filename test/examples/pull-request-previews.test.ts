@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { parseRecoverArgs } from "../../src/cli/recover/args";
+import { parseCommandLine } from "../cli/command-line";
 import { REPOSITORY } from "../harness/modules";
 
 interface Step {
@@ -58,7 +58,7 @@ describe("the workflow for pull requests", () => {
         expect(uses + run).toMatch(/^pulumi\/actions@|pulumi-cloudinfra recover/);
   });
 
-  it("runs `recover`, with the CLI at hand, before an `up` that no other one cancels", () => {
+  it("runs `recover`, with the CLI at hand, before an `up` that no other one cancels", async () => {
     const recover = indexOf(up, ({ run }) => /^npx pulumi-cloudinfra recover/.test(run ?? ""));
     const installed = indexOf(
       up,
@@ -69,6 +69,6 @@ describe("the workflow for pull requests", () => {
     expect(pulumi(up, "up")).toBeGreaterThan(recover);
     expect(up.concurrency["cancel-in-progress"]).toBe(false);
     const [, , , ...args] = (up.steps[recover]?.run ?? "").replaceAll('"', "").split(" ");
-    expect(parseRecoverArgs(args)).toMatchObject({ stack: "$STACK" });
+    expect(await parseCommandLine("recover", ...args)).toMatchObject({ options: { stack: "$STACK" } });
   });
 });

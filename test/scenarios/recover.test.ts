@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { pendingCreations } from "../../src/cli/recover/creations";
-import { parseExport } from "../../src/cli/recover/export";
+import { parseExport } from "../../src/cli/stack-export";
 import type { Emulator } from "../../src/emulator";
 import { openJournal } from "../../src/journal/journal";
 import { type RealStack, realStack } from "../cli/real-cli";
@@ -89,7 +89,7 @@ describe("a machine that did not make the up that was cut off, on the fake engin
         await expectConverged({ stack, emulator });
         const held = JSON.stringify({ version: 3, deployment: await stack.deployment() });
         const again = await runRecover(dir, ["--file", "-"], { stdin: held, env });
-        expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^nothing to recover\n/) });
+        expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Nothing to recover\.\n/) });
       });
     },
   );
@@ -162,7 +162,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     await stack.run(third, ...clear.replaceAll("'", "").split(" "));
     expect(await stateOfWeb(stack, third)).toEqual({ ids: [id], pending: undefined });
     expect(emulator.requests.length, "clearing the list asks the service nothing").toBe(asked);
-    expect((await noted(stack, stack.machine("fourth"))).said).toBe("nothing to recover\n");
+    expect((await noted(stack, stack.machine("fourth"))).said).toBe("Nothing to recover.\n");
   });
 
   it("resumes the creation after `pulumi stack rename` and `recover`", async () => {
@@ -266,10 +266,11 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
       stack.write(program("small", { name, image: "debian", options }));
       await stack.killedUp(env);
       const deployment = parseExport(await stack.run(env, "stack", "export", "--show-secrets"));
-      expect(pendingCreations(deployment).cutOff).toMatchObject([
+      expect(pendingCreations(deployment).interrupted).toMatchObject([
         {
-          what: `instance "${name}"`,
-          begun: {
+          kind: "instance",
+          name,
+          entry: {
             key: posts(emulator)[1]?.headers["idempotency-key"],
             replaces: made?.headers["idempotency-key"],
           },

@@ -1,61 +1,78 @@
 import { v4 as uuidV4 } from "uuid";
+import * as v from "valibot";
 import type { ApiObject } from "../../api/client";
-import type { WireFields } from "../../model/fields";
+import { isAddress, isPrivate, publicAddressIn } from "../../model/addresses";
+import { referencedValue } from "../../model/equality";
+import type { Field, WireFields } from "../../model/fields";
+import type { Kind } from "../../model/kinds";
 import { initialOutputs } from "../../model/outputs";
+import { hasFingerprint } from "../../model/ssh-keys";
 import type { Properties } from "../../model/state";
 import type { Context } from "../../provider/context";
-import { expressArguments } from "./arguments";
-import type { StackProvider } from "./stack-resources";
+import type { StackProvider } from "../stack-export";
 
-/** A resource that declares an object as it is. */
+/** An object as a resource of the program. */
 export interface Declaration {
   readonly type: "Project" | "Instance";
-  /** The resource's name in the program, unique among those of its type. */
+  /** The resource's name, unique among those of its type. */
   readonly name: string;
   readonly id: string;
-  /** The arguments in the program. */
   readonly args: Properties;
-  /** The values that the program can't express, each with the reason. */
-  readonly left: readonly string[];
-  /** What the state will hold. */
+  /** The values that a program can't express, with the reason: `labels["a b"]: …`. */
+  readonly inexpressible: readonly string[];
+  /** The properties that the state will hold. */
   readonly inputs: Properties;
   readonly outputs: Properties;
 }
 
+/** An object that isn't imported. */
+export interface Omission {
+  readonly kind: Kind["name"];
+  readonly id: string;
+  readonly reason: string;
+}
+
+export function describeOmission({ kind, id, reason }: Omission): string {
+  return `${kind} ${id} is omitted: ${reason}`;
+}
+
+export interface Declarations {
+  readonly declared: readonly Declaration[];
+  readonly omitted: readonly Omission[];
+}
+
 /**
- * Declares objects as resources. `untold` says why an object can't be declared: a required argument is missing.
+ * Declares objects as resources. Omits those that lack a required argument.
  *
- * @param more `taken`: names of existing resources of this type; `given`: fields that are declared in place of what the service shows
+ * @param more.taken names of existing resources of this type
+ * @param more.given fields that replace those of each object
  */
-export function declarations(
+export function declare(
   context: Context,
   objects: readonly ApiObject[],
   { taken = [], given = {} }: { taken?: readonly string[]; given?: WireFields } = {},
-): { declared: Declaration[]; untold: string[] } {
+): Declarations {
   const names = new Set(taken);
   const declared: Declaration[] = [];
-  const untold: string[] = [];
+  const omitted: Omission[] = [];
   for (const object of objects) {
-    const { args, left, lacking } = expressArguments(context.kind, { ...object.fields, ...given });
-    if (lacking.length === 0) {
-      declared.push({ ...declaration(context, object, args), left, name: nameFor(object, args, names) });
+    const { args, inexpressible, missing } = toArguments(context.kind, { ...object.fields, ...given });
+    if (missing.length === 0) {
+      const name = uniqueName(object, args, names);
+      declared.push({ ...stateOf(context, object, args), args, inexpressible, name });
       continue;
     }
-    const reasons = lacking.map(
-      (name) => left.find((fault) => fault.startsWith(`${name}:`)) ?? `the service returned no ${name}`,
+    const reasons = missing.map(
+      (name) =>
+        inexpressible.find((fault) => fault.startsWith(`${name}:`)) ?? `the service returned no ${name}`,
     );
-    untold.push(omittedInstance(context, object, reasons.join("; ")));
+    omitted.push({ kind: context.kind.name, id: object.id, reason: reasons.join("; ") });
   }
-  return { declared, untold };
+  return { declared, omitted };
 }
 
-/** Says why an object isn't imported. */
-export function omittedInstance({ kind }: Context, { id }: ApiObject, reason: string): string {
-  return `${kind.name} ${id} is left out: ${reason}`;
-}
-
-/** The object's name, or its id if another resource has that name. */
-function nameFor({ id }: ApiObject, { name }: Properties, taken: Set<string>): string {
+/** Returns the object's name, followed by its id if another resource has that name. */
+function uniqueName({ id }: ApiObject, { name }: Properties, taken: Set<string>): string {
   const wanted = String(name)
     .toWellFormed()
     .replaceAll(/::|[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]/gu, "-");
@@ -65,50 +82,128 @@ function nameFor({ id }: ApiObject, { name }: Properties, taken: Set<string>): s
   return unique;
 }
 
-function declaration(
+function stateOf(
   context: Context,
   object: ApiObject,
   args: Properties,
-): Omit<Declaration, "left" | "name"> {
+): Pick<Declaration, "type" | "id" | "inputs" | "outputs"> {
   const hidden = { __key: uuidV4() };
   const { additionalProperties: _secret, ...outputs } = initialOutputs(context, object, hidden, args);
   const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${context.kind.name}`;
   return {
     type: context.kind.name === "project" ? "Project" : "Instance",
     id: object.id,
-    args,
     inputs: { ...args, ...hidden, __provider },
     outputs: { ...outputs, __provider },
   };
 }
 
 /**
- * Writes a program that declares these resources as they are. They are protected, as `pulumi import` leaves them. Comments name what
- * the program doesn't declare.
+ * Converts an object's fields to arguments that pass the provider's check. Drops a value that doesn't pass: a single label, or else the
+ * whole argument. The program then doesn't manage that value, so the object keeps it.
+ */
+function toArguments(
+  kind: Kind,
+  object: WireFields,
+): Pick<Declaration, "args" | "inexpressible"> & { readonly missing: readonly string[] } {
+  const args: Properties = {};
+  const inexpressible: string[] = [];
+  const isKept = (fault: string | undefined): boolean => {
+    if (fault !== undefined) inexpressible.push(fault);
+    return fault === undefined;
+  };
+  for (const field of kind.fields) {
+    const { name, wire, type, addressFields } = field;
+    // If the service returns an address but no mode, the program declares the address. Otherwise, an update would remove it.
+    const value = convert(type, referencedValue(field, object[wire])) ?? publicAddressIn(field, object);
+    if (isMap(value) && type === "labels") {
+      const labels = Object.entries(value).filter(([key, label]) =>
+        isKept(labelFault(kind, name, key, label)),
+      );
+      if (labels.length > 0) args[name] = Object.fromEntries(labels);
+    } else if (value !== undefined && isKept(faultOf(kind, name, value))) args[name] = value;
+    const elsewhere = value === undefined && addressFields !== undefined ? findAddress(object) : undefined;
+    if (elsewhere !== undefined)
+      inexpressible.push(
+        `${name}: the service returned no mode, but ${elsewhere}. Without ${name}, an update may remove the address`,
+      );
+  }
+  const { issues = [] } = v.safeParse(kind.arguments, args);
+  const missing = issues.map(({ path = [] }) => String(path[0]?.key));
+  // The provider would generate a name that the object doesn't have.
+  return { args, inexpressible, missing: args.name === undefined ? ["name", ...missing] : missing };
+}
+
+/** Returns why the provider's check rejects a value, with its path. */
+function faultOf(kind: Kind, name: string, value: unknown): string | undefined {
+  if (hasFingerprint(value)) return `${name}: the service returned fingerprints instead of keys`;
+  const { issues = [] } = v.safeParse(kind.arguments, { [name]: value }, { abortPipeEarly: true });
+  const issue = issues.find(({ path }) => path?.[0]?.key === name);
+  if (issue === undefined) return undefined;
+  const steps = (issue.path ?? []).slice(1).map(({ key }) => `[${JSON.stringify(key)}]`);
+  return `${name}${steps.join("")}: ${issue.message}`;
+}
+
+function labelFault(kind: Kind, name: string, key: string, label: unknown): string | undefined {
+  const path = `${name}[${JSON.stringify(key)}]`;
+  if (key === "__proto__") return `${path}: Pulumi's SDK drops a label with this key`;
+  // Valibot skips the keys "constructor" and "prototype".
+  const fault = typeof label === "string" ? undefined : `${path}: must be a string`;
+  return faultOf(kind, name, { [key]: label }) ?? fault;
+}
+
+/** Converts a value to the type of its field, if possible. Returns undefined for an empty value. */
+function convert(type: Field["type"], value: unknown): unknown {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return undefined;
+  if (type === "text") return isBlank(value) ? undefined : asString(value);
+  if (Array.isArray(value)) return value.map((key: unknown) => (typeof key === "string" ? key.trim() : key));
+  if (type === "keys" || !isMap(value)) return value;
+  const labels = Object.entries(value).filter(([, label]) => label !== null);
+  return Object.fromEntries(labels.map(([key, label]) => [key, asString(label)]));
+}
+
+/** Finds a public address anywhere in an object, and returns it with its path. */
+function findAddress(value: unknown, path: readonly string[] = []): string | undefined {
+  if (isAddress(value)) return isPrivate(value) ? undefined : `${value} in ${path.join(".")}`;
+  if (!isMap(value)) return undefined;
+  const found = Object.entries(value).map(([key, inner]) => findAddress(inner, [...path, key]));
+  return found.find((address) => address !== undefined);
+}
+
+const isMap = (value: unknown): value is Properties =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isBlank = (value: unknown): boolean => typeof value === "string" && value.trim() === "";
+
+const asString = (value: unknown): unknown =>
+  typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+
+/**
+ * Writes a program that declares the resources with the option `protect`, which `pulumi import` sets in the state. Comments name the values
+ * and objects that the program doesn't declare.
  *
- * @param untold the objects that are left out, each with the reason
  * @param provider the explicit provider of the resources
  */
 export function programText(
-  declared: readonly Declaration[],
-  untold: readonly string[],
+  { declared, omitted }: Declarations,
   provider?: Pick<StackProvider, "name">,
 ): string {
   const types = [...new Set(declared.map(({ type }) => type))].sort();
   const project = declared.find(({ type }) => type === "Project");
-  const variable = provider && variableFor(provider.name);
+  const variable = provider?.name === undefined ? undefined : variableFor(provider.name);
   const options = variable === undefined ? "{ protect: true }" : `{ protect: true, provider: ${variable} }`;
   const statements = declared.map((one) => statement(one, project, options));
-  const hints = provider
-    ? [comment(`${variable} is your program's provider ${literal(provider.name)}.`)]
+  const hints = variable
+    ? [comment(`${variable} is your program's provider ${literal(provider?.name)}.`)]
     : [];
-  const comments = untold.length === 0 ? [] : [untold.map(comment).join("\n")];
+  const comments =
+    omitted.length === 0 ? [] : [omitted.map((one) => comment(describeOmission(one))).join("\n")];
   return [`import { ${types.join(", ")} } from "pulumi-cloudinfra";`, ...hints, ...statements, ...comments]
     .join("\n\n")
     .concat("\n");
 }
 
-/** A variable that the program may use for its provider. */
+/** Returns a likely name for the variable that holds the provider. */
 function variableFor(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) && !["project", "Project", "Instance"].includes(name)
     ? name
@@ -116,7 +211,7 @@ function variableFor(name: string): string {
 }
 
 function statement(
-  { type, name, id, args, left }: Declaration,
+  { type, name, id, args, inexpressible }: Declaration,
   project: Declaration | undefined,
   options: string,
 ): string {
@@ -126,11 +221,13 @@ function statement(
   });
   const resource = `new ${type}(${literal(name)}, {\n${lines.join("\n")}\n}, ${options});`;
   const comments =
-    left.length === 0 ? [] : [comment(`Left out of ${id}:`), ...left.map((one) => comment(`  ${one}`))];
+    inexpressible.length === 0
+      ? []
+      : [comment(`Not declared for ${id}:`), ...inexpressible.map((one) => comment(`  ${one}`))];
   return [...comments, type === "Project" ? `const project = ${resource}` : resource].join("\n");
 }
 
-/** A value as a program writes it: JSON, but names without quotes where possible. */
+/** Writes a value as JavaScript: JSON, but keys without quotes if possible. */
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
   if (typeof value !== "object" || value === null) return visible(JSON.stringify(value));
@@ -146,7 +243,7 @@ function comment(text: string): string {
   return visible(`// ${text}`);
 }
 
-/** Escapes the characters that end a line or change how the text is displayed. */
+/** Escapes characters that end a line or change how text is displayed. */
 function visible(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]/gu, (character) => {
     const code = character.charCodeAt(0).toString(16).padStart(4, "0");
@@ -154,8 +251,11 @@ function visible(text: string): string {
   });
 }
 
-/** The document that `pulumi import --file` takes. With inputs and outputs in it, Pulumi asks no provider. */
-export function importDocument(declared: readonly Declaration[], provider?: StackProvider): string {
+/** Writes the input of `pulumi import --file`. It contains inputs and outputs, so Pulumi doesn't call the provider. */
+export function importDocument(
+  declared: readonly Declaration[],
+  provider?: Pick<StackProvider, "name" | "urn">,
+): string {
   const resources = declared.map(({ type, name, id, inputs, outputs }) => ({
     type: `pulumi-nodejs:dynamic/cloudinfra:${type}`,
     name,
@@ -164,6 +264,6 @@ export function importDocument(declared: readonly Declaration[], provider?: Stac
     outputs,
     ...(provider && { provider: provider.name }),
   }));
-  const nameTable = provider && { [provider.name]: provider.urn };
+  const nameTable = provider?.name === undefined ? undefined : { [provider.name]: provider.urn };
   return `${JSON.stringify({ nameTable, resources }, undefined, 2)}\n`;
 }

@@ -1,195 +1,145 @@
 import { validate } from "uuid";
 import * as v from "valibot";
-import { PROVIDER_NAME } from "../../config/settings";
 import type { NewEntry } from "../../journal/journal";
-import { instanceKind, type Kind, projectKind } from "../../model/kinds";
-import { isPlaceholder, type Pending, pendingOf } from "../../model/pending";
+import { type Kind, projectKind } from "../../model/kinds";
+import { isPlaceholder, type Pending } from "../../model/pending";
 import { creationBody } from "../../model/request-body";
-import type { Properties } from "../../model/state";
-import { type Hidden, hiddenOf, resourceName } from "../../model/state";
+import { resourceName } from "../../model/state";
 import { nextKey } from "../../provider/create/run";
-import { type Deployment, type Resource, withoutSecretMarks } from "./export";
+import type { Deployment, PendingCreation, Resource } from "../stack-export";
 
-const kinds: ReadonlyMap<string, Kind> = new Map([
-  ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],
-  ["pulumi-nodejs:dynamic/cloudinfra:Instance", instanceKind],
-]);
-
-/** An interrupted creation whose outcome the state doesn't hold. */
+/** A creation that was interrupted, and whose outcome the state doesn't hold. */
 export interface InterruptedCreation {
-  /** `instance "web"`. */
-  readonly what: string;
+  readonly kind: Kind["name"];
+  /** The resource's name in the program. */
+  readonly name: string;
   /** The URN under which the next `up` looks for the creation. */
   readonly urn: string;
   /** URN and id of the resource's provider. */
   readonly provider: string | undefined;
-  /** The content of the journal entry; undefined if the state doesn't hold enough of the creation. */
-  readonly begun: NewEntry | undefined;
+  /** The journal entry to write. Undefined if the state doesn't hold the key and all arguments. */
+  readonly entry: NewEntry | undefined;
+}
+
+/** Names a creation in messages, as in `instance "web"`. */
+export function titleOf({ kind, name }: Pick<InterruptedCreation, "kind" | "name">): string {
+  return `${kind} "${name}"`;
 }
 
 export interface PendingCreations {
-  /** Those that need an entry, the latest first, in the order of the export. */
-  readonly cutOff: readonly InterruptedCreation[];
-  /** The number of those that need none, because the state holds their key or because they create no object. */
-  readonly held: number;
+  /** The creations that need a journal entry, the latest first. */
+  readonly interrupted: readonly InterruptedCreation[];
+  /** The number of creations that need no entry, because the state holds their key or because they adopt an object. */
+  readonly settled: number;
 }
 
-/**
- * Finds the pending creations of projects and instances. The engine saves their keys and checked inputs before it sends the request.
- *
- * @throws CloudInfraError `input_invalid` if the export hides secrets
- */
+/** Finds the pending creations of projects and instances. The engine saves their keys and arguments before it calls `create`. */
 export function pendingCreations(deployment: Deployment): PendingCreations {
-  const held = heldKeys(deployment);
-  const pending = deployment.pending_operations.flatMap(({ type, resource }) => {
-    const kind = type === "creating" ? kinds.get(resource.type) : undefined;
-    if (kind === undefined) return [];
-    const inputs = propertiesInClear(resource.inputs);
-    const [hidden, replaced] = [hiddenOf(inputs), replacedBy(resource, deployment)];
-    return [{ kind, resource, inputs, hidden, replaced, retried: retriedBy(hidden, replaced) }];
+  const keysInState = new Set(deployment.resources.flatMap(({ keys }) => keys));
+  const all = deployment.pendingCreations.map((creation) => {
+    const replaced = replacedBy(creation, deployment);
+    return { creation, replaced, resumed: resumedBy(creation, replaced) };
   });
-  // A resumed creation that was interrupted again is pending twice, under one key. The request that was sent with the key is the first
-  // one, which comes last in the list.
-  const identity = ({ hidden, resource, retried }: (typeof pending)[number]): string =>
-    JSON.stringify([hidden.__key ?? resource.urn, retried?.key]);
-  const each = [...new Map(pending.map((one) => [identity(one), one])).values()];
-  // A resource with the `import` option adopts an object. Only its replacement creates one.
-  const adopts = ({ hidden, replaced }: (typeof each)[number]): boolean =>
-    hidden.__import !== undefined && ![replaced?.id, replaced?.inputs.__import].includes(hidden.__import);
-  const isHeld = ({ hidden, retried }: (typeof each)[number]): boolean =>
-    retried === undefined && held.has(hidden.__key ?? "");
-  const open = each.filter((one) => !isHeld(one) && !adopts(one));
-  const cutOff = open.map(({ kind, resource, inputs, hidden, replaced, retried }) => {
-    const urn = urnForNextUp(resource.urn, hidden.__urn);
+  // If a resumed creation is interrupted, the list holds it twice. The last one in the list is the first attempt, whose body was sent
+  // with the key.
+  const identity = ({ creation, resumed }: (typeof all)[number]): string =>
+    JSON.stringify([creation.hidden.__key ?? creation.urn, resumed?.key]);
+  const distinct = [...new Map(all.map((one) => [identity(one), one])).values()];
+  const unsettled = distinct.filter(({ creation, replaced, resumed }) => {
+    const isInState = resumed === undefined && keysInState.has(creation.hidden.__key ?? "");
+    return !isInState && !adopts(creation, replaced);
+  });
+  const interrupted = unsettled.map(({ creation, replaced, resumed }) => {
+    const urn = urnForNextUp(creation);
     return {
-      what: titleOf(kind, resource.urn),
-      ...{ urn, provider: resource.provider },
-      begun: newEntryOf(kind, { ...hidden, __urn: urn }, inputs, {
-        replaces: replaced && keysOf(replaced)[0],
-        projectKey: keyOfProject(resource, inputs, deployment),
-        provider: nameOfProvider(resource, deployment),
-        // The list keeps a creation that has been finished since, and whose object the program may have released.
+      ...{ kind: creation.kind.name, name: nameIn(creation.urn), urn, provider: creation.provider },
+      entry: newEntry(creation, urn, {
+        replaces: replaced?.keys[0],
+        projectKey: projectKeyOf(creation, deployment),
+        provider: deployment.providers.find(({ reference }) => reference === creation.provider)?.name,
+        // Pulumi's list can hold a creation that was finished since. The program may have released its object.
         ...(replaced === undefined && { isLate: true }),
-        ...(retried?.key !== undefined && { key: nextKey(retried.key), at: retried.at ?? UNKNOWN_AGE }),
+        ...(resumed?.key !== undefined && { key: nextKey(resumed.key), at: resumed.at ?? UNKNOWN_TIME }),
       }),
     };
   });
-  return { cutOff, held: each.length - open.length };
+  return { interrupted, settled: distinct.length - unsettled.length };
 }
 
-/**
- * Returns the creations that the next `up` resumes, each as in `instance "web"`. The service may already show its object.
- *
- * @throws CloudInfraError `input_invalid` if the export hides secrets
- */
+/** Returns the titles of the creations that the next `up` resumes. The service may already show their objects. */
 export function unfinishedCreations(deployment: Deployment): string[] {
-  const placeholders = deployment.resources.flatMap(({ type, id = "", urn, outputs }) => {
-    const kind = isPlaceholder(id) ? kinds.get(type) : undefined;
-    if (kind === undefined || pendingOf({ __pending: withoutSecretMarks(outputs.__pending) })?.failed)
-      return [];
-    return [titleOf(kind, urn)];
-  });
-  return [...new Set([...placeholders, ...pendingCreations(deployment).cutOff.map(({ what }) => what)])];
+  const placeholders = deployment.resources.flatMap(({ kind, id = "", urn, unfinished }) =>
+    kind === undefined || !isPlaceholder(id) || unfinished?.failed
+      ? []
+      : [titleOf({ kind: kind.name, name: nameIn(urn) })],
+  );
+  return [...new Set([...placeholders, ...pendingCreations(deployment).interrupted.map(titleOf)])];
 }
 
-/** Returns the keys of the unfinished creations that the state records for a URN: each failed `up` may have added one. */
+/** Returns the keys of the unfinished creations that the state records for a URN. Each failed `up` may have added one. */
 export function placeholderKeys({ resources }: Deployment, urn: string): string[] {
   const placeholders = resources.filter((one) => one.urn === urn && isPlaceholder(one.id ?? ""));
-  return [...new Set(placeholders.flatMap(keysOf))];
+  return [...new Set(placeholders.flatMap(({ keys }) => keys))];
 }
 
-const titleOf = (kind: Kind, urn: string): string => `${kind.name} "${resourceName({ __urn: urn })}"`;
+const nameIn = (urn: string): string => resourceName({ __urn: urn }) ?? "";
 
 /**
- * The engine renames the resources and pending operations of a stack, but not their inputs. So the stack and the project are those of
- * the export. The rest is what the provider has compared before: the SDK's URN differs from the engine's if a parent's name contains "::".
+ * Combines two URNs. Stack and project come from the engine's, because `pulumi stack rename` changes the engine's URN but not the inputs.
+ * The rest comes from the inputs, because the provider looks for that: if a parent's name contains "::", the two URNs differ.
  */
-function urnForNextUp(urn: string, inInputs: string | undefined): string {
-  if (!inInputs?.startsWith("urn:pulumi:")) return urn;
-  return [...urn.split("::").slice(0, 2), ...inInputs.split("::").slice(2)].join("::");
+function urnForNextUp({ urn, hidden: { __urn } }: PendingCreation): string {
+  if (!__urn?.startsWith("urn:pulumi:")) return urn;
+  return [...urn.split("::").slice(0, 2), ...__urn.split("::").slice(2)].join("::");
 }
 
-/**
- * The resource that a pending creation replaces: the one with its URN, or an earlier URN, that has the same time of creation, or was deleted
- * for its replacement.
- */
-function replacedBy(pending: Resource, { resources }: Deployment): Resource | undefined {
-  const urns = [pending.urn, ...pending.aliases];
+/** Finds the resource that a creation replaces. It has the same URN or a former one. */
+function replacedBy(creation: PendingCreation, { resources }: Deployment): Resource | undefined {
+  const urns = [creation.urn, ...creation.aliases];
   return resources.find(
     ({ urn, created, pendingReplacement }) =>
-      urns.includes(urn) && (pendingReplacement || (created !== undefined && created === pending.created)),
+      urns.includes(urn) && (pendingReplacement || (created !== undefined && created === creation.created)),
   );
 }
 
-/** The key of the resource that has the project of an instance. */
-function keyOfProject(
-  { provider }: Resource,
-  { project }: Properties,
-  { resources }: Deployment,
-): string | undefined {
-  const found = resources.find(
-    (one) => kinds.get(one.type) === projectKind && one.id === project && one.provider === provider,
-  );
-  return found && keysOf(found)[0];
-}
-
-/** The name that the explicit provider of a resource tells its process. */
-function nameOfProvider({ provider }: Resource, { resources }: Deployment): string | undefined {
-  const found = resources.find(({ urn, id }) => `${urn}::${id}` === provider);
-  const name = found?.inputs[PROVIDER_NAME];
-  return typeof name === "string" ? name : undefined;
+/** Reports whether a creation only adopts the object that the `import` option names. Its later replacements create objects. */
+function adopts({ hidden: { __import } }: PendingCreation, replaced: Resource | undefined): boolean {
+  return __import !== undefined && ![replaced?.id, replaced?.hidden.__import].includes(__import);
 }
 
 /**
- * The placeholder's creation, if a pending creation has resumed a placeholder: if the resumed creation failed, the next key may have been sent.
- * A placeholder only holds its own key.
+ * Returns the record of the unfinished creation that a pending creation has resumed. The record holds only its own key. If that attempt
+ * failed, the request with the next key may have been sent, too.
  */
-function retriedBy({ __key: key }: Hidden, replaced: Resource | undefined): Pending | undefined {
-  if (key === undefined || !isPlaceholder(replaced?.id ?? "") || replaced === undefined) return undefined;
-  const pending = pendingOf({ __pending: withoutSecretMarks(replaced.outputs.__pending) });
-  return keysOf(replaced).includes(key) && !pending?.failed ? pending : undefined;
+function resumedBy(
+  { hidden: { __key } }: PendingCreation,
+  replaced: Resource | undefined,
+): Pending | undefined {
+  if (__key === undefined || !isPlaceholder(replaced?.id ?? "") || !replaced?.keys.includes(__key))
+    return undefined;
+  return replaced.unfinished?.failed ? undefined : replaced.unfinished;
 }
 
-/** Older than any valid key: the next `up` then reports the creation and sends nothing. */
-const UNKNOWN_AGE = 0;
+/** Finds the key of the resource that manages the project of an instance. */
+function projectKeyOf({ provider, inputs }: PendingCreation, { resources }: Deployment): string | undefined {
+  return resources.find(
+    (one) => one.kind === projectKind && one.id === inputs.project && one.provider === provider,
+  )?.keys[0];
+}
 
-/**
- * Its time is that of its key, so it is never later than the request. The state only has the time of the last command.
- *
- * @param more the key of the resource that the creation replaces, if the state still holds it; and what differs if the creation is retried
- */
-function newEntryOf(
-  kind: Kind,
-  {
-    __urn: urn,
-    __key: key,
-    __keyAt: at = UNKNOWN_AGE,
-    __secrets: secrets,
-    __autonamed: isAutonamed,
-  }: Hidden & { readonly __urn: string },
-  inputs: Properties,
+/** A key this old has expired, so the next `up` reports the creation and sends nothing. */
+const UNKNOWN_TIME = 0;
+
+/** Composes a journal entry. Its time is that of the key, because the state holds only the time of the last command. */
+function newEntry(
+  { kind, hidden, inputs }: PendingCreation,
+  urn: string,
   more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> &
     Partial<Pick<NewEntry, "key" | "at">>,
 ): NewEntry | undefined {
+  const { __key: key, __keyAt: at = UNKNOWN_TIME, __secrets: secrets, __autonamed: isAutonamed } = hidden;
   const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   const body = creationBody(kind.fields, inputs);
   return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };
-}
-
-/** The keys of the creations that the state holds, finished or not. */
-function heldKeys({ resources }: Deployment): ReadonlySet<string> {
-  return new Set(resources.filter(({ type }) => kinds.has(type)).flatMap(keysOf));
-}
-
-function keysOf({ inputs, outputs }: Resource): string[] {
-  const pending = v.safeParse(v.object({ key: v.string() }), withoutSecretMarks(outputs.__pending));
-  const keys = [inputs, outputs].map(({ __key }) => hiddenOf({ __key: withoutSecretMarks(__key) }).__key);
-  return [...keys, pending.success ? pending.output.key : undefined].filter((key) => key !== undefined);
-}
-
-function propertiesInClear(properties: Properties): Properties {
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, value]) => [name, withoutSecretMarks(value)]),
-  );
 }

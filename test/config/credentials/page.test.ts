@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { parseImportArgs } from "../../../src/cli/import/args";
 import { readSettings } from "../../../src/config/settings";
+import { parseCommandLine } from "../../cli/command-line";
 import { complaints } from "../../harness/compiler";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../../readme/markdown";
 import { newcomersFolder } from "../../readme/program-folder";
@@ -111,9 +111,11 @@ describe("docs/credentials.md", () => {
     expect(await complaints(newcomersFolder(fenced(providersPart, "ts").join()))).toBe("");
   });
 
-  it("names a way to call `import` that it takes", () => {
+  it("shows a valid call of `import`", async () => {
     const [, args = ""] = /`npx pulumi-cloudinfra import (.+?)`/.exec(providersPart) ?? [];
-    expect(parseImportArgs(["--project", "p", ...args.split(" ")])).toMatchObject({ provider: "eu" });
+    expect(await parseCommandLine("import", "--project", "p", ...args.split(" "))).toMatchObject({
+      options: { provider: "eu" },
+    });
   });
 
   it("leads to parts of itself that are there", () => {

@@ -1,0 +1,302 @@
+import path from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { EmulatorOptions as StartOptions } from "../emulator";
+import { behaviourSettings, parseBehaviourOption } from "../emulator/options";
+import { parseFaultOption } from "../emulator/options";
+import { isLoopback } from "../emulator/server";
+import { faultKinds } from "../emulator/faults";
+import type { Target } from "./pulumi";
+
+// This module is loaded for every help page. must not load what only running a command needs.
+
+type Faults = NonNullable<StartOptions["faults"]>;
+type Behaviour = NonNullable<StartOptions["behaviour"]>;
+
+export interface EmulatorOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly token?: string;
+  /** The duration of operations, in seconds. */
+  readonly operationTime: number;
+  readonly fault?: Faults;
+  readonly behaviour?: Behaviour;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+export interface ImportOptions extends Target {
+  /** The id of the project whose instances are imported. */
+  readonly project: string;
+  /** Whether to import the project, too. */
+  readonly withProject?: boolean;
+  /** The name of an explicit provider. @default the default provider */
+  readonly provider?: string;
+  /** The file to write the program to. */
+  readonly program: string;
+  /** The file to write the input of `pulumi import` to. */
+  readonly document: string;
+  /** Whether to overwrite existing files. */
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+export interface RecoverOptions extends Target {
+  /** The file to read the stack's export from; `-` for standard input. @default Pulumi's CLI */
+  readonly file?: string;
+  readonly endpoint?: string;
+  readonly dryRun?: boolean;
+  /** The URN of the creation to give up. */
+  readonly forget?: string;
+  readonly json?: boolean;
+}
+
+/** What the commands do. */
+export interface Actions {
+  emulator(options: EmulatorOptions): Promise<void>;
+  import(options: ImportOptions): Promise<void>;
+  recover(options: RecoverOptions): Promise<void>;
+}
+
+const PROGRAM = "npx pulumi-cloudinfra";
+
+/** The start of commander's message about an option. */
+const INVALID_ARGUMENT = /(?<=^error: )option ('.*?') argument ('.*') is invalid\. /s;
+
+/** Defines the command line. Parsing it throws a `CommanderError` for usage errors, and after the help or the version. */
+export function commandLine(version: string, actions: Actions): Command {
+  const program = new Command(PROGRAM)
+    .description("Tools for Pulumi programs that use pulumi-cloudinfra.")
+    .version(version, "--version", "Print the version.")
+    .helpOption("-h, --help", "Print this help.")
+    .helpCommand("help [command]", "Print the help of a command.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ${PROGRAM} emulator
+  ${PROGRAM} import --project prj-1
+  ${PROGRAM} recover --stack prod
+
+Run "${PROGRAM} <command> --help" for the options of a command.
+
+${learnMore("docs/README.md")}`,
+    )
+    .showHelpAfterError(`Run "${PROGRAM} --help" for usage.`)
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    // The console ignores a closed pipe.
+    .configureOutput({
+      writeOut: (text) => console.log(text.trimEnd()),
+      writeErr: (text) => console.error(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(INVALID_ARGUMENT, "invalid value $2 for option $1: ")),
+    })
+    .exitOverride();
+  const add = (name: string, summary: string): Command =>
+    program.command(name).summary(summary).showHelpAfterError(`Run "${PROGRAM} ${name} --help" for usage.`);
+  defineEmulator(add("emulator", "Run the service in memory, without an account."), actions.emulator);
+  defineImport(
+    add("import", "Write the files that import a project's instances into a stack."),
+    actions.import,
+  );
+  defineRecover(add("recover", "Make interrupted creations of another machine resumable."), actions.recover);
+  return program;
+}
+
+function defineEmulator(command: Command, run: Actions["emulator"]): void {
+  const faults = `A rule is a JSON object or one of these kinds: ${faultKinds.join(", ")}.`;
+  const switches = Object.entries(behaviourSettings).map(([key, { allowed }]) => `  ${key}=${allowed}`);
+  command
+    .description(
+      "Run the Cloud Infrastructure Service in memory, for first steps and tests without an account.",
+    )
+    .option("--port <number>", "Listen on this port. 0 selects a free port.", parsePort, 8787)
+    .option("--host <address>", "Listen on this address.", nonEmpty, "127.0.0.1")
+    .option(
+      "--token <token>",
+      'Accept this bearer token. Required if other machines can reach the host. (default: "emulator-token")',
+      nonEmpty,
+    )
+    .option("--operation-time <seconds>", "Set the duration of operations.", parseSeconds, 3)
+    .option("--fault <rule>", `Make requests fail. Repeatable. ${faults}`, addFault)
+    .option(
+      "--behaviour <key=value>",
+      "Change what the API leaves open. Repeatable. The keys and values are listed below.",
+      addBehaviour,
+    )
+    .option("--verbose", "Print a line for each request.")
+    .option("--json", "Print the endpoint and the token as JSON, and requests as JSON lines.")
+    .addHelpText(
+      "after",
+      `
+Keys and values of --behaviour:
+${switches.join("\n")}
+
+Examples:
+  ${PROGRAM} emulator --operation-time 60 --verbose
+  ${PROGRAM} emulator --behaviour ids=counter --behaviour softDelete=deleted
+  ${PROGRAM} emulator --fault '{"kind":"gateway","status":520,"method":"POST","times":"all"}'
+
+${exitCodes("the command was stopped with Ctrl-C or SIGTERM", "the command failed")}
+
+${learnMore("docs/emulator.md")}`,
+    )
+    .action((options: EmulatorOptions) => {
+      const { host, token } = options;
+      if (token === undefined && !isLoopback(host))
+        command.error(
+          `error: --host ${host} requires --token, because other machines can reach this address`,
+        );
+      return run(options);
+    });
+}
+
+function defineImport(command: Command, run: Actions["import"]): void {
+  withTarget(
+    command
+      .usage("--project <id> [options]")
+      .description(
+        `Write the files that import all instances of a project into a stack.
+
+Run the command in the folder of your Pulumi program. It lists the instances and writes two files: a program that declares them, and the \
+input of \`pulumi import --file\`. It omits deleted instances and those that the stack already manages. It changes nothing in the service or \
+in the stack.
+
+The endpoint and the token come from the stack's configuration or from the CLOUDINFRA_... environment variables. With --provider, they come \
+from the stack's state.`,
+      )
+      // Not a required option of commander, which would hide the error about a misspelled option.
+      .option("--project <id>", "Import the instances of this project. Required.", nonEmpty)
+      .option(
+        "--with-project",
+        "Import the project, too. `pulumi destroy` then deletes it unless it is protected.",
+      )
+      .option(
+        "--provider <name>",
+        "Use this explicit provider of the stack, and assign the resources to it.",
+        nonEmpty,
+      ),
+  )
+    .option("--program <path>", "Write the program to this file.", nonEmpty, "imported.ts")
+    .option(
+      "--document <path>",
+      "Write the input of `pulumi import --file` to this file.",
+      nonEmpty,
+      "import.json",
+    )
+    .option("--force", "Overwrite existing files.")
+    .option("--json", "Print the result as JSON.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ${PROGRAM} import --project prj-1
+  ${PROGRAM} import --project prj-1 --with-project --stack prod --json
+
+${exitCodes("the files were written, or there was nothing to import", "the command failed")}
+
+${learnMore("examples/importing/README.md")}`,
+    )
+    .action(({ project, ...options }: Omit<ImportOptions, "project"> & { project?: string }) => {
+      if (project === undefined) command.error("error: required option '--project <id>' not specified");
+      if (path.resolve(options.program) === path.resolve(options.document))
+        command.error("error: --program and --document must be different files");
+      return run({ ...options, project });
+    });
+}
+
+function defineRecover(command: Command, run: Actions["recover"]): void {
+  withTarget(
+    command.description(
+      `Make creations resumable that a \`pulumi up\` on another machine left unfinished.
+
+Run the command in the folder of your Pulumi program, before \`pulumi up\`. It finds the interrupted creations in the stack's state and writes \
+journal entries for them. The next \`pulumi up\` on this machine resumes them and creates nothing twice. The command sends no requests to the \
+service and needs no token.`,
+    ),
+  )
+    .addOption(
+      new Option(
+        "--file <path>",
+        "Read the output of `pulumi stack export --show-secrets` from this file. - reads standard input.",
+      )
+        .argParser(nonEmpty)
+        .conflicts("stack"),
+    )
+    .option(
+      "--endpoint <url>",
+      "Use this address of the service. Explicit providers with an address of their own keep it. (default: the address of the last " +
+        "`pulumi up`, or CLOUDINFRA_ENDPOINT)",
+      nonEmpty,
+    )
+    .option(
+      "--forget <urn>",
+      "Give up this creation. The next `pulumi up` creates the object again. Removes the journal entries at all addresses unless " +
+        "--endpoint names one.",
+      nonEmpty,
+    )
+    .option("--dry-run", "Report what the command would do, without doing it.")
+    .option("--json", "Print the result as JSON.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  ${PROGRAM} recover
+  ${PROGRAM} recover --stack prod --dry-run
+  pulumi stack export --show-secrets | ${PROGRAM} recover --file -
+
+${exitCodes(
+  "all journal entries were written, or there was nothing to recover",
+  "the command failed; don't run `pulumi up` before you have fixed the cause",
+)}
+
+${learnMore("docs/recovery.md")}`,
+    )
+    .action(run);
+}
+
+/** Adds the options for the stack and the folder. */
+function withTarget(command: Command): Command {
+  return command
+    .option("-s, --stack <name>", "Use this stack. (default: the selected stack)", nonEmpty)
+    .option("-C, --cwd <folder>", "Run in this folder. The other paths start there.", nonEmpty, ".");
+}
+
+function exitCodes(success: string, failure: string): string {
+  return `Exit codes:\n  0  ${success}\n  1  ${failure}\n  2  usage error`;
+}
+
+/** Points to a file of the package, by a path that the user can open. */
+function learnMore(file: string): string {
+  const absolute = path.join(__dirname, "..", "..", file);
+  const relative = path.relative(process.cwd(), absolute);
+  return `Learn more:\n  ${relative.startsWith("..") ? absolute : relative}`;
+}
+
+function nonEmpty(text: string): string {
+  if (text === "") throw new InvalidArgumentError("must not be empty");
+  return text;
+}
+
+function parsePort(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError("must be a number from 0 to 65535");
+  return Number(text);
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() === "" || !Number.isFinite(seconds) || seconds < 0)
+    throw new InvalidArgumentError("must be a number of seconds");
+  return seconds;
+}
+
+function addFault(text: string, others: Faults = []): Faults {
+  const parsed = parseFaultOption(text);
+  if ("error" in parsed) throw new InvalidArgumentError(parsed.error);
+  return [...others, parsed.fault];
+}
+
+function addBehaviour(text: string, others: Behaviour = {}): Behaviour {
+  const parsed = parseBehaviourOption(text);
+  if ("error" in parsed) throw new InvalidArgumentError(parsed.error);
+  return { ...others, ...parsed.behaviour };
+}

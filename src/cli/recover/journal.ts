@@ -1,0 +1,263 @@
+import { parseEndpoint } from "../../api/endpoint";
+import { CloudInfraError } from "../../diagnostics/error";
+import type { Entry } from "../../journal/entry";
+import { type Journal, type NewEntry, openJournal } from "../../journal/journal";
+import { stackOf } from "../../journal/location";
+import { summarizeEntry } from "../../journal/unsettled";
+import type { RecoverOptions } from "../commands";
+import type { Deployment, StackProvider } from "../stack-export";
+import { type InterruptedCreation, placeholderKeys } from "./creations";
+
+/** What decides where a stack's journal entries are, beside the state. */
+export interface JournalSettings {
+  /** The working directory of the program. */
+  readonly folder: string;
+  /** The folder of the project file. */
+  readonly projectFolder: string;
+  /** The stack's present configuration, if it can be read. */
+  readonly config?: ((key: string) => string | undefined) | undefined;
+  readonly options: Pick<RecoverOptions, "endpoint" | "stack" | "file">;
+}
+
+/** The journals of a stack on this machine. There is one for each endpoint. */
+export interface StackJournals {
+  /** The journals for the endpoints of all providers. */
+  readonly all: readonly Journal[];
+  /**
+   * Returns the journal for the provider of a creation.
+   *
+   * @throws CloudInfraError `config_missing` if no setting names the service
+   */
+  journalOf(creation: Pick<InterruptedCreation, "provider">): Journal;
+  /** The journals that hold the entries of the stack's own backend, and those that `recover --file` has written. */
+  readonly ofBothBackends: readonly Journal[];
+}
+
+/**
+ * Opens the journals that the next `up` reads.
+ *
+ * @throws CloudInfraError `config_invalid` if an endpoint is not a URL
+ */
+export function stackJournals(deployment: Deployment, settings: JournalSettings): StackJournals {
+  const { folder, projectFolder, options } = settings;
+  const { providers } = deployment;
+  const organization = organizationOf(deployment, options);
+  const open = (endpoint: string, backend?: string): Journal =>
+    openJournal({
+      ...{ endpoint, dir: journalDirOf(providers, settings), cwd: folder, env: process.env, backend },
+      organization: () => organization,
+      projectFolder: () => projectFolder,
+      warn: console.error,
+    });
+  // The export doesn't name its backend, so the program's folder identifies it.
+  const backend = options.file === undefined ? undefined : folder;
+  const byEndpoint = new Map<string, Journal>();
+  const journalFor = (provider: StackProvider | undefined): Journal | undefined => {
+    const endpoint = endpointOf(provider, settings);
+    if (endpoint === undefined) return undefined;
+    const journal = byEndpoint.get(endpoint) ?? open(endpoint, backend);
+    byEndpoint.set(endpoint, journal);
+    return journal;
+  };
+  const ofDefault = journalFor(providers.find(({ isDefault }) => isDefault));
+  const byReference = new Map(providers.map((one) => [one.reference, journalFor(one)]));
+  const named =
+    options.endpoint && parseEndpoint(options.endpoint, { allowHttp: true, setting: ENDPOINT_OPTION }).base;
+  return {
+    all: [...byEndpoint.values()],
+    journalOf: ({ provider = "" }) => {
+      const journal = byReference.get(provider) ?? ofDefault;
+      if (journal !== undefined) return journal;
+      throw new CloudInfraError("config_missing", "the state doesn't contain the address of the service", {
+        hint: "Give the address with --endpoint, or set CLOUDINFRA_ENDPOINT.",
+      });
+    },
+    ofBothBackends: [undefined, folder].map((one) => open(named ?? "", one)),
+  };
+}
+
+const ENDPOINT_OPTION = "the option --endpoint";
+
+/**
+ * Returns the journal folder for the next `up`: the one in the stack's present configuration. If the configuration can't be read, or has
+ * lost the address that the last `up` used, the folder of the last `up` applies.
+ */
+function journalDirOf(providers: readonly StackProvider[], { config }: JournalSettings): string | undefined {
+  const ofDefault = providers.find(({ isDefault }) => isDefault);
+  const present = (name: string): string | undefined => trimmed(config?.(`cloudinfra:${name}`));
+  const hasLostAddress = stored(ofDefault, "endpoint") !== undefined && present("endpoint") === undefined;
+  const isUsable = config !== undefined && !hasLostAddress;
+  const last = isUsable ? [] : [ofDefault, ...providers].map((one) => stored(one, "journalDir"));
+  return present("journalDir") ?? last.find(Boolean) ?? trimmed(process.env.CLOUDINFRA_JOURNAL_DIR);
+}
+
+/** Returns the normalized address of the service that a provider uses. An explicit provider keeps its own address. */
+function endpointOf(
+  provider: StackProvider | undefined,
+  { options: { endpoint } }: JournalSettings,
+): string | undefined {
+  const own = stored(provider, "endpoint");
+  const isExplicit = provider !== undefined && !provider.isDefault;
+  const address =
+    (isExplicit ? own : undefined) ?? endpoint ?? own ?? trimmed(process.env.CLOUDINFRA_ENDPOINT);
+  if (address === undefined) return undefined;
+  const setting = address === endpoint ? ENDPOINT_OPTION : undefined;
+  // Plain HTTP is harmless here, because `recover` sends no request.
+  return parseEndpoint(address, { allowHttp: true, setting }).base;
+}
+
+function stored(provider: StackProvider | undefined, name: string): string | undefined {
+  return trimmed(provider?.setting(`cloudinfra:${name}`));
+}
+
+function trimmed(text = ""): string | undefined {
+  return text.trim() === "" ? undefined : text.trim();
+}
+
+/** The name that backends without organizations use for all stacks. */
+const NO_ORGANIZATION = "organization";
+
+/**
+ * Returns the organization of the stack: the one that `--stack` names, or else the one that the state names.
+ *
+ * @returns undefined if the backend has no organizations, or if the state names none or several, as after a move
+ */
+export function organizationOf(
+  { resources, pendingCreations }: Deployment,
+  { stack }: Pick<RecoverOptions, "stack">,
+): string | undefined {
+  const [named, ...rest] = stack?.split("/") ?? [];
+  if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
+  const known = [...resources, ...pendingCreations].flatMap(({ hidden }) => hidden.__organization ?? []);
+  const [only, ...others] = new Set(known);
+  return others.length === 0 ? only : undefined;
+}
+
+/**
+ * What happened to the journal entry of a creation:
+ * - `written`, or `would-write` in a dry run;
+ * - `present`: there already is one, which may hold more than the state does, and stays as it is;
+ * - `waiting`: another creation of the resource has one, and the next `up` resumes that first;
+ * - `not-resumable`: the state doesn't hold enough to write one;
+ * - `not-written`: the journal can't be used.
+ */
+export type EntryStatus = "written" | "would-write" | "present" | "waiting" | "not-resumable" | "not-written";
+
+export interface RecoveredCreation extends Pick<InterruptedCreation, "kind" | "name" | "urn"> {
+  readonly status: EntryStatus;
+}
+
+/** Writes the journal entries of creations that don't have one. */
+export async function writeEntries(
+  journal: Journal,
+  creations: readonly InterruptedCreation[],
+  { dryRun = false }: Pick<RecoverOptions, "dryRun">,
+): Promise<RecoveredCreation[]> {
+  const keys = new Map<string, string>();
+  const recovered: RecoveredCreation[] = [];
+  for (const { kind, name, urn, entry } of creations) {
+    const status = entry === undefined ? "not-resumable" : await writeEntry(journal, keys, entry, dryRun);
+    recovered.push({ kind, name, urn, status });
+  }
+  return recovered;
+}
+
+/** @param keys the keys of the entries so far, by purpose: in a dry run, the journal doesn't have them */
+async function writeEntry(
+  journal: Journal,
+  keys: Map<string, string>,
+  entry: NewEntry,
+  dryRun: boolean,
+): Promise<EntryStatus> {
+  if (!dryRun) await moveRenamedEntry(journal, entry);
+  // A resource may have two entries: for its creation and for its replacement.
+  const purpose = JSON.stringify([entry.urn, entry.replaces]);
+  const known = keys.get(purpose) ?? (await journal.read(entry))?.key;
+  if (known === undefined && !dryRun) {
+    await journal.begin(entry);
+    if ((await journal.read(entry))?.key !== entry.key) return "not-written";
+  }
+  keys.set(purpose, known ?? entry.key);
+  if (known === undefined) return dryRun ? "would-write" : "written";
+  return known === entry.key ? "present" : "waiting";
+}
+
+/**
+ * Moves an entry to the stack's present name and endpoint. After `pulumi stack rename`, it is under the former name, which another stack may
+ * have now. If `--endpoint` names another address, it is at the former one.
+ */
+async function moveRenamedEntry(journal: Journal, { urn, key, resource }: NewEntry): Promise<void> {
+  const withinStack = (urn: string): string => urn.slice(stackOf(urn).length);
+  const entry = await journal.find(resource);
+  if (entry?.key !== key || withinStack(entry.urn) !== withinStack(urn)) return;
+  const isInPlace =
+    entry.endpoint === journal.endpoint && (entry.urn === urn || entry.replaces !== undefined);
+  if (!isInPlace) await journal.move(entry, { urn, replaces: entry.replaces });
+}
+
+/** An entry that belongs to no interrupted creation in the state. */
+export interface StrayEntry {
+  readonly urn: string;
+  /** The id of the object, if it is known and not secret. */
+  readonly id: string | undefined;
+  /** `object-in-state`: a resource of the stack manages the object. `resource-not-in-state`: the state doesn't hold the resource. */
+  readonly status: "object-in-state" | "resource-not-in-state";
+}
+
+/** Finds the stray entries of a stack. Only the program shows whether it still declares their resources. */
+export async function findStrayEntries(journal: Journal, deployment: Deployment): Promise<StrayEntry[]> {
+  const { resources, urns } = deployment;
+  // An empty state doesn't name its stack, so no entry can be assigned to it.
+  const stack = urns[0] && stackOf(urns[0]);
+  const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
+  return entries.flatMap((entry) => {
+    const { urn, id } = summarizeEntry(entry);
+    // Another resource may have imported the object.
+    const isManaged = resources.some(
+      (one) => one.id !== undefined && one.id === entry.id && urn.split("::")[2]?.endsWith(one.type),
+    );
+    if (isManaged) return { urn, id, status: "object-in-state" };
+    return urns.includes(urn) ? [] : { urn, id, status: "resource-not-in-state" };
+  });
+}
+
+/** What {@link forgetCreation} has removed, or would remove in a dry run. */
+export interface Forgotten {
+  /** The number of journal entries. */
+  readonly entries: number;
+  /** The number of unfinished creations that the state records. On this machine, they are no longer resumed. */
+  readonly abandoned: number;
+}
+
+/**
+ * Removes the journal entries of a resource, and gives up its unfinished creations that the state records.
+ * Without the option `--endpoint`, it removes the entries at all endpoints.
+ *
+ * @returns undefined if the journal can't be changed, after a warning
+ */
+export async function forgetCreation(
+  { ofBothBackends }: Pick<StackJournals, "ofBothBackends">,
+  deployment: Deployment,
+  urn: string,
+  { endpoint, dryRun = false }: Pick<RecoverOptions, "endpoint" | "dryRun">,
+): Promise<Forgotten | undefined> {
+  const entriesIn = async (journal: Journal): Promise<Entry[]> => {
+    const entries = await (endpoint === undefined ? journal.listEverywhere() : journal.list());
+    return entries.filter((entry) => entry.urn === urn);
+  };
+  const keys = new Set<string>();
+  for (const journal of ofBothBackends) {
+    for (const { key } of await entriesIn(journal)) {
+      keys.add(key);
+      if (!dryRun) await journal.remove(key);
+    }
+    if (!dryRun && (await entriesIn(journal)).length > 0) return undefined;
+  }
+  const inState = placeholderKeys(deployment, urn);
+  const [journal] = ofBothBackends;
+  for (const key of dryRun ? [] : inState) {
+    await journal?.giveUp(key);
+    if (!(await journal?.isGivenUp(key))) return undefined;
+  }
+  return { entries: keys.size, abandoned: inState.length };
+}

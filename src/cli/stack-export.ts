@@ -1,0 +1,213 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { text as readAll } from "node:stream/consumers";
+import * as v from "valibot";
+import { PROVIDER_NAME } from "../config/settings";
+import { CloudInfraError } from "../diagnostics/error";
+import { instanceKind, type Kind, projectKind } from "../model/kinds";
+import { type Pending, pendingOf } from "../model/pending";
+import { type Hidden, hiddenOf, type Properties } from "../model/state";
+import { pulumiOutput, stackOption, type Target } from "./pulumi";
+
+/** The part of a stack's export that the commands use, with secrets in plaintext. */
+export interface Deployment {
+  readonly resources: readonly Resource[];
+  /** The interrupted creations of projects and instances, the latest first. */
+  readonly pendingCreations: readonly PendingCreation[];
+  /** The default provider of this package and the explicit ones. */
+  readonly providers: readonly StackProvider[];
+  /** The URNs of all resources and pending operations. */
+  readonly urns: readonly string[];
+}
+
+/** A resource of the state, or of a pending operation. */
+export interface Resource extends Omit<ExportedResource, "inputs" | "outputs"> {
+  /** Undefined for resources of other packages. */
+  readonly kind: Kind | undefined;
+  /** The hidden inputs of a project or instance. */
+  readonly hidden: Hidden;
+  /** The record of an unfinished creation or update. */
+  readonly unfinished: Pending | undefined;
+  /** The keys of the creations that the resource records. The first one identifies the resource. */
+  readonly keys: readonly string[];
+  /** The endpoint at which the object was recorded. */
+  readonly endpoint: string | undefined;
+}
+
+export interface PendingCreation extends Resource {
+  readonly kind: Kind;
+  /** The checked arguments and the hidden inputs. */
+  readonly inputs: Properties;
+}
+
+export interface StackProvider {
+  readonly urn: string;
+  /** URN and id, as resources refer to their provider. */
+  readonly reference: string;
+  /** The name of an explicit provider. Undefined for default providers. */
+  readonly name: string | undefined;
+  /** Whether the engine created the provider, as opposed to the program. */
+  readonly isDefault: boolean;
+  /** Looks up a setting by its full name, such as `cloudinfra:endpoint`. */
+  setting(key: string): string | undefined;
+}
+
+const text = v.fallback(v.optional(v.string()), undefined);
+const flag = v.fallback(v.optional(v.boolean()), undefined);
+const properties = v.nullish(v.record(v.string(), v.unknown()), {});
+
+const resource = v.object({
+  urn: v.string(),
+  type: v.string(),
+  id: text,
+  inputs: properties,
+  outputs: properties,
+  /** URN and id of the resource's provider. */
+  provider: text,
+  /** Whether the program only reads the object. */
+  external: flag,
+  /**
+   * The creation time. A pending replacement has the creation time of the resource that it replaces. If its creation returned after a
+   * second Ctrl-C, it has the time of the return.
+   */
+  created: text,
+  /** Whether the object was deleted before its replacement is created. */
+  pendingReplacement: flag,
+  /** Former URNs of a renamed or moved resource. */
+  aliases: v.fallback(v.optional(v.array(v.string()), []), []),
+});
+
+type ExportedResource = v.InferOutput<typeof resource>;
+
+const exported = v.object({
+  version: v.number(),
+  deployment: v.object({
+    resources: v.nullish(v.array(resource), []),
+    pending_operations: v.nullish(v.array(v.object({ type: v.string(), resource })), []),
+  }),
+});
+
+/** Pulumi writes version 4 if the stack uses a newer feature, such as taint. This package reads the same properties in both. */
+const VERSIONS: readonly unknown[] = [3, 4];
+
+const HINT = "Use the complete output of `pulumi stack export --show-secrets`.";
+
+/**
+ * Parses the output of `pulumi stack export`.
+ *
+ * @throws CloudInfraError `input_invalid`, without any part of the export, because it holds secrets
+ */
+export function parseExport(text: string): Deployment {
+  const json = parseJson(text);
+  const { success, output } = v.safeParse(v.object({ version: v.unknown() }), json);
+  if (success && typeof output.version === "number" && !VERSIONS.includes(output.version)) {
+    throw new CloudInfraError(
+      "input_invalid",
+      `the export has version ${output.version}, but this package reads versions ${VERSIONS.join(" and ")}`,
+      { hint: "Update pulumi-cloudinfra, or export the stack with another version of Pulumi." },
+    );
+  }
+  const parsed = v.safeParse(exported, json);
+  if (!parsed.success) {
+    const where = v.getDotPath(parsed.issues[0]);
+    throw new CloudInfraError(
+      "input_invalid",
+      `this is not the export of a stack${where === null ? "" : `: invalid value at ${where}`}`,
+      { hint: HINT },
+    );
+  }
+  const { resources, pending_operations: pending } = parsed.output.deployment;
+  return {
+    resources: resources.map(typed),
+    pendingCreations: pending.flatMap(({ type, resource }) => {
+      const kind = type === "creating" ? kinds.get(resource.type) : undefined;
+      return kind ? [{ ...typed(resource), kind, inputs: plaintextOf(resource.inputs) }] : [];
+    }),
+    providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
+    urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, "")); // PowerShell writes a byte order mark
+  } catch {
+    // The message of JSON.parse quotes the text.
+    throw new CloudInfraError("input_invalid", "the export is not valid JSON", { hint: HINT });
+  }
+}
+
+const kinds: ReadonlyMap<string, Kind> = new Map([
+  ["pulumi-nodejs:dynamic/cloudinfra:Project", projectKind],
+  ["pulumi-nodejs:dynamic/cloudinfra:Instance", instanceKind],
+]);
+
+function typed({ inputs, outputs, ...resource }: ExportedResource): Resource {
+  const kind = kinds.get(resource.type);
+  if (kind === undefined)
+    return { ...resource, kind, hidden: hiddenOf({}), unfinished: undefined, keys: [], endpoint: undefined };
+  // Other values may stay encrypted: an export without `--show-secrets` is enough if no creation has secrets.
+  const hiddenInputs = Object.entries(inputs).filter(([name]) => name.startsWith("__"));
+  const hidden = hiddenOf(plaintextOf(Object.fromEntries(hiddenInputs)));
+  const { __key: key, __endpoint: endpoint, __pending } = outputs;
+  const { __key, __endpoint } = hiddenOf(plaintextOf({ __key: key, __endpoint: endpoint }));
+  const unfinished = pendingOf(plaintextOf({ __pending }));
+  const keys = [hidden.__key, __key, unfinished?.key].filter((key) => key !== undefined);
+  return { ...resource, kind, hidden, unfinished, keys, endpoint: __endpoint };
+}
+
+function providerOf({ urn, id, inputs }: ExportedResource): StackProvider {
+  const setting = (key: string): string | undefined => {
+    const value = plaintext(inputs[key]);
+    return typeof value === "string" ? value : undefined;
+  };
+  // The engine adds the version of the package to the name of a default provider.
+  const isDefault = /::default(_[\w.-]*)?$/.test(urn);
+  return { urn, reference: `${urn}::${id}`, name: setting(PROVIDER_NAME), isDefault, setting };
+}
+
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const secret = v.object({ [SIGNATURE]: v.literal("1b47061264138c4ac30d75fd1eb44270") });
+
+/** @throws CloudInfraError `input_invalid` if a secret is encrypted */
+function plaintext(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plaintext);
+  if (typeof value !== "object" || value === null) return value;
+  if (!v.is(secret, value)) return plaintextOf(value);
+  if ("plaintext" in value && typeof value.plaintext === "string")
+    return plaintext(parseJson(value.plaintext));
+  throw new CloudInfraError("input_invalid", "the secrets in the export are encrypted", {
+    hint: "Export the stack with `pulumi stack export --show-secrets`. A creation can be resumed only with the same values.",
+  });
+}
+
+function plaintextOf(values: object): Properties {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plaintext(value)]));
+}
+
+/**
+ * Reads and parses a stack's export, with decrypted secrets.
+ *
+ * @param target.file a file that holds the export, or `-` for standard input. By default, Pulumi's CLI exports the stack
+ * @throws CloudInfraError, without any part of the export
+ */
+export async function readExport({
+  cwd,
+  stack,
+  file,
+}: Target & { readonly file?: string }): Promise<Deployment> {
+  if (file === "-") return parseExport(await readAll(process.stdin));
+  if (file !== undefined) return parseExport(await readExportFile(path.resolve(cwd, file)));
+  return parseExport(await pulumiOutput(cwd, ["stack", "export"], ["--show-secrets", ...stackOption(stack)]));
+}
+
+async function readExportFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new CloudInfraError("input_invalid", `can't read the export ${file}`, {
+      hint: "Check the path given with --file. A relative path starts at the folder given with --cwd.",
+      cause,
+    });
+  }
+}
