@@ -88,7 +88,7 @@ describe("the emulator command", () => {
   test.for([
     ["--port", "eighty", "option '--port <number>': must be a number"],
     ["--operation-time", "soon", "option '--operation-time <seconds>': must be a number of seconds"],
-    ["--behaviour", "getObject=500", "write getObject=200|404|405"],
+    ["--behaviour", "getObject=500", "Use getObject=200|404|405"],
     ["--behaviour", "getobject=200", 'unknown switch "getobject"; did you mean "getObject"?'],
     ["--behaviour", "colour=red", "the switches are: operationMs, progress"],
     ["--fault", "lost", "must be one of reset, hang"],
