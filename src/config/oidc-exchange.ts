@@ -7,9 +7,8 @@ import { pauseMs } from "../polling/backoff";
 import { type Clock, isTimeIsUp, limitOf, within } from "../polling/clock";
 import { createFetch, type Fetch, parseOidcUrl, TransientError } from "./oidc-http";
 import { type SubjectParts, subjectToken } from "./oidc-subject";
-import type { IssuedToken } from "./token-file";
-import { parseToken } from "./token-file";
-import type { OidcSetting } from "./token-settings";
+import type { OidcSetting } from "./read-settings";
+import { parseToken } from "./setting-files";
 
 /** What an exchange is made with. */
 export interface ExchangeParts {
@@ -19,6 +18,12 @@ export interface ExchangeParts {
   readonly allowHttp: boolean;
   /** From 0 to 1, for jitter. */
   readonly random: () => number;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** Counted from before the request. Milliseconds. Undefined if the token service didn't say. */
+  readonly lifetimeMs?: number | undefined;
 }
 
 /** Milliseconds that an exchange may take, tries and pauses included; whoever waits for it has a deadline of their own. */

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { type Fetch, parseOidcUrl, TransientError } from "./oidc-http";
-import { parseToken, readTokenFile } from "./token-file";
-import type { OidcSetting } from "./token-settings";
+import type { OidcSetting } from "./read-settings";
+import { parseToken, readTokenFile } from "./setting-files";
 
 /** What getting a subject token needs. */
 export interface SubjectParts {

@@ -4,8 +4,8 @@ import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeIsUp, limitOf, within } from "../polling/clock";
-import { parseToken } from "./token-file";
-import type { PlainTokenSetting } from "./token-settings";
+import type { PlainTokenSetting } from "./read-settings";
+import { parseToken } from "./setting-files";
 
 const LIMIT_MS = 60_000;
 /** In characters. */

@@ -1,9 +1,9 @@
 import type { TokenSource } from "../api/client";
 import type { Clock } from "../polling/clock";
-import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
+import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
+import type { PlainTokenSetting, TokenSetting } from "./read-settings";
+import { parseToken, readTokenFile } from "./setting-files";
 import { tokenFromCommand } from "./token-command";
-import { type IssuedToken, parseToken, readTokenFile } from "./token-file";
-import type { PlainTokenSetting, TokenSetting } from "./token-settings";
 
 /** What the sources of tokens need. */
 export type TokenEnvironment = ExchangeParts;

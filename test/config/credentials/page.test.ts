@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseImportArgs } from "../../../src/cli/import/args";
-import { readSettings } from "../../../src/config/settings";
+import { readSettings } from "../../../src/config/read-settings";
 import { complaints } from "../../harness/compiler";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../../readme/markdown";
 import { newcomersFolder } from "../../readme/program-folder";
@@ -79,14 +79,12 @@ describe("docs/credentials.md", () => {
 
   it("quotes messages that exist", () => {
     const sources = [
-      "settings",
-      "setting-values",
-      "token-settings",
+      "read-settings",
       "oidc-subject",
       "oidc-http",
       "oidc-exchange",
       "token-command",
-      "token-file",
+      "setting-files",
     ];
     const code = [
       ...sources.map((name) => `src/config/${name}.ts`),
