@@ -183,8 +183,6 @@ export function parseOidcUrl(
   if (url.hash !== "") throw invalid('must not contain "#"');
   if (url.search !== "" && !options.withQuery) throw invalid('must not contain "?"');
   if (url.protocol === "http:" && !options.allowHttp && !isLoopback(url.hostname))
-    throw invalid(
-      `must begin with https://: over http a token could be read on the way to ${url.hostname}`,
-    );
+    throw invalid(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
   return url;
 }

@@ -1,11 +1,10 @@
 import * as pulumi from "@pulumi/pulumi";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { type DependsOn, whenCreated } from "./depends-on";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider } from "./provider";
 import { currentRun } from "./run";
-import { resolved } from "./sdk";
+import { type DependsOn, resolved, whenCreated } from "./sdk";
 
 /** The filters of {@link getInstances}. An instance must match all of them. */
 export interface GetInstancesArgs {

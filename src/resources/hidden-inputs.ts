@@ -2,8 +2,15 @@
 
 import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
-import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
-import { type Given, NO_ORGANIZATION, organizationOfStack, projectFolder, resolved } from "./sdk";
+import {
+  aliasesOf,
+  type Given,
+  NO_ORGANIZATION,
+  organizationOfStack,
+  parentOf,
+  projectFolder,
+  resolved,
+} from "./sdk";
 
 /** The code that the engine stores with a resource. It never changes, so that old states work with new versions of this package. */
 const providerText = (name: "project" | "instance"): string =>
@@ -97,10 +104,83 @@ export async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | u
   return names.length > 0 ? names : undefined;
 }
 
+/** The parts of a resource's URN, and its aliases, which contain parts of former URNs. */
+interface Identity {
+  readonly name: string;
+  readonly type: string;
+  readonly parent?: pulumi.Resource | undefined;
+  readonly aliases?: readonly pulumi.Input<pulumi.URN | pulumi.Alias>[] | undefined;
+}
+
 async function otherUrns(identity: Identity): Promise<string[] | undefined> {
   const now = await resolved(pulumi.createUrn(identity.name, identity.type, identity.parent));
   const others = (await formerUrns(identity)).filter((urn) => urn !== now);
   return others.length > 0 ? others : undefined;
+}
+
+/** Reports whether a resource may have had another URN. */
+function hasFormerUrns({ aliases = [], parent }: Pick<Identity, "aliases" | "parent">): boolean {
+  if (aliases.length > 0) return true;
+  return parent !== undefined && hasFormerUrns({ aliases: aliasesOf(parent), parent: parentOf(parent) });
+}
+
+/**
+ * Resolves to the URNs that a resource may have had according to its aliases and to those of its parents. They may include its current URN.
+ */
+async function formerUrns(identity: Identity): Promise<string[]> {
+  const { name, type, parent, aliases = [] } = identity;
+  const own = (await Promise.all(aliases.map((alias) => urnsOf(alias, identity)))).flat();
+  if (parent === undefined) return [...new Set(own)];
+  const identities = [{ name, type }, ...own.map(nameAndType)];
+  const parentUrns = await formerUrnsOf(parent);
+  const inherited = parentUrns.flatMap((urn) => identities.map((child) => inheritedUrn(child, parent, urn)));
+  return [...new Set([...own, ...inherited])];
+}
+
+async function formerUrnsOf(resource: pulumi.Resource): Promise<string[]> {
+  const above = { aliases: aliasesOf(resource), parent: parentOf(resource) };
+  if (!hasFormerUrns(above)) return [];
+  return formerUrns({ name: pulumi.resourceName(resource), type: pulumi.resourceType(resource), ...above });
+}
+
+/** Resolves to the URNs of an alias. There are several if the alias names a parent that has aliases itself. */
+async function urnsOf(given: pulumi.Input<pulumi.URN | pulumi.Alias>, now: Identity): Promise<string[]> {
+  const alias = await resolved(given);
+  if (alias === undefined || typeof alias === "string") return alias === undefined ? [] : [alias];
+  const { stack = pulumi.getStack(), project = pulumi.getProject() } = alias;
+  const { name = now.name, type = now.type } = alias;
+  const parent = Object.hasOwn(alias, "parent") ? alias.parent : now.parent;
+  const urnIn = (parentUrn: string | undefined): string =>
+    `urn:pulumi:${stack}::${project}::${typesAbove(parentUrn)}${type}::${name}`;
+  if (!pulumi.Resource.isInstance(parent)) return [urnIn(parent)];
+  const isInherited = parent === now.parent; // `formerUrns` adds the URNs inherited from the resource's own parent
+  return [await resolved(parent.urn), ...(isInherited ? [] : await formerUrnsOf(parent))].map(urnIn);
+}
+
+/** Returns the types with which a child's URN begins: those of its parent, without the stack's own type. */
+function typesAbove(parentUrn: string | undefined): string {
+  const types = parentUrn?.split("::")[2];
+  return types === undefined || types === "pulumi:pulumi:Stack" ? "" : `${types}$`;
+}
+
+/** Returns the URN that a child had when its parent had another URN. A child that is named after its parent was renamed with it. */
+function inheritedUrn(
+  child: Pick<Identity, "name" | "type">,
+  parent: pulumi.Resource,
+  parentUrn: string,
+): string {
+  const parentName = pulumi.resourceName(parent);
+  const { name: formerName } = nameAndType(parentUrn);
+  const name = child.name.startsWith(parentName)
+    ? formerName + child.name.slice(parentName.length)
+    : child.name;
+  const [stack, project] = parentUrn.split("::");
+  return `${stack}::${project}::${typesAbove(parentUrn)}${child.type}::${name}`;
+}
+
+function nameAndType(urn: string): { name: string; type: string } {
+  const [, , types = "", ...name] = urn.split("::");
+  return { name: name.join("::"), type: types.split("$").at(-1) ?? "" };
 }
 
 /**
