@@ -23,46 +23,46 @@ export const settings = {
     description:
       "Base URL of the service, with or without `/v1`. It must begin with `https://`, unless it is on this machine or `allowHttp` is set.",
     example: "https://api.example.com",
-    otherwise: "required for requests",
+    otherwise: "none: every request needs it",
   },
   token: {
     type: "string",
     description: "Token of the service.",
-    otherwise: "one token source is required for requests",
+    otherwise: "none: every request needs exactly one token source",
     isSecret: true,
   },
   tokenFile: {
     type: "string",
     description:
       "Path of a file that contains the token, relative to the program's folder. The provider reads the file again if the service rejects the token.",
-    otherwise: "one token source is required for requests",
+    otherwise: "none: every request needs exactly one token source",
     example: "/run/secrets/cloudinfra-token",
   },
   tokenCommand: {
     type: "string",
     description:
       "Shell command that prints the token, or JSON with `token` or `access_token`. The provider runs it again if the service rejects the token.",
-    otherwise: "one token source is required for requests",
+    otherwise: "none: every request needs exactly one token source",
     example: "vault read -field=token cloudinfra/creds/deploy",
   },
   oidcTokenEndpoint: {
     type: "string",
     description:
       "URL of the token endpoint that exchanges the token in `oidcSubject` for a token of the service (RFC 8693).",
-    otherwise: "one token source is required for requests",
+    otherwise: "none: every request needs exactly one token source",
     example: "https://sts.example.com/token",
   },
   oidcIssuer: {
     type: "string",
     description: "URL of the OpenID Connect issuer whose metadata contains the token endpoint.",
-    otherwise: "one token source is required for requests",
+    otherwise: "none: every request needs exactly one token source",
     example: "https://sts.example.com",
   },
   oidcSubject: {
     type: "string",
     description:
       "Token to exchange: `github` for the identity token of a GitHub Actions job, `file:<path>`, or `env:<variable>`.",
-    otherwise: "required by a token exchange",
+    otherwise: "none: every token exchange needs it",
     example: "github",
   },
   oidcSubjectAudience: {
@@ -157,6 +157,11 @@ export const settings = {
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export type SettingName = keyof typeof settings;
+
+/** The names of the settings that must be encrypted wherever they are stored. */
+export const secretSettings: readonly string[] = Object.entries<Setting>(settings).flatMap(
+  ([name, { isSecret }]) => (isSecret ? name : []),
+);
 
 /** The configuration key with which an explicit provider passes its name to its process. */
 export const PROVIDER_NAME = "cloudinfra:providerName";

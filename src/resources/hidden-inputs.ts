@@ -12,11 +12,11 @@ import {
   resolved,
 } from "./sdk";
 
-/** The code that the engine stores with a resource. It never changes, so that old states work with new versions of this package. */
+/** The code that the engine stores with a resource. It never changes, so old states work with new versions of this package. */
 const providerText = (name: "project" | "instance"): string =>
   `exports.handler=()=>require("pulumi-cloudinfra/provider").${name}`;
 
-/** A resource as the constructor has it, after all transformations. */
+/** A resource after all transformations. */
 export interface Declared extends Given {
   /** The export of `pulumi-cloudinfra/provider` that serves the resource. */
   readonly provider: "project" | "instance";
@@ -25,7 +25,7 @@ export interface Declared extends Given {
 }
 
 /**
- * Returns the inputs that the provider needs, but that neither Pulumi's host nor the service knows.
+ * Returns the inputs that the provider needs but Pulumi's host doesn't pass, such as the URN and the timeouts.
  *
  * @throws Error if the option `import` is not an id
  */
@@ -33,18 +33,18 @@ export function hiddenInputs(declared: Declared): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
     __provider: providerText(provider),
-    // As an output, the URN would make a resource wait for its parent, and so for its siblings.
+    // As an output, the URN would make a resource wait for its parent, and therefore for its siblings.
     __urn: resolved(pulumi.createUrn(name, type, opts.parent)),
     ...(isManaged(opts) ? managedInputs(declared) : {}),
   };
 }
 
-/** Reports whether the program manages the object, and does not only read it. */
+/** Reports whether the program manages the object instead of only reading it. */
 export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
   return id === undefined && urn === undefined;
 }
 
-// For each property, even one without a value, the SDK takes four stack traces. They are most of the time that a program takes.
+// A property without a value is left out: the SDK captures four stack traces for each property, which is most of a program's run time.
 function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const { create, update, delete: remove } = opts.customTimeouts ?? {};
   const timeouts = {
@@ -58,7 +58,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const organization = organizationOfStack();
   const folder = projectFolder();
   const naming = autonaming(type);
-  // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
+  // Unknown in previews, so that no preview or saved plan contains a name or key that `up` doesn't use.
   const isPreview = pulumi.runtime.isDryRun();
   return {
     __key: isPreview ? pulumi.output(pulumi.unknown) : randomUUID(),
@@ -76,7 +76,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   };
 }
 
-/** @throws Error if it isn't an id: the provider would create an object instead of adopting one */
+/** @throws Error if the option is not an id, because the provider would then create an object instead of adopting one */
 function idToImport(name: string, id: unknown): string | undefined {
   if (id === undefined || (typeof id === "string" && id !== "")) return id;
   throw new Error(
@@ -184,13 +184,13 @@ function nameAndType(urn: string): { name: string; type: string } {
 }
 
 /**
- * How to generate the names of a type's resources: a pattern, or `false` if the program must give them. The pattern still contains
- * `${name}` and the random parts, which the provider fills in.
+ * How to generate the names of a type's resources: a pattern, or `false` if the program must set them. The provider replaces `${name}` and the
+ * random parts of the pattern.
  */
 type Naming = string | false;
 
 /**
- * Reads the setting `pulumi:autonaming` for a type of resources. The engine reads it, too, but Pulumi's host doesn't pass it on.
+ * Reads the setting `pulumi:autonaming` for a type of resources, because Pulumi's host doesn't pass it on.
  *
  * @returns `undefined` if the setting leaves names to the provider
  * @throws Error if a pattern names a configuration key that is missing
@@ -220,7 +220,7 @@ function withStackValues(pattern: string): string {
   });
 }
 
-/** A value of the project's configuration; a dot leads into a structured value. */
+/** Returns a value of the project's configuration. A dot in the path separates the keys of a structured value. */
 function configValue(path: string): string | undefined {
   const config = new pulumi.Config();
   const [key = "", ...rest] = path.split(".");

@@ -66,7 +66,9 @@ describe("what is wrong names the setting, where it stands and what corrects it 
     expect(inStack).not.toContain(`${value} `);
     const inVariable = words(needed, { [variable]: value });
     expect(inVariable).toContain(`the variable ${variable} is not `);
-    expect(inVariable).toContain(`pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`);
+    expect(inVariable).toContain(
+      `pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`,
+    );
   });
 });
 
@@ -149,9 +151,7 @@ describe("the token's source", () => {
     const oidcIssuer = "https://sts.example.com";
     const said = words({ endpoint: needed.endpoint, oidcIssuer, ...(oidcSubject && { oidcSubject }) });
     expect(said).toContain(wanted);
-    expect(said).toContain(
-      "hint: Run `pulumi config set cloudinfra:oidcSubject …`",
-    );
+    expect(said).toContain("hint: Run `pulumi config set cloudinfra:oidcSubject …`");
     expect(said).toContain("The value must be github, file:<path> or env:<variable>.");
     expect(said.includes("CLOUDINFRA_OIDC_SUBJECT")).toBe(oidcSubject === undefined);
     expect(said).not.toContain("eyJ-a-token");

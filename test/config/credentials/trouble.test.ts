@@ -151,9 +151,7 @@ describe("what can't pass is an error at once, without the tokens", () => {
     };
     const source = sourceOf({ settings, env: { ID_TOKEN: SUBJECT }, clock: new FakeClock({ auto: true }) });
     expect(await wordsOf(source.get())).toContain("not accepted: Basic [secret] (401)");
-    expect(given).toEqual([
-      `Basic ${Buffer.from(`ci:${SECRET}`).toString("base64")}`,
-    ]);
+    expect(given).toEqual([`Basic ${Buffer.from(`ci:${SECRET}`).toString("base64")}`]);
   });
 
   test("the text of a refusal, however long it is", async () => {
@@ -279,9 +277,7 @@ describe("an issuer", () => {
     const service = await startService(({ headers }) => ({
       body: { issuer: "https://elsewhere.example.com", token_endpoint: `http://${headers.host}/token` },
     }));
-    expect(await wordsOf(ofIssuer(service.origin).get())).toContain(
-      "is another issuer's",
-    );
+    expect(await wordsOf(ofIssuer(service.origin).get())).toContain("is another issuer's");
     expect(service.seen).toHaveLength(1);
   });
 
