@@ -3,7 +3,7 @@ export interface Setting {
   /** A `duration` is written as `90s` or `1h30m`, and a `list` as JSON or with commas. */
   readonly type: "string" | "number" | "boolean" | "duration" | "list";
   readonly description: string;
-  /** The value that applies if the setting isn't set. */
+  /** The value that applies if the setting isn't set. Settings with neither this nor `otherwise` have no default. */
   readonly default?: string;
   /** What applies instead if there is no single default value. */
   readonly otherwise?: string;
@@ -21,48 +21,41 @@ export const settings = {
   endpoint: {
     type: "string",
     description:
-      "Base URL of the service, with or without `/v1`. It must begin with `https://`, unless it is on this machine or `allowHttp` is set.",
+      "Base URL of the service (required), with or without `/v1`. `http://` is allowed only for this machine, or with `allowHttp`.",
     example: "https://api.example.com",
-    otherwise: "none: every request needs it",
   },
   token: {
     type: "string",
     description: "Token of the service.",
-    otherwise: "none: every request needs exactly one token source",
     isSecret: true,
   },
   tokenFile: {
     type: "string",
     description:
-      "Path of a file that contains the token, relative to the program's folder. The provider reads the file again if the service rejects the token.",
-    otherwise: "none: every request needs exactly one token source",
+      "Path of a file that contains the token, relative to the program's folder. It is read again if the service rejects the token.",
     example: "/run/secrets/cloudinfra-token",
   },
   tokenCommand: {
     type: "string",
     description:
-      "Shell command that prints the token, or JSON with `token` or `access_token`. The provider runs it again if the service rejects the token.",
-    otherwise: "none: every request needs exactly one token source",
+      "Shell command that prints the token, or JSON with `token` or `access_token`. It runs again if the service rejects the token.",
     example: "vault read -field=token cloudinfra/creds/deploy",
   },
   oidcTokenEndpoint: {
     type: "string",
     description:
       "URL of the token endpoint that exchanges the token in `oidcSubject` for a token of the service (RFC 8693).",
-    otherwise: "none: every request needs exactly one token source",
     example: "https://sts.example.com/token",
   },
   oidcIssuer: {
     type: "string",
     description: "URL of the OpenID Connect issuer whose metadata contains the token endpoint.",
-    otherwise: "none: every request needs exactly one token source",
     example: "https://sts.example.com",
   },
   oidcSubject: {
     type: "string",
     description:
       "Token to exchange: `github` for the identity token of a GitHub Actions job, `file:<path>`, or `env:<variable>`.",
-    otherwise: "none: every token exchange needs it",
     example: "github",
   },
   oidcSubjectAudience: {
@@ -78,23 +71,19 @@ export const settings = {
   oidcAudience: {
     type: "string",
     description: "Audience of the new token.",
-    otherwise: "not sent",
     example: "https://api.example.com",
   },
   oidcScope: {
     type: "string",
     description: "Scope of the new token.",
-    otherwise: "not sent",
   },
   oidcClientId: {
     type: "string",
     description: "Client id, if the token endpoint requires one.",
-    otherwise: "not sent",
   },
   oidcClientSecret: {
     type: "string",
     description: "Client secret, if the token endpoint requires one.",
-    otherwise: "not sent",
     isSecret: true,
   },
   operationTimeout: {
@@ -115,7 +104,6 @@ export const settings = {
     type: "string",
     description:
       "Path of a PEM file with certificate authorities to trust in addition to those of Node.js, relative to the program's folder.",
-    otherwise: "none",
     example: "certificates/our-authority.pem",
   },
   concurrency: {
@@ -145,13 +133,12 @@ export const settings = {
   formerEndpoints: {
     type: "list",
     description: "Base URLs that the service had before it moved to `endpoint`.",
-    otherwise: "none",
     example: "https://old.example.com",
   },
   journalDir: {
     type: "string",
     description:
-      "Folder of the journal, which records unfinished creations, relative to the program's folder. Only you can read the files. Not an argument of `Provider`, because a stack has one journal.",
+      "Folder of the journal of unfinished creations, relative to the program's folder. It isn't an argument of `Provider`.",
     otherwise: "`~/.local/state/pulumi-cloudinfra/journal`",
   },
 } as const satisfies Readonly<Record<string, Setting>>;

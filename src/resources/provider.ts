@@ -7,60 +7,37 @@ import { secretSettings } from "../config/settings";
  * stack's configuration doesn't apply, apart from `cloudinfra:journalDir`, because a stack has one journal.
  */
 export interface ProviderArgs {
-  /**
-   * Base URL of the service, with or without `/v1`. It must begin with `https://`, unless it is on this machine or `allowHttp` is set.
-   * @default none: every request needs it
-   */
+  /** Base URL of the service (required), with or without `/v1`. `http://` is allowed only for this machine, or with `allowHttp`. */
   endpoint?: pulumi.Input<string | undefined>;
-  /** Token of the service. It is always encrypted in the state. @default none: every request needs exactly one token source */
+  /** Token of the service. It is always encrypted in the state. */
   token?: pulumi.Input<string | undefined>;
-  /**
-   * Path of a file that contains the token, relative to the program's folder. The provider reads the file again if the service rejects the
-   * token.
-   * @default none: every request needs exactly one token source
-   */
+  /** Path of a file that contains the token, relative to the program's folder. It is read again if the service rejects the token. */
   tokenFile?: pulumi.Input<string | undefined>;
-  /**
-   * Shell command that prints the token, or JSON with `token` or `access_token`. The provider runs it again if the service rejects the
-   * token.
-   * @default none: every request needs exactly one token source
-   */
+  /** Shell command that prints the token, or JSON with `token` or `access_token`. It runs again if the service rejects the token. */
   tokenCommand?: pulumi.Input<string | undefined>;
-  /**
-   * URL of the token endpoint that exchanges the token in `oidcSubject` for a token of the service (RFC 8693).
-   * @default none: every request needs exactly one token source
-   */
+  /** URL of the token endpoint that exchanges the token in `oidcSubject` for a token of the service (RFC 8693). */
   oidcTokenEndpoint?: pulumi.Input<string | undefined>;
-  /**
-   * URL of the OpenID Connect issuer whose metadata contains the token endpoint.
-   * @default none: every request needs exactly one token source
-   */
+  /** URL of the OpenID Connect issuer whose metadata contains the token endpoint. */
   oidcIssuer?: pulumi.Input<string | undefined>;
-  /**
-   * Token to exchange: `github` for the identity token of a GitHub Actions job, `file:<path>`, or `env:<variable>`.
-   * @default none: every token exchange needs it
-   */
+  /** Token to exchange: `github` for the identity token of a GitHub Actions job, `file:<path>`, or `env:<variable>`. */
   oidcSubject?: pulumi.Input<string | undefined>;
   /** Audience of the token that the provider requests from GitHub Actions. @default the value of `oidcAudience` */
   oidcSubjectAudience?: pulumi.Input<string | undefined>;
   /** Type of the token to exchange, as a URN. @default `urn:ietf:params:oauth:token-type:jwt` */
   oidcSubjectTokenType?: pulumi.Input<string | undefined>;
-  /** Audience of the new token. @default not sent */
+  /** Audience of the new token. */
   oidcAudience?: pulumi.Input<string | undefined>;
-  /** Scope of the new token. @default not sent */
+  /** Scope of the new token. */
   oidcScope?: pulumi.Input<string | undefined>;
-  /** Client id, if the token endpoint requires one. @default not sent */
+  /** Client id, if the token endpoint requires one. */
   oidcClientId?: pulumi.Input<string | undefined>;
-  /** Client secret, if the token endpoint requires one. It is always encrypted in the state. @default not sent */
+  /** Client secret, if the token endpoint requires one. It is always encrypted in the state. */
   oidcClientSecret?: pulumi.Input<string | undefined>;
   /** Maximum duration of a create, update or delete, unless the `customTimeouts` option of the resource sets another one. @default `30m` */
   operationTimeout?: pulumi.Input<string | undefined>;
   /** Whether to allow `http://` endpoints on other machines. The token is then sent unencrypted. @default `false` */
   allowHttp?: pulumi.Input<boolean | undefined>;
-  /**
-   * Path of a PEM file with certificate authorities to trust in addition to those of Node.js, relative to the program's folder.
-   * @default none
-   */
+  /** Path of a PEM file with certificate authorities to trust in addition to those of Node.js, relative to the program's folder. */
   caFile?: pulumi.Input<string | undefined>;
   /** Maximum number of concurrent requests. @default `16` */
   concurrency?: pulumi.Input<number | undefined>;
@@ -76,7 +53,7 @@ export interface ProviderArgs {
    * @default `ip_address`, `public_address` or `public_ip`
    */
   ipAddressField?: pulumi.Input<string | undefined>;
-  /** Base URLs that the service had before it moved to `endpoint`. @default none */
+  /** Base URLs that the service had before it moved to `endpoint`. */
   formerEndpoints?: pulumi.Input<pulumi.Input<string>[] | undefined>;
 }
 

@@ -22,7 +22,8 @@ test("each argument of Provider has the type, description and default that the t
     .filter(([name]) => name !== "journalDir")
     .map(([name, { type, description, isSecret, default: value, otherwise }]) => {
       const secret = isSecret ? " It is always encrypted in the state." : "";
-      return [name, types[type], `${description}${secret} @default ${value ? `\`${value}\`` : otherwise}`];
+      const fallback = value ? `\`${value}\`` : otherwise;
+      return [name, types[type], description + secret + (fallback ? ` @default ${fallback}` : "")];
     });
   expect(found).toEqual(expected);
 });
