@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { access, readFile } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { CloudInfraError } from "../diagnostics/error";
 
@@ -22,7 +22,7 @@ export async function readTokenFile(
     return { text: await readFile(path.resolve(file), "utf8"), name };
   } catch (cause) {
     // If the folder doesn't exist either, the value may be the token itself, so the message doesn't contain it.
-    const isPath = /[\\/]/.test(file) && (await exists(path.dirname(path.resolve(file))));
+    const isPath = /[\\/]/.test(file) && existsSync(path.dirname(path.resolve(file)));
     throw new CloudInfraError(
       "config_invalid",
       `${isPath ? name : `${kind} named by ${source}`} can't be read`,
@@ -32,13 +32,6 @@ export async function readTokenFile(
       },
     );
   }
-}
-
-function exists(folder: string): Promise<boolean> {
-  return access(folder).then(
-    () => true,
-    () => false,
-  );
 }
 
 /**

@@ -100,8 +100,13 @@ function projectBackend(file: string | undefined): string | undefined {
 
 function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   const folder = env.PULUMI_CREDENTIALS_PATH || env.PULUMI_HOME || path.join(homeOf(env), ".pulumi");
-  const text = contentOf(path.join(folder, "credentials.json"));
-  return text === undefined ? undefined : currentIn(text);
+  try {
+    const credentials = readFileSync(path.join(folder, "credentials.json"), "utf8");
+    const { current }: { current?: unknown } = Object(JSON.parse(credentials));
+    return typeof current === "string" && current !== "" ? current : undefined;
+  } catch {
+    return undefined; // the CLI reports a file that can't be read
+  }
 }
 
 /** Returns the user's home, or a folder that doesn't exist if the user has none. */
@@ -110,23 +115,6 @@ function homeOf({ HOME }: NodeJS.ProcessEnv): string {
     return HOME || os.homedir();
   } catch {
     return "~";
-  }
-}
-
-function contentOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined; // the CLI reports files that can't be read
-  }
-}
-
-function currentIn(credentials: string): string | undefined {
-  try {
-    const { current }: { current?: unknown } = Object(JSON.parse(credentials));
-    return typeof current === "string" && current !== "" ? current : undefined;
-  } catch {
-    return undefined;
   }
 }
 

@@ -12,12 +12,10 @@ export interface Run {
   /** The URNs of the resources that the engine has registered, and their objects. */
   readonly registered: Set<string>;
   /** In unit tests, the objects that functions find instead of sending requests. */
-  found?: MockedObjects;
-}
-
-interface MockedObjects {
-  readonly instances: (filter: InstanceFilter) => readonly FoundInstance[];
-  readonly projects: readonly FoundProject[];
+  found?: {
+    readonly instances: (filter: InstanceFilter) => readonly FoundInstance[];
+    readonly projects: readonly FoundProject[];
+  };
 }
 
 const RUN = Symbol.for("pulumi-cloudinfra.run");
