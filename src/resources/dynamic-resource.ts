@@ -51,7 +51,7 @@ export function beginConstruction(
   requireProviderFromProgram(name);
   warnOfTokenInClear();
   watchForUnsettled();
-  let traces: ShortTraces | undefined;
+  let traces: ReturnType<typeof shortTraces> | undefined;
   let final: pulumi.CustomResourceOptions | undefined;
   const finish = ({ props, opts }: Given): Given => {
     final = opts;
@@ -159,24 +159,18 @@ function isEncrypted(key: string): boolean {
  *
  * @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack trace
  */
-export function shortTraces(isLookedUp: boolean): ShortTraces {
+export function shortTraces(isLookedUp: boolean) {
   const before = Error.stackTraceLimit;
   // An assignment would throw if the program has frozen the intrinsics.
   const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
   if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
   return {
     end,
-    failed: (error, resource) => {
+    /** Ends, and sets the error's stack trace to that of the constructor's caller. */
+    failed: (error: unknown, resource: new (...args: never[]) => unknown): unknown => {
       end();
       if (error instanceof Error) Error.captureStackTrace(error, resource);
       return error;
     },
   };
-}
-
-export interface ShortTraces {
-  /** Restores the former limit. */
-  end(): void;
-  /** Restores the former limit, and sets the error's stack trace to that of the constructor's caller. */
-  failed(error: unknown, resource: new (...args: never[]) => unknown): unknown;
 }
