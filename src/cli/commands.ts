@@ -1,10 +1,9 @@
 import path from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { EmulatorOptions as StartOptions } from "../emulator";
-import { behaviourSettings, parseBehaviourOption } from "../emulator/options";
-import { parseFaultOption } from "../emulator/options";
-import { isLoopback } from "../emulator/server";
 import { faultKinds } from "../emulator/faults";
+import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../emulator/options";
+import { isLoopback } from "../emulator/server";
 import type { Target } from "./pulumi";
 
 // This module is loaded for every help page. must not load what only running a command needs.

@@ -9,7 +9,7 @@ import { failureOf, startService } from "../provider/service";
 
 const NAMED = { providerName: "eu" };
 
-test("the project of another provider is told so by the 404", async () => {
+test("an instance whose project has another provider fails with a hint that names the provider", async () => {
   const service = await startService({ config: NAMED });
   const { message } = await failureOf(service.instances.create(instanceNews({ project: "prj-1" })));
   expect(message).toContain(
@@ -17,11 +17,11 @@ test("the project of another provider is told so by the 404", async () => {
   );
 });
 
-describe("a creation that another provider has begun", () => {
+describe("a creation that began with another provider", () => {
   const SHORT = { __timeouts: { create: "5s", update: "5s" } };
   const cutOff = { behaviour: { operationMs: 3_600_000 } };
 
-  test("is not resumed if the journal has it: the check fails, in previews too", async () => {
+  test("is not resumed from the journal: the check fails, in previews too", async () => {
     const { service, web } = await oneInstance(cutOff);
     await web.killedUp();
     const { instances } = await service.anew(NAMED);
@@ -41,7 +41,7 @@ describe("a creation that another provider has begun", () => {
   });
 
   test.each([undefined, "early"] as const)(
-    "is not resumed if the state has it (result link: %s)",
+    "is not resumed from the state (result link: %s)",
     async (resultLink) => {
       const { service, web } = await oneInstance({
         behaviour: { ...cutOff.behaviour, ...(resultLink && { resultLink }) },
@@ -62,7 +62,7 @@ describe("a creation that another provider has begun", () => {
   );
 });
 
-describe("a process", () => {
+describe("the process of an explicit provider", () => {
   const stack = (texts: Readonly<Record<string, string>>) => (key: string) =>
     texts[key.replace("cloudinfra:", "")];
   const texts = { endpoint: "https://api.example.com", token: "t-0" };
@@ -77,7 +77,7 @@ describe("a process", () => {
     expect(sessions.open()).not.toBe(own);
   });
 
-  test("knows one service's ids from another's: what lives here is not spared there", () => {
+  test("distinguishes objects with the same id at different endpoints", () => {
     const tracker = new ResourceTracker();
     const here = { endpoint: "https://eu", kind: "instance", id: "1" } as const;
     const there = { ...here, endpoint: "https://us" };
@@ -89,7 +89,7 @@ describe("a process", () => {
     expect(tracker.liveOwner(here)).toBeUndefined();
   });
 
-  test("says of an explicit provider's endpoint whose it is, also in a function", async () => {
+  test("names the provider in an error about its endpoint, in functions too", async () => {
     const sessions = new Sessions({});
     const setting = stack({ ...texts, ...NAMED, endpoint: "eu.example.com" });
     sessions.configure(setting);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readSettings, type Settings } from "../../src/config/settings";
+import { readSettings, type Settings } from "../../src/config/read-settings";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 
@@ -24,8 +24,8 @@ function words(...args: Parameters<typeof read>): string {
   return "";
 }
 
-describe("an explicit provider's settings", () => {
-  test("are its arguments, and those that it leaves out are the environment's", () => {
+describe("an explicit provider", () => {
+  test("reads omitted arguments from the environment", () => {
     const environment = { CLOUDINFRA_MAX_REQUESTS_PER_SECOND: "3", CLOUDINFRA_CONCURRENCY: "5" };
     expect(read({ ...eu, concurrency: "4", allowHttp: "true" }, environment)).toMatchObject({
       provider: "eu",
@@ -37,7 +37,7 @@ describe("an explicit provider's settings", () => {
     });
   });
 
-  test("may be of another account at the endpoint of the environment, or all of the environment", () => {
+  test("can use another account at the endpoint of the environment, or only the environment", () => {
     const environment = { CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_TOKEN: "t-general" };
     expect(read({ token: "t-eu" }, environment)).toMatchObject({
       endpoint: environment.CLOUDINFRA_ENDPOINT,
@@ -46,7 +46,7 @@ describe("an explicit provider's settings", () => {
     expect(read({}, environment)).toMatchObject({ token: { value: "t-general" } });
   });
 
-  test("may be an exchange, of which nothing comes from the environment", () => {
+  test("reads no setting of its token exchange from the environment", () => {
     const exchange = { oidcIssuer: "https://sts.example.com", oidcSubject: "github", oidcAudience: "eu" };
     const environment = {
       CLOUDINFRA_ENDPOINT: "https://api.example.com",
@@ -57,7 +57,7 @@ describe("an explicit provider's settings", () => {
     expect(token).toMatchObject({ scope: undefined, clientSecret: undefined });
   });
 
-  test("may be other settings of the exchange that the environment names", () => {
+  test("can override settings of the exchange that the environment sets", () => {
     const environment = {
       ...{ CLOUDINFRA_ENDPOINT: "https://api.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
       ...{
@@ -71,19 +71,19 @@ describe("an explicit provider's settings", () => {
   });
 });
 
-describe("a token goes to no other endpoint than its own", () => {
+describe("a token is never sent to another endpoint", () => {
   test.each<Texts>([
     {},
     { CLOUDINFRA_TOKEN: "t-env" },
     { CLOUDINFRA_TOKEN_FILE: "/run/token" },
     { CLOUDINFRA_OIDC_ISSUER: "https://sts.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
-  ])("a provider with an endpoint needs a token of its own, whatever else is set: %j", (environment) => {
+  ])("a provider with its own endpoint needs its own token source, even with %j", (environment) => {
     const said = words({ endpoint: eu.endpoint }, environment);
-    expect(said).toContain('the provider "eu" has no token');
+    expect(said).toContain('the provider "eu" has no `token`');
     expect(said).toContain('Pass `token` to the provider "eu" in the program');
   });
 
-  test("nor are the former addresses of another endpoint its own", () => {
+  test("a provider with its own endpoint ignores the former endpoints of the environment", () => {
     const environment = { CLOUDINFRA_FORMER_ENDPOINTS: "https://old.example.com" };
     expect(read(eu, environment).formerEndpoints).toEqual([]);
     const general = { ...environment, CLOUDINFRA_ENDPOINT: "https://api.example.com" };
@@ -91,7 +91,7 @@ describe("a token goes to no other endpoint than its own", () => {
   });
 });
 
-test("a wrong variable is to be corrected itself: an explicit provider uses no setting of the stack", () => {
+test("the hint for an invalid variable of an explicit provider names the variable, because the stack's configuration doesn't apply", () => {
   const said = words(eu, { CLOUDINFRA_CONCURRENCY: "many" });
   expect(said).toContain("hint: Correct the variable CLOUDINFRA_CONCURRENCY");
 });
@@ -103,13 +103,13 @@ test.each<[string, Texts, string]>([
     '`concurrency` of the provider "eu" is not a number',
   ],
   ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the argument `tokenFile` of the provider "eu"'],
-  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no endpoint'],
+  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no `endpoint`'],
   [
     "an exchange whose subject can't be read",
     { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },
-    '`oidcSubject` of the provider "eu" is none of github, file:<path> or env:<variable>',
+    '`oidcSubject` of the provider "eu" is not github, file:<path> or env:<variable>',
   ],
-])("what is wrong is said without a value: %s", (_what, args, why) => {
+])("an error about %s doesn't contain the value", (_what, args, why) => {
   const said = words(args);
   expect(said).toContain(why);
   expect(said).toContain("hint: ");

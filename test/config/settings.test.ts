@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readSettings, type Settings } from "../../src/config/settings";
+import { readSettings, type Settings } from "../../src/config/read-settings";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 
@@ -22,34 +22,34 @@ function words(stack: Texts, environment: Texts = {}): string {
   return "";
 }
 
-describe("what is missing", () => {
-  test("an endpoint: the setting, the command that sets it, the variable", () => {
+describe("an error about a missing setting", () => {
+  test("names the setting, the command that sets it, and the variable", () => {
     expect(words({})).toBe(
       [
         'creating instance "web" failed: cloudinfra:endpoint is not set: the address of the service is needed',
         "  code config_missing",
-        "  hint: pulumi config set cloudinfra:endpoint https://api.example.com, or the variable CLOUDINFRA_ENDPOINT",
+        "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the variable CLOUDINFRA_ENDPOINT.",
       ].join("\n"),
     );
   });
 
-  test("a token: also the other sources", () => {
+  test("names the other token sources, too", () => {
     expect(words({ endpoint: needed.endpoint })).toBe(
       [
         'creating instance "web" failed: cloudinfra:token is not set: a token is needed',
         "  code config_missing",
-        "  hint: pulumi config set --secret cloudinfra:token, or the variable CLOUDINFRA_TOKEN; " +
-          "or cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer",
+        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the variable CLOUDINFRA_TOKEN. You can set " +
+          "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
       ].join("\n"),
     );
   });
 
-  test("an empty setting is a missing one", () => {
+  test("appears for an empty setting, too", () => {
     expect(words({ ...needed, endpoint: " " })).toContain("cloudinfra:endpoint is not set");
   });
 });
 
-describe("what is wrong names the setting, where it stands and what corrects it there, never the value", () => {
+describe("an error about an invalid setting names its source and the correction, but not the value", () => {
   test.each([
     ["operationTimeout", "soon", "CLOUDINFRA_OPERATION_TIMEOUT"],
     ["operationTimeout", "0s", "CLOUDINFRA_OPERATION_TIMEOUT"],
@@ -66,12 +66,14 @@ describe("what is wrong names the setting, where it stands and what corrects it 
     expect(inStack).not.toContain(`${value} `);
     const inVariable = words(needed, { [variable]: value });
     expect(inVariable).toContain(`the variable ${variable} is not `);
-    expect(inVariable).toContain(`pulumi config set cloudinfra:${name} …, or the variable ${variable}`);
+    expect(inVariable).toContain(
+      `pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`,
+    );
   });
 });
 
-describe("where settings come from", () => {
-  test("the environment, with the variable's name in capitals", () => {
+describe("a setting", () => {
+  test("can come from its environment variable", () => {
     const found = readSettings(() => undefined, {
       CLOUDINFRA_ENDPOINT: "https://env.example.com",
       CLOUDINFRA_TOKEN: "t-env",
@@ -95,7 +97,7 @@ describe("where settings come from", () => {
     });
   });
 
-  test("the stack wins, setting by setting", () => {
+  test("of the stack takes precedence over the same setting of the environment", () => {
     const found = settings(
       { operationTimeout: "1h" },
       {
@@ -107,22 +109,22 @@ describe("where settings come from", () => {
     expect(found).toMatchObject({ endpoint: needed.endpoint, operationTimeoutMs: 3_600_000, concurrency: 4 });
   });
 
-  test("half an hour for an operation where nobody says otherwise", () => {
+  test("that is not set has its default, such as 30 minutes for operations", () => {
     expect(settings({})).toMatchObject({ operationTimeoutMs: 1_800_000, formerEndpoints: [] });
   });
 
-  test("white space around a value is not part of it", () => {
+  test("is trimmed", () => {
     expect(settings({ endpoint: " https://api.example.com\n" }).endpoint).toBe("https://api.example.com");
   });
 });
 
 describe("the token's source", () => {
-  test.each(["token", "tokenFile", "tokenCommand"] as const)("may be %s", (kind) => {
+  test.each(["token", "tokenFile", "tokenCommand"] as const)("can be %s", (kind) => {
     const found = readSettings(stackOf({ endpoint: needed.endpoint, [kind]: "x" }), {});
     expect(found.token).toEqual({ kind, value: "x", source: `the stack's setting cloudinfra:${kind}` });
   });
 
-  test.each(["oidcTokenEndpoint", "oidcIssuer"] as const)("may be an exchange: %s", (kind) => {
+  test.each(["oidcTokenEndpoint", "oidcIssuer"] as const)("can be an exchange: %s", (kind) => {
     const found = readSettings(
       stackOf({ endpoint: needed.endpoint, [kind]: "https://sts.example.com", oidcAudience: "a" }),
       { CLOUDINFRA_OIDC_SUBJECT: "file: /run/token", CLOUDINFRA_OIDC_AUDIENCE: "b" },
@@ -142,21 +144,20 @@ describe("the token's source", () => {
     [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer needs a token"],
     [
       "eyJ-a-token",
-      "the stack's setting cloudinfra:oidcSubject is none of github, file:<path> or env:<variable>",
+      "the stack's setting cloudinfra:oidcSubject is not github, file:<path> or env:<variable>",
     ],
-    ["file:", "cloudinfra:oidcSubject is none of"],
-  ])("of an exchange with the subject %s is an error that tells the forms", (oidcSubject, wanted) => {
+    ["file:", "cloudinfra:oidcSubject is not github"],
+  ])("causes an error that lists the valid subjects if the subject is %s", (oidcSubject, wanted) => {
     const oidcIssuer = "https://sts.example.com";
     const said = words({ endpoint: needed.endpoint, oidcIssuer, ...(oidcSubject && { oidcSubject }) });
     expect(said).toContain(wanted);
-    expect(said).toContain(
-      "hint: pulumi config set cloudinfra:oidcSubject github, file:<path> or env:<variable>",
-    );
+    expect(said).toContain("hint: Run `pulumi config set cloudinfra:oidcSubject …`");
+    expect(said).toContain("The value must be github, file:<path> or env:<variable>.");
     expect(said.includes("CLOUDINFRA_OIDC_SUBJECT")).toBe(oidcSubject === undefined);
     expect(said).not.toContain("eyJ-a-token");
   });
 
-  test("one in the stack wins over any in the environment", () => {
+  test("in the stack takes precedence over all sources in the environment", () => {
     const environment = { CLOUDINFRA_TOKEN: "t-env", CLOUDINFRA_TOKEN_COMMAND: "print-token" };
     const found = readSettings(stackOf({ endpoint: needed.endpoint, tokenFile: "token.txt" }), environment);
     expect(found.token.kind).toBe("tokenFile");
@@ -174,22 +175,22 @@ describe("the token's source", () => {
       { CLOUDINFRA_TOKEN: "t-1", CLOUDINFRA_TOKEN_COMMAND: "c" },
       "CLOUDINFRA_TOKEN and the variable CLOUDINFRA_TOKEN_COMMAND",
     ],
-  ])("two in one place are an error that names both", (stack, environment, names) => {
+  ])("must be unique: two in one place cause an error that names both", (stack, environment, names) => {
     const said = words({ endpoint: needed.endpoint, ...stack }, environment);
     expect(said).toContain("the token has more than one source");
     expect(said).toContain(names);
-    expect(said).toContain("hint: keep one of them");
+    expect(said).toContain("hint: Keep one of them.");
     expect(said).not.toContain("t-1");
   });
 });
 
-describe("a list", () => {
+describe("a list setting", () => {
   test.each([
     ['["https://a", "https://b"]', ["https://a", "https://b"]],
     ["https://a,https://b,", ["https://a", "https://b"]],
     ["https://a", ["https://a"]],
     ["[]", []],
-  ])("%s", (text, list) => {
+  ])("can be written as %s", (text, list) => {
     expect(settings({ formerEndpoints: text }).formerEndpoints).toEqual(list);
   });
 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { tokenSource } from "../../src/config/token-source";
 import { expectSilentOn, NOTHING, wordsOf } from "./credentials/sources";
 
-test("a token that several requests find refused at the same time is fetched once", async () => {
+test("the command runs once if several requests are rejected at the same time", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const log = path.join(folder, "log");
@@ -16,7 +16,7 @@ test("a token that several requests find refused at the same time is fetched onc
   expect(readFileSync(log, "utf8")).toBe("x\nx\n");
 });
 
-test("a command's own text, which may hold a password, is not where the token is said to come from", () => {
+test("the token's origin doesn't contain the text of the command, which may contain a password", () => {
   const source = tokenSource(
     {
       kind: "tokenCommand",
@@ -29,7 +29,7 @@ test("a command's own text, which may hold a password, is not where the token is
 });
 
 test.each(["pat_never-to-be-seen", "'pat_never-to-be-seen'"])(
-  "a token that was given as the command is not repeated from what the shell reports: %s",
+  "a token that was set as the command by mistake is removed from the shell's error: %s",
   async (value) => {
     const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
     expect(await wordsOf(source.get())).toMatch(/exited with code 127.*fix what it reports: .*not found/s);
@@ -37,13 +37,13 @@ test.each(["pat_never-to-be-seen", "'pat_never-to-be-seen'"])(
   },
 );
 
-test("the program that the shell doesn't find is named if the command has arguments", async () => {
+test("an error names the program that the shell doesn't find if the command has arguments", async () => {
   const value = "none-such-login --print-token";
   const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, NOTHING);
   expect(await wordsOf(source.get())).toContain("none-such-login");
 });
 
-test("a command that asks on its input is told at once that there is none", async () => {
+test("a command that reads its input gets the end of the file immediately", async () => {
   const source = tokenSource(
     { kind: "tokenCommand", value: "read answer; echo t-1", source: "the setting" },
     NOTHING,
@@ -51,7 +51,7 @@ test("a command that asks on its input is told at once that there is none", asyn
   expect(await source.get()).toBe("t-1");
 }, 30_000);
 
-test("a token that the command has printed before is not repeated from a trace of what it runs", async () => {
+test("a token that the command has printed before is removed from its standard error", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "tokens-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const first = path.join(folder, "first");

@@ -42,7 +42,7 @@ async function failureOf(source: TokenSource): Promise<string> {
   return formatError(error, { action: "reading" });
 }
 
-test("a token of a setting is what stands there, and there is no other", async () => {
+test("a token in a setting is used as it is, and can't be renewed", async () => {
   const source = tokenSource(
     { kind: "token", value: "t-1", source: "the variable CLOUDINFRA_TOKEN" },
     NOTHING,
@@ -53,11 +53,11 @@ test("a token of a setting is what stands there, and there is no other", async (
 });
 
 describe("a token file", () => {
-  test("may end in a line break", async () => {
+  test("can end with a line break", async () => {
     expect(await fromFile("t-1\n").source.get()).toBe("t-1");
   });
 
-  test("is read again when the token is refused, and not before", async () => {
+  test("is read again only after the service has rejected the token", async () => {
     const { source, write } = fromFile("t-1");
     expect(await source.get()).toBe("t-1");
     write("t-2");
@@ -66,25 +66,25 @@ describe("a token file", () => {
     expect(await source.get()).toBe("t-2");
   });
 
-  test("that holds no token is read again after it was corrected", async () => {
+  test("without a valid token is read again after it was corrected", async () => {
     const { source, write } = fromFile("t-1\u0007");
     await failureOf(source);
     write("t-2");
     expect(await source.get()).toBe("t-2");
   });
 
-  test("that still holds the refused token gives no other", async () => {
+  test("that still contains the rejected token provides no other token", async () => {
     expect(await fromFile("t-1").source.renew?.("t-1")).toBeUndefined();
   });
 
-  test("is not read again for a token that was already replaced", async () => {
+  test("is not read again for a token that has already been replaced", async () => {
     const { source, write } = fromFile("t-2");
     await source.get();
     write("t-3");
     expect(await source.renew?.("t-1")).toBe("t-2");
   });
 
-  test("that can't be read is an error that names it, the setting and why; later it may be there", async () => {
+  test("that can't be read causes an error with its path, the setting and the reason, and is read again later", async () => {
     const file = inFolder("none");
     const source = tokenSource(
       {
@@ -104,7 +104,7 @@ describe("a token file", () => {
   });
 
   test.each(["cloudpat_0123456789abcdef", "cloudpat_0123/456+789abcdef=="])(
-    "that is the token itself by mistake is an error that doesn't show it: %s",
+    "whose path is the token itself by mistake causes an error without the path: %s",
     async (value) => {
       const source = tokenSource({ kind: "tokenFile", value, source: "cloudinfra:tokenFile" }, NOTHING);
       const words = await failureOf(source);
@@ -120,7 +120,7 @@ describe("a token file", () => {
     ["t-1\nt-2", "is not a single token"],
     ["t-1\u0000", "is not a single token"],
     ["t-1é", "is not a single token"],
-  ])("that holds %j is an error that does not repeat it", async (text, why) => {
+  ])("that contains %j causes an error without the content", async (text, why) => {
     const words = await failureOf(fromFile(text).source);
     expect(words).toContain(why);
     expect(words).not.toContain("t-1");
@@ -132,7 +132,7 @@ describe("a token command", () => {
     ["t-1", "echo t-1"],
     ["t-2", `echo '{"token":"t-2","expires_in":60}'`],
     ["t-3", `echo '{"access_token":"t-3"}'`],
-  ])("prints the token alone or as JSON: %s", async (token, command) => {
+  ])("can print the token alone or in JSON: %s", async (token, command) => {
     expect(await fromCommand(command).get()).toBe(token);
   });
 
@@ -146,13 +146,13 @@ describe("a token command", () => {
     ["prints broken JSON", `echo '{"token": t-1'`, ["JSON without a token"]],
     ["prints more", "echo your token is t-1", ["is not a single token"]],
     ["prints endlessly", "yes t-1", ["printed more than a token"]],
-  ])("that %s fails with a hint, without what it printed", async (_what, command, hints) => {
+  ])("that %s fails with a hint that doesn't contain its output", async (_what, command, hints) => {
     const words = await failureOf(fromCommand(command));
     for (const hint of hints) expect(words).toContain(hint);
     expect(words).not.toContain("t-1");
   });
 
-  test("that fails after printing the token, and repeats it on its standard error, fails without it", async () => {
+  test("that prints the token to its standard error fails with an error without the token", async () => {
     const words = await failureOf(
       fromCommand("echo secret-token-1; echo 'cannot store secret-token-1' >&2; exit 1"),
     );
@@ -162,35 +162,38 @@ describe("a token command", () => {
 
   test.each([
     ["ignores SIGTERM", (child: string) => `trap "" TERM; ${child}; echo t-1`],
-    [
-      "leaves a process in the background that keeps its output open",
-      (child: string) => `${child} & echo t-1`,
-    ],
-  ])("that %s is killed after a minute, with all that it has started", async (_what, commandWith) => {
-    const server = createServer();
-    onTestFinished(() => void server.close());
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port");
-    const child = `require("node:net").connect(${address.port}, "127.0.0.1").on("end", () => {})`;
-    const value = commandWith(`'${process.execPath}' -e '${child}'`);
-    const clock = new FakeClock();
-    const source = tokenSource({ kind: "tokenCommand", value, source: "the setting" }, { ...NOTHING, clock });
-    const failed = failureOf(source);
-    const [connection] = await once(server, "connection");
-    const isClosed = once(connection.resume(), "close");
-    await clock.advance(60_000);
-    expect(await failed).toContain("timed out after 60 s");
-    await isClosed; // the process that the command has started holds the connection until it is killed
-  });
+    ["leaves a background process that keeps its output open", (child: string) => `${child} & echo t-1`],
+  ])(
+    "that %s is killed after a minute, with all processes that it has started",
+    async (_what, commandWith) => {
+      const server = createServer();
+      onTestFinished(() => void server.close());
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const address = server.address();
+      if (address === null || typeof address === "string") throw new Error("no port");
+      const child = `require("node:net").connect(${address.port}, "127.0.0.1").on("end", () => {})`;
+      const value = commandWith(`'${process.execPath}' -e '${child}'`);
+      const clock = new FakeClock();
+      const source = tokenSource(
+        { kind: "tokenCommand", value, source: "the setting" },
+        { ...NOTHING, clock },
+      );
+      const failed = failureOf(source);
+      const [connection] = await once(server, "connection");
+      const isClosed = once(connection.resume(), "close");
+      await clock.advance(60_000);
+      expect(await failed).toContain("timed out after 60 s");
+      await isClosed; // the process that the command has started holds the connection until it is killed
+    },
+  );
 
-  test("may leave a process in the background that keeps its standard error open", async () => {
+  test("can leave a background process that keeps its standard error open", async () => {
     const pid = inFolder("pid");
     expect(await fromCommand(`sleep 600 >/dev/null & echo $! > '${pid}'; echo t-1`).get()).toBe("t-1");
     process.kill(Number(readFileSync(pid, "utf8"))); // it is still there
   }, 30_000);
 
-  test("is run once for all who ask at the same time, and not again while its token is good", async () => {
+  test("runs once for concurrent callers, and not again while its token is valid", async () => {
     const log = inFolder("log");
     const source = fromCommand(`echo x >> '${log}'; echo t-1`);
     expect(await Promise.all([source.get(), source.get(), source.get()])).toEqual(["t-1", "t-1", "t-1"]);
@@ -198,7 +201,7 @@ describe("a token command", () => {
     expect(readFileSync(log, "utf8")).toBe("x\n");
   });
 
-  test("is run again after a failure and after a refusal", async () => {
+  test("runs again after a failure and after a rejected token", async () => {
     const log = inFolder("log");
     const source = fromCommand(
       `echo x >> '${log}'; test "$(wc -l < '${log}')" -gt 1 && echo "t-$(wc -l < '${log}')"`,

@@ -6,9 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { greeting } from "../../src/cli/emulator";
 import { startEmulator } from "../../src/emulator";
 import { defaultBehaviour } from "../../src/emulator/behaviour";
-import { behaviourSettings, parseBehaviourOption } from "../../src/emulator/options";
-import { parseFaultOption } from "../../src/emulator/options";
 import { faultKinds } from "../../src/emulator/faults";
+import { behaviourSettings, parseBehaviourOption, parseFaultOption } from "../../src/emulator/options";
 import { Sessions } from "../../src/provider/session";
 import { parseCommandLine } from "../cli/command-line";
 

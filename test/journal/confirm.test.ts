@@ -15,14 +15,14 @@ async function created(id = "ins-1") {
   return there;
 }
 
-describe("once the state has a resource, the program", () => {
-  test("removes the entry that is about this very object", async () => {
+describe("once the state holds a resource, the program", () => {
+  test("removes the entry of the resource's object", async () => {
     const { dir, cwd, files } = await created("ins-1");
     await confirm("key-1", "ins-1", { dir, cwd });
     expect(files()).toEqual([]);
   });
 
-  test("does so whatever the endpoint, which it does not know", async () => {
+  test("removes the entries at all endpoints", async () => {
     const { dir, cwd, files } = await created("ins-1");
     const other = opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal;
     await other.begin(begun());
@@ -31,27 +31,27 @@ describe("once the state has a resource, the program", () => {
     expect(files()).toEqual([]);
   });
 
-  test("leaves the entry of another object: of a replacement that was cut off, or of a placeholder", async () => {
+  test("keeps the entry of another object, such as that of an interrupted replacement or of a placeholder", async () => {
     const { journal, dir, cwd } = await created("ins-2");
     await confirm("key-1", "ins-1", { dir, cwd });
     await confirm("key-1", "operation/op-1", { dir, cwd });
     expect(await journal.read({ urn: URN })).toMatchObject({ id: "ins-2" });
   });
 
-  test("leaves an entry whose object is not known yet", async () => {
+  test("keeps an entry without an object id", async () => {
     const { journal, dir, cwd } = opened();
     await journal.begin(begun());
     await confirm("key-1", "ins-1", { dir, cwd });
     expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-1" });
   });
 
-  test("leaves entries of other resources", async () => {
+  test("keeps entries of other resources", async () => {
     const { dir, cwd, files } = await created();
     await confirm("key-2", "ins-1", { dir, cwd });
     expect(files()).toHaveLength(1);
   });
 
-  test("reads each entry once, however many resources are saved at the same time", async () => {
+  test("reads each entry once for all resources that are saved at the same time", async () => {
     const { dir, cwd } = await created();
     const read: unknown[] = [];
     const disk = diskWith((name, args) => void (name === "readFile" && read.push(args[0])));
@@ -59,7 +59,7 @@ describe("once the state has a resource, the program", () => {
     expect(read).toHaveLength(1);
   });
 
-  test("removes the entry of a creation that needed a further key", async () => {
+  test("removes the entry of a creation that succeeded with a second key", async () => {
     const { journal, dir, cwd, files } = opened();
     await journal.begin(begun({ key: "key-2", resource: "key-1" }));
     await journal.extend("key-2", { id: "ins-1" });
@@ -67,14 +67,14 @@ describe("once the state has a resource, the program", () => {
     expect(files()).toEqual([]);
   });
 
-  test("leaves what is damaged to the provider, which says so", async () => {
+  test("keeps a damaged entry, which the provider reports", async () => {
     const { dir, cwd, files } = await created();
     writeFileSync(files()[0] ?? "", "{");
     await confirm("key-1", "ins-1", { dir, cwd });
     expect(files()).toHaveLength(1);
   });
 
-  test("finds the journal where the provider does", async () => {
+  test("uses the same folder as the provider", async () => {
     const env = { XDG_STATE_HOME: emptyFolder() };
     const warn = (): void => {};
     const journal = openJournal({ endpoint: ENDPOINT, env, warn });
@@ -84,7 +84,7 @@ describe("once the state has a resource, the program", () => {
     expect(await journal.read({ urn: URN })).toBeUndefined();
   });
 
-  test("confirms a hundred at once, each its own", async () => {
+  test("confirms a hundred resources at the same time", async () => {
     const { journal, dir, cwd, files } = opened();
     const urns = Array.from({ length: 100 }, (_, index) => `${URN}-${index}`);
     await Promise.all(urns.map((urn) => journal.begin(begun({ urn, key: urn, resource: urn }))));
@@ -96,7 +96,7 @@ describe("once the state has a resource, the program", () => {
     expect(files()).toHaveLength(1);
   });
 
-  test("keeps a newer entry that comes at that very moment", async () => {
+  test("keeps a newer entry that another process writes at the same moment", async () => {
     const { journal, dir, cwd } = await created();
     let renames = 0;
     const disk = diskWith(async (name) => {
@@ -108,14 +108,14 @@ describe("once the state has a resource, the program", () => {
   });
 });
 
-describe("no program fails for its journal", () => {
-  test.each(["readdir", "readFile", "rename", "unlink"] as const)("when %s fails", async (call) => {
+describe("no program fails because of its journal", () => {
+  test.each(["readdir", "readFile", "rename", "unlink"] as const)("if %s fails", async (call) => {
     const { dir, cwd } = await created();
     const disk = failingDisk("EACCES", call);
     await expect(confirm("key-1", "ins-1", { dir, cwd, disk })).resolves.toBeUndefined();
   });
 
-  test("when there is none, and none is made", async () => {
+  test("if the folder doesn't exist, and the folder is not created", async () => {
     const dir = emptyFolder();
     await confirm("key-1", "ins-1", { dir: path.join(dir, "journal"), cwd: "/program" });
     expect(readdirSync(dir)).toEqual([]);

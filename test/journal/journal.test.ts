@@ -7,7 +7,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const otherUrn = `${URN}-2`;
 
 describe("an entry", () => {
-  test("holds what the creation began with, where, and what was told of it later", async () => {
+  test("contains the creation's first fields, its stack and endpoint, and all later updates", async () => {
     const { journal, warnings } = opened();
     const creation = begun({ secrets: ["flavor"] });
     await journal.begin(creation);
@@ -28,7 +28,7 @@ describe("an entry", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("holds all imports that were told of it, also after a move", async () => {
+  test("contains all recorded imports, even after a move", async () => {
     const { journal } = opened();
     await journal.begin(begun());
     for (const id of ["ins-1", "ins-2"]) await journal.extend("key-1", { imported: [id] });
@@ -37,7 +37,7 @@ describe("an entry", () => {
     expect((await journal.read({ urn: otherUrn }))?.imported).toEqual(["ins-1", "ins-2", "ins-3"]);
   });
 
-  test("gives the body back as the very text that was sent, whatever is in it", async () => {
+  test("returns the body as the exact string that was sent", async () => {
     const body = '{ "labels":{"b":"\\u00e9","a":"line\\n\u2028\u{1f600}"},\n"é":1e3}\r\n';
     const { journal } = opened();
     await journal.begin(begun({ body }));
@@ -45,7 +45,7 @@ describe("an entry", () => {
     expect((await journal.read({ urn: URN }))?.body).toBe(body);
   });
 
-  test("is there for another process of the same folder, and of no other folder, endpoint or resource", async () => {
+  test("is visible to other processes with the same folder, but not for another folder, endpoint or resource", async () => {
     const { journal, dir, cwd, warnings } = opened();
     await journal.begin(begun());
     expect(await opened({ dir, cwd }).journal.read({ urn: URN })).toMatchObject({ key: "key-1" });
@@ -58,7 +58,7 @@ describe("an entry", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("replaces the one before it, with all that was told of that", async () => {
+  test("replaces the entry before it, including its updates", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
     await journal.extend("key-1", { operation: OPERATION, id: "ins-1" });
@@ -71,13 +71,13 @@ describe("an entry", () => {
     expect(files()).toHaveLength(1);
   });
 
-  test("says whether `recover` wrote it", async () => {
+  test("records whether `recover` wrote it", async () => {
     const { journal } = opened();
     await journal.begin(begun({ recovered: true }));
     expect(await journal.read({ urn: URN })).toMatchObject({ recovered: true });
   });
 
-  test("can be read by its owner only, and so can the folders that are made for it", async () => {
+  test("is readable only by its owner, like the folders that are created for it", async () => {
     const base = emptyFolder();
     const dir = path.join(base, "deep", "journal");
     const { journal, files } = opened({ dir });
@@ -88,7 +88,7 @@ describe("an entry", () => {
     expect([dir, path.dirname(dir)].map(mode)).toEqual(["700", "700"]);
   });
 
-  test("of last year is an entry all the same: nothing is forgotten because it is old", async () => {
+  test("is valid however old it is", async () => {
     const { journal } = opened();
     const at = Date.now() - 400 * DAY_MS;
     await journal.begin(begun({ at }));
@@ -97,15 +97,15 @@ describe("an entry", () => {
   });
 });
 
-describe("what is told of an entry", () => {
-  test("is kept only while the key is the same", async () => {
+describe("an update of an entry", () => {
+  test("is applied only while the key is the same", async () => {
     const { journal } = opened();
     await journal.begin(begun({ key: "key-2" }));
     await journal.extend("key-1", { operation: OPERATION });
     expect(await journal.read({ urn: URN })).not.toHaveProperty("operation");
   });
 
-  test("never makes one, nor brings a removed one back", async () => {
+  test("never creates an entry or restores a removed one", async () => {
     const { journal, files } = opened();
     await journal.extend("key-1", { operation: OPERATION });
     await journal.begin(begun());
@@ -115,7 +115,7 @@ describe("what is told of an entry", () => {
     expect(files()).toEqual([]);
   });
 
-  test("leaves what is already known", async () => {
+  test("keeps the fields that it doesn't mention", async () => {
     const { journal } = opened();
     await journal.begin(begun());
     await journal.extend("key-1", { operation: OPERATION, id: "ins-1" });
@@ -124,8 +124,8 @@ describe("what is told of an entry", () => {
   });
 });
 
-describe("removing", () => {
-  test("takes the entry with this key, and no other", async () => {
+describe("the removal of an entry", () => {
+  test("removes only the entry with this key", async () => {
     const { journal, files } = opened();
     await journal.begin(begun({ key: "key-2" }));
     await journal.remove("key-1");
@@ -135,14 +135,14 @@ describe("removing", () => {
     expect(files()).toEqual([]);
   });
 
-  test("without a key takes whatever is there", async () => {
+  test("without a key removes any entry", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
     await journal.remove("key-1");
     expect(files()).toEqual([]);
   });
 
-  test("what is not there is nothing", async () => {
+  test("does nothing if there is no entry", async () => {
     const { journal, warnings } = opened();
     await journal.remove("key-1");
     await journal.remove("key-1");
@@ -151,13 +151,13 @@ describe("removing", () => {
 });
 
 describe("the list", () => {
-  test("is empty where nothing was ever written", async () => {
+  test("is empty if nothing was ever written", async () => {
     const { journal, warnings } = opened();
     expect(await journal.list()).toEqual([]);
     expect(warnings).toEqual([]);
   });
 
-  test("has the entries of this folder and endpoint or of all endpoints, the oldest first, and no others", async () => {
+  test("contains exactly the entries of this folder, for this or all endpoints, the oldest first", async () => {
     const { journal, dir, cwd, warnings } = opened();
     const elsewhere = opened({ dir, cwd: "/elsewhere" }).journal;
     const otherService = opened({ dir, cwd, endpoint: "https://api.example.org/v1" }).journal;
@@ -178,14 +178,14 @@ describe("the list", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("is in the order in which the creations began, whatever their names", async () => {
+  test("is sorted by the time of the creations", async () => {
     const { journal } = opened();
     const times = [5, 2, 7, 1, 6, 3, 8, 4];
     for (const at of times) await journal.begin(begun({ urn: `${URN}-${at * 7}`, at }));
     expect((await journal.list()).map(({ at }) => at)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  test("has what `recover --file` wrote for the program's folder, because it doesn't know the backend", async () => {
+  test("contains entries that `recover --file` wrote without a backend", async () => {
     const { journal, dir, cwd } = opened({ env: { PULUMI_BACKEND_URL: "https://api.pulumi.com" } });
     const { journal: recover } = opened({ dir, cwd, env: { PULUMI_BACKEND_URL: "", PULUMI_HOME: dir } });
     await recover.begin(begun());
@@ -201,7 +201,7 @@ describe("the list", () => {
     expect(await journal.read({ urn: otherUrn })).toBeUndefined();
   });
 
-  test("passes over damaged entries, which may be another program's", async () => {
+  test("skips damaged entries, which may be another program's", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
     const [file = ""] = files();
@@ -223,7 +223,7 @@ describe("a damaged entry", () => {
       JSON.stringify({ ...begun(), body: undefined, endpoint: ENDPOINT, backend: "/program" }),
     ],
     ["of zeroes", "\0".repeat(200)],
-  ])("(%s) is none: it is set aside, and one warning says so", async (_how, text) => {
+  ])("(%s) is set aside with one warning", async (_how, text) => {
     const { journal, files, warnings } = opened();
     await journal.begin(begun());
     const [file = ""] = files();
@@ -235,7 +235,7 @@ describe("a damaged entry", () => {
     expect(warnings).toEqual([expect.stringContaining(`set aside as ${file}.damaged`)]);
   });
 
-  test("does not keep the next creation from its own", async () => {
+  test("doesn't prevent the next creation from writing its own entry", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
     const [file = ""] = files();
@@ -246,7 +246,7 @@ describe("a damaged entry", () => {
     expect(files()).toHaveLength(2);
   });
 
-  test("is not told of anything, nor removed for its key", async () => {
+  test("is neither updated nor removed", async () => {
     const { journal, files } = opened();
     await journal.begin(begun());
     const [file = ""] = files();
@@ -257,11 +257,11 @@ describe("a damaged entry", () => {
   });
 });
 
-describe("a later line that was cut off, as by a kill", () => {
+describe("a later line that a kill has truncated", () => {
   const whole = `\n${JSON.stringify({ operation: OPERATION })}\n`;
 
   test.each(Array.from({ length: whole.length }, (_, length) => length))(
-    "after %i bytes: what was before counts, and so does what is told afterwards",
+    "after %i bytes is skipped, and the lines before and after it are valid",
     async (length) => {
       const { journal, files, warnings } = opened();
       await journal.begin(begun());
@@ -280,7 +280,7 @@ describe("a later line that was cut off, as by a kill", () => {
     ['{"operation":{"id":"op-1"}}', "operation"],
     ['{"operation":null}', "operation"],
     ['{"id":7}', "id"],
-  ])("or of another form (%s) is passed over", async (line, field) => {
+  ])("or that has another form (%s) is skipped", async (line, field) => {
     const { journal, files } = opened();
     await journal.begin(begun());
     appendFileSync(files()[0] ?? "", `${line}\n`);
@@ -288,12 +288,12 @@ describe("a later line that was cut off, as by a kill", () => {
   });
 });
 
-describe("a foreign entry: a file whose name is this resource's, and whose contents are another's", () => {
+describe("a file whose name is this resource's and whose content is another's", () => {
   test.each([
     ["resource", { urn: otherUrn }, {}],
     ["stack", {}, { cwd: "/elsewhere" }],
     ["service", {}, { endpoint: "https://api.example.org/v1" }],
-  ])("(another %s) is none, is left as it is, and earns one warning", async (_what, fields, place) => {
+  ])("(another %s) is ignored with one warning, and stays as it is", async (_what, fields, place) => {
     const { journal, dir, files, warnings } = opened();
     await journal.begin(begun());
     const [file = ""] = files();
@@ -305,7 +305,9 @@ describe("a foreign entry: a file whose name is this resource's, and whose conte
     expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(readFileSync(file, "utf8")).toBe(text);
     expect(warnings).toEqual([
-      expect.stringContaining(`${file} is not used: it is about another resource, stack or service`),
+      expect.stringContaining(
+        `${file} is ignored, because its content is of another resource, stack or service`,
+      ),
     ]);
   });
 });

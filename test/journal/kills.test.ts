@@ -66,7 +66,7 @@ async function killedAt(call: number): Promise<Killed> {
 /** How many calls of the disk the creation makes; the last of the series below ends by itself. */
 const CALLS = 28;
 
-test("a creation that is killed between any two calls of the disk leaves a whole entry, or none", async () => {
+test("a creation that is killed between any two disk operations leaves a complete entry or none", async () => {
   const series: Killed[] = [];
   // A few at a time: each is a process of its own.
   for (let call = 1; call <= CALLS; call += 3) {

@@ -29,7 +29,7 @@ describe("the journal's folder", () => {
     expect(journalFolder({ cwd: "/program", env, ...options })).toBe(expected);
   });
 
-  test("is in the home that the system knows where the environment names none", () => {
+  test("is in the user's home according to the system if HOME is not set", () => {
     const folder = path.join(os.homedir(), ".local/state/pulumi-cloudinfra/journal");
     expect(journalFolder({ env: {} })).toBe(folder);
   });
@@ -61,7 +61,7 @@ describe("an entry's file name", () => {
     expect(fileName({ ...replacing, urn: `${URN}-2` })).toBe(fileName(replacing));
   });
 
-  test("is what the journal uses", async () => {
+  test("is the name that the journal uses", async () => {
     const { journal, dir, files } = opened({ dir: path.join(emptyFolder(), "journal") });
     await journal.begin(begun());
     expect(files()).toEqual([path.join(dir, fileName(purpose))]);
@@ -78,14 +78,14 @@ test.each([
     "x: &x\n  url: s3://team-dev\nbackend:\n  <<: *x\nretries: !!int 5\n---\nname: other\n---\n",
   ],
   ["Pulumi.json", '{\n\t"backend": { "url": "s3://team-dev" }\n}'],
-])("the backend is the one that the project file names: %s with %j", (name, text) => {
+])("the backend is the one in the project file: %s with %j", (name, text) => {
   const folder = emptyFolder();
   writeFileSync(path.join(folder, name), text);
   const program = path.join(folder, "src");
   expect(backendOf(program, { PULUMI_HOME: folder })).toBe("s3://team-dev");
 });
 
-test("the entries of two project folders with one program, and backends of their own, are apart", async () => {
+test("two project folders with one program and different backends have separate entries", async () => {
   const folder = emptyFolder();
   const dir = path.join(folder, "journal");
   for (const name of ["dev", "prod", "program"]) mkdirSync(path.join(folder, name));
@@ -105,7 +105,7 @@ test("the entries of two project folders with one program, and backends of their
   expect(await at("dev").read({ urn: URN })).toMatchObject({ key: "key-1", backend: "s3://dev" });
 });
 
-test("backends that differ only in their query are two, and the query, which may hold a secret, is not written down", async () => {
+test("backends that differ only in their query are distinct, and the query, which may contain a secret, is not written", async () => {
   const dir = emptyFolder();
   const at = (query: string) => {
     const env = { PULUMI_BACKEND_URL: `azblob://states?${query}` };

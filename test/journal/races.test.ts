@@ -24,8 +24,8 @@ function overtaken(
   return opened({ dir, disk });
 }
 
-describe("of two processes on one entry, where one begins anew while the other", () => {
-  test("removes the old one: the new one stays", async () => {
+describe("if a process replaces an entry while another process", () => {
+  test("removes the old entry, the new entry stays", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const { journal, warnings } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })));
@@ -35,7 +35,7 @@ describe("of two processes on one entry, where one begins anew while the other",
     expect(warnings).toEqual([]);
   });
 
-  test("removes the old one, on a file system without links: the new one stays", async () => {
+  test("removes the old entry on a file system without links, the new entry stays", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const { journal } = overtaken(dir, "rename", 1, () => other.begin(begun({ key: "key-2" })), "EPERM");
@@ -44,7 +44,7 @@ describe("of two processes on one entry, where one begins anew while the other",
     expect(files()).toHaveLength(1);
   });
 
-  test("puts back what it had taken by mistake: the newest one stays", async () => {
+  test("puts back an entry that it moved by mistake, the newest entry stays", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     let renames = 0;
@@ -57,7 +57,7 @@ describe("of two processes on one entry, where one begins anew while the other",
     expect(files()).toHaveLength(1);
   });
 
-  test("notes something of the old one: the new one is not told of it", async () => {
+  test("updates the old entry, the new entry stays unchanged", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const late = overtaken(dir, "file.writeFile", 1, () => other.begin(begun({ key: "key-2" })));
@@ -67,7 +67,7 @@ describe("of two processes on one entry, where one begins anew while the other",
     expect(files()).toHaveLength(1);
   });
 
-  test("sets aside a damaged one: the new one stays, without a warning", async () => {
+  test("sets aside a damaged entry, the new entry stays without a warning", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     writeFileSync(files()[0] ?? "", "{");
@@ -79,8 +79,8 @@ describe("of two processes on one entry, where one begins anew while the other",
   });
 });
 
-describe("of two processes on one entry, where one removes it while the other", () => {
-  test("notes something: it does not come back", async () => {
+describe("if a process removes an entry while another process", () => {
+  test("updates it, the entry stays removed", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const late = overtaken(dir, "file.writeFile", 1, () => other.remove("key-1"));
@@ -89,7 +89,7 @@ describe("of two processes on one entry, where one removes it while the other", 
     expect(late.warnings).toEqual([]);
   });
 
-  test("removes it too: it is gone, and nobody is warned", async () => {
+  test("removes it too, there is no warning", async () => {
     const { journal: other, dir, files } = opened();
     await other.begin(begun());
     const { journal, warnings } = overtaken(dir, "rename", 1, () => other.remove("key-1"));
@@ -98,25 +98,22 @@ describe("of two processes on one entry, where one removes it while the other", 
     expect(warnings).toEqual([]);
   });
 
-  test.each(["readFile", "unlink"])(
-    "is about to %s what it has taken out: nobody is warned",
-    async (call) => {
-      const { journal: other, dir } = opened();
-      await other.begin(begun());
-      const nth = call === "readFile" ? 2 : 1;
-      const sweeper = opened({ dir });
-      const { journal, warnings, files } = overtaken(dir, call, nth, async () => {
-        const { unlinkSync } = await import("node:fs");
-        for (const file of sweeper.files()) unlinkSync(file);
-      });
-      await journal.remove("key-1");
-      expect(files()).toEqual([]);
-      expect(warnings).toEqual([]);
-    },
-  );
+  test.each(["readFile", "unlink"])("is about to %s the moved file, there is no warning", async (call) => {
+    const { journal: other, dir } = opened();
+    await other.begin(begun());
+    const nth = call === "readFile" ? 2 : 1;
+    const sweeper = opened({ dir });
+    const { journal, warnings, files } = overtaken(dir, call, nth, async () => {
+      const { unlinkSync } = await import("node:fs");
+      for (const file of sweeper.files()) unlinkSync(file);
+    });
+    await journal.remove("key-1");
+    expect(files()).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
 });
 
-describe("of many processes that begin the same creation at once, one does, and the others are told of its entry:", () => {
+describe("if many processes begin the same creation, exactly one writes its entry, and the others receive that entry,", () => {
   const keys = Array.from({ length: 8 }, (_, i) => `key-${i}`);
 
   async function all(dir: string, { linkFails, reads }: { linkFails?: string; reads?: boolean } = {}) {
@@ -130,7 +127,7 @@ describe("of many processes that begin the same creation at once, one does, and 
     return told.map((other) => other?.key);
   }
 
-  test("where there was none", async () => {
+  test("if there was no entry", async () => {
     const { journal, dir, files } = opened();
     for (let round = 0; round < 10; round++) {
       const told = await all(dir);
@@ -141,7 +138,7 @@ describe("of many processes that begin the same creation at once, one does, and 
     }
   });
 
-  test("where there was one that all of them have read, one of theirs takes its place", async () => {
+  test("if all of them have read an earlier entry", async () => {
     const { journal, dir, files } = opened();
     await journal.begin(begun({ key: "first" }));
     expect(await all(dir, { reads: true })).toContain(undefined);
@@ -149,13 +146,13 @@ describe("of many processes that begin the same creation at once, one does, and 
     expect(files()).toHaveLength(1);
   });
 
-  test("not where there is one that none of them has read", async () => {
+  test("unless there is an entry that none of them has read", async () => {
     const { journal, dir } = opened();
     await journal.begin(begun({ key: "first" }));
     expect(await all(dir)).toEqual(keys.map(() => "first"));
   });
 
-  test("on a file system without links the last one's entry stays, and nobody is warned", async () => {
+  test("except on a file system without links, where the last entry stays without a warning", async () => {
     const { journal, dir, files } = opened();
     expect(await all(dir, { linkFails: "EPERM" })).toContain(undefined);
     expect(await journal.read({ urn: URN })).toMatchObject({ key: expect.stringMatching(/^key-\d$/) });
@@ -183,7 +180,7 @@ const WORKER = `
   })().catch((error) => { console.error(error); process.exitCode = 1; });
 `;
 
-test("three processes that create the same resource at once never see one another's words, and leave nothing", async () => {
+test("three processes that create the same resource at the same time never mix their lines, and leave no files", async () => {
   const dir = path.join(emptyFolder(), "journal");
   const module = path.join(REPOSITORY, "dist/journal/journal.js");
   const ends = ["a", "b", "c"].map(async (name) => {

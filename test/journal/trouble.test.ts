@@ -28,7 +28,7 @@ const full = (): Disk =>
       throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   });
 
-describe("a journal that can't be used is as if it were empty: one warning, and no creation fails", () => {
+describe("a journal that can't be used behaves as if it were empty and causes one warning, for example with", () => {
   test.each<[string, Disk, string]>([
     ["a full disk", full(), "ENOSPC: no space left on device"],
     ["a disk that can only be read", failingDisk("EROFS", "open", "mkdir", "rename", "unlink"), "EROFS"],
@@ -45,7 +45,7 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     expect(more).toEqual([]);
   });
 
-  test("a journalDir that is a file, which stays as it is", async () => {
+  test("a journalDir that is a file, which stays unchanged", async () => {
     const dir = path.join(emptyFolder(), "file");
     writeFileSync(dir, "somebody's own");
     const there = opened({ dir });
@@ -75,7 +75,7 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     noHome.mockRestore();
   });
 
-  test("a disk that never answers, after ten seconds", async () => {
+  test("a disk that never responds, after ten seconds", async () => {
     vi.useFakeTimers();
     const there = opened({ disk: diskWith(() => new Promise(() => {})) });
     let over = false;
@@ -87,10 +87,10 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     await vi.advanceTimersByTimeAsync(1);
     await begin;
     vi.useRealTimers();
-    expect(there.warnings).toEqual([expect.stringContaining("the disk has not answered for 10 s")]);
+    expect(there.warnings).toEqual([expect.stringContaining("the disk has not responded for 10 s")]);
   });
 
-  test("a disk that never answers is accessed only once", async () => {
+  test("a disk that never responds, which is accessed only once", async () => {
     vi.useFakeTimers();
     const calls: string[] = [];
     const there = opened({
@@ -113,12 +113,12 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     expect(await all).toEqual([[undefined, [], undefined, []], undefined, undefined, undefined]);
     expect(await journal.run.has({ settled: "key-3" })).toBe(true);
     expect(calls).toHaveLength(1);
-    expect(there.warnings).toEqual([expect.stringContaining("the disk has not answered for 10 s")]);
+    expect(there.warnings).toEqual([expect.stringContaining("the disk has not responded for 10 s")]);
   });
 });
 
-describe("a disk that is full", () => {
-  test("leaves nothing half written behind, and the entry that was there before", async () => {
+describe("a full disk", () => {
+  test("leaves no incomplete file, and keeps the earlier entry", async () => {
     const { journal, dir } = opened();
     await journal.begin(begun());
     const there = opened({ dir, disk: full() });
@@ -127,7 +127,7 @@ describe("a disk that is full", () => {
     expect(await journal.read({ urn: URN })).toMatchObject({ key: "key-1" });
   });
 
-  test("for a moment costs one entry: the next one is written", async () => {
+  test("costs one entry if it is full only for a moment", async () => {
     let isFull = true;
     const disk = diskWith((name) => {
       if (isFull && name === "file.writeFile") throw new Error("ENOSPC");
@@ -140,8 +140,8 @@ describe("a disk that is full", () => {
   });
 });
 
-describe("what is asked of the disk", () => {
-  test("an entry is kept before it can be seen, and its name before the creation goes on", async () => {
+describe("the disk", () => {
+  test("receives a synced entry before its name, and a synced name before the creation continues", async () => {
     const calls: string[] = [];
     const dir = path.join(emptyFolder(), "journal");
     mkdirSync(dir);
@@ -153,7 +153,7 @@ describe("what is asked of the disk", () => {
     ]);
   });
 
-  test("what is told of it later is not forced on the disk: the key alone brings the same operation", async () => {
+  test("receives later updates without a sync, because the key alone leads to the same operation", async () => {
     const calls: string[] = [];
     const there = opened({ disk: diskWith((name) => void calls.push(name)) });
     await there.journal.begin(begun());
@@ -162,7 +162,7 @@ describe("what is asked of the disk", () => {
     expect(calls).toEqual(["open", "file.readFile", "file.writeFile", "file.close"]);
   });
 
-  test("opening a journal asks nothing", () => {
+  test("is not accessed when a journal is opened", () => {
     const calls: string[] = [];
     opened({ disk: diskWith((name) => void calls.push(name)) });
     expect(calls).toEqual([]);

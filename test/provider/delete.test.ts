@@ -98,9 +98,7 @@ test("an instance that the service doesn't delete during an update is deleted on
   const { service, web } = await oneInstance({ behaviour: { busyInstance: "refused" } });
   await web.up();
   Object.assign(service.emulator.behaviour, { putReply: 202, operationMs: 60_000 });
-  expect(await web.up({ flavor: "m1.large", __timeouts: { update: "5s" } })).toContain(
-    "timed out after 5 s",
-  );
+  expect(await web.up({ flavor: "m1.large", __timeouts: { update: "5s" } })).toContain("timed out after 5 s");
   expect(await web.destroy()).toBeUndefined();
   expect(service.emulator.instances.size).toBe(0);
 });

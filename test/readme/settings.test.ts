@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { PROVIDER_NAME, readSettings, type Settings } from "../../src/config/settings";
+import { readSettings, type Settings } from "../../src/config/read-settings";
+import { PROVIDER_NAME } from "../../src/config/settings";
 import { parseDuration } from "../../src/polling/clock";
 import { REPOSITORY } from "../harness/modules";
 import { quoted, readMarkdown, section, tableRows } from "./markdown";

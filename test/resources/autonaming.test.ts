@@ -24,7 +24,7 @@ async function namings(
 
 const INSTANCE = "pulumi-nodejs:dynamic/cloudinfra:Instance";
 
-describe("the setting pulumi:autonaming reaches the provider", () => {
+describe("the setting pulumi:autonaming", () => {
   test.each<[string, unknown, unknown[]]>([
     ["not at all without the setting", undefined, [undefined, undefined]],
     ["not at all in the mode default", { mode: "default" }, [undefined, undefined]],
@@ -57,7 +57,7 @@ describe("the setting pulumi:autonaming reaches the provider", () => {
     expect(await namings(setting)).toEqual(expected);
   });
 
-  test("with the names of organization, project and stack, and values of the project's configuration", async () => {
+  test("replaces the names of the organization, project and stack, and values of the project's configuration", async () => {
     const pattern = "${organization}-${project}-${stack}-${config.team}-${config.cost.center}-${name}";
     const config = { "app:team": "blue", "app:cost": '{"center":42}' };
     const [naming] = await namings({ pattern }, config, { organization: "acme" });
@@ -66,7 +66,7 @@ describe("the setting pulumi:autonaming reaches the provider", () => {
     expect(withoutOrganization).toBe("organization");
   });
 
-  test("and a configuration key that is missing is an error that names it", async () => {
+  test("causes an error that names a missing configuration key", async () => {
     await expect(namings({ pattern: "${config.team}" })).rejects.toThrow(
       "cloudinfra: pulumi:autonaming: the pattern names ${config.team}, but the configuration of the project has no such key",
     );

@@ -23,14 +23,14 @@ beforeEach(() => {
 });
 
 describe("a token in the stack's settings", () => {
-  test("in clear earns one warning a program, which does not repeat it", async () => {
+  test("in plaintext causes one warning per program, which doesn't contain the token", async () => {
     const [warning, ...more] = await warnings({ "cloudinfra:token": "t-123456" }, []);
     expect(warning).toContain("pulumi config set --secret cloudinfra:token");
     expect(warning).not.toContain("t-123456");
     expect(more).toEqual([]);
   });
 
-  test("causes one for the client secret of an exchange, too", async () => {
+  test("causes the same warning as the client secret of an exchange", async () => {
     const config = {
       "cloudinfra:oidcIssuer": "https://sts.example.com",
       "cloudinfra:oidcClientSecret": "t-123456",
@@ -42,13 +42,13 @@ describe("a token in the stack's settings", () => {
   });
 
   test.each(["cloudinfra:token", "cloudinfra:oidcClientSecret"])(
-    "as a secret earns none: %s",
+    "causes no warning if it is a secret: %s",
     async (key) => {
       expect(await warnings({ [key]: "t-123456" }, [key])).toEqual([]);
     },
   );
 
-  test("that is not there earns none", async () => {
+  test("causes no warning if it is not set", async () => {
     expect(await warnings({ "cloudinfra:tokenFile": "token.txt" }, [])).toEqual([]);
   });
 

@@ -47,7 +47,7 @@ async function left(program: () => unknown, run?: Run): Promise<string[]> {
 
 const both = (): unknown => [new Project("shop", { region: "eu-1" }), new Instance("web", args)];
 
-test("a resource's entry goes once its id resolves, for the engine has saved it by then", async () => {
+test("a resource's entry is removed once its id resolves, because the engine has saved it by then", async () => {
   expect(await left(both)).toEqual([]);
 });
 
@@ -61,7 +61,7 @@ test("an entry stays in a preview, which saves nothing", async () => {
   expect(await left(both, { preview: true })).toEqual([web, shop]);
 });
 
-test("an entry stays where the object is only looked at", async () => {
+test("an entry stays if the program only reads the object", async () => {
   const look = (): unknown => [Project.get("shop", "shop-id"), Instance.get("web", "web-id")];
   expect(await left(look)).toEqual([web, shop]);
 });
@@ -85,25 +85,25 @@ test.each(["true", "1", "True"])(
 );
 
 test.each(["false", "0", ""])(
-  "an entry goes if its provider has PULUMI_SKIP_CHECKPOINTS %j",
+  "an entry is removed if its provider has PULUMI_SKIP_CHECKPOINTS %j",
   async (value) => {
     await begunWith(value);
     expect(await left(both)).toEqual([]);
   },
 );
 
-test("the journal is where the stack's settings say, before the environment's, with white space cut off", async () => {
+test("the journal's folder comes from the stack before the environment, and is trimmed", async () => {
   vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", emptyFolder());
   pulumi.runtime.setAllConfig({ "cloudinfra:journalDir": ` ${dir}\n` });
   expect(await left(both)).toEqual([]);
 });
 
-test("a relative journalDir counts from the program's folder", async () => {
+test("a relative journalDir starts at the program's folder", async () => {
   vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", path.relative(process.cwd(), dir));
   expect(await left(both)).toEqual([]);
 });
 
-test("a program does not fail for a journal that can't be used", async () => {
+test("a program doesn't fail because of a journal that can't be used", async () => {
   vi.stubEnv("CLOUDINFRA_JOURNAL_DIR", __filename);
   const rejected = vi.fn();
   process.on("unhandledRejection", rejected);

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
-import { whenCreated } from "../../src/resources/depends-on";
+import { whenCreated } from "../../src/resources/sdk";
 
 type DependsOn = Parameters<typeof whenCreated>[0];
 
@@ -48,7 +48,7 @@ async function registeredBefore(dependsOn: () => DependsOn): Promise<string[]> {
 
 const child = (name: string) => (parent: pulumi.Resource) => new Leaf(name, { parent });
 
-describe("what a function depends on is known only after", () => {
+describe("the resources of dependsOn resolve only after", () => {
   test.each<[string, () => DependsOn, string[]]>([
     ["a resource", () => new Leaf("a"), ["a"]],
     ["a promise of a resource", () => Promise.resolve(new Leaf("a")), ["a"]],
@@ -88,12 +88,12 @@ describe("what a function depends on is known only after", () => {
   });
 });
 
-test("without anything to depend on, the output is known at once", async () => {
+test("without dependsOn, the output is known immediately", async () => {
   expect(await registeredBefore(() => undefined)).toEqual([]);
   expect(await registeredBefore(() => [])).toEqual([]);
 });
 
-test("a value that is no resource is an error that names the option", async () => {
+test("a value that isn't a resource causes an error that names the option", async () => {
   const wrong = JSON.parse('["web"]');
   await expect(registeredBefore(() => wrong)).rejects.toThrow(
     "cloudinfra: dependsOn: must be a resource or a list of resources",

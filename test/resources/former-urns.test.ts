@@ -22,7 +22,7 @@ async function formerUrns(declare: () => unknown, run: Run = {}): Promise<unknow
 const web = (aliases: pulumi.CustomResourceOptions["aliases"] = [], parent?: pulumi.Resource): Instance =>
   new Instance("web", args, { aliases, ...(parent && { parent }) });
 
-describe("the URNs that a resource may have had before follow from its aliases", () => {
+describe("the former URNs of a resource follow from", () => {
   test.each<[string, () => unknown, string[]]>([
     ["a URN", () => web(["urn:of:another::form"]), ["urn:of:another::form"]],
     ["a name", () => web([{ name: "api" }]), [urn(`${type}::api`)]],
@@ -54,7 +54,7 @@ describe("the URNs that a resource may have had before follow from its aliases",
     expect(await formerUrns(declare)).toEqual(expected);
   });
 
-  test("the parent's aliases count for its children and their children, also in combination with their own", async () => {
+  test("aliases of a parent apply to its descendants, also in combination with their own aliases", async () => {
     const urns = await formerUrns(() => {
       const outer = new Group("outer", { aliases: [{ type: "old:Outer" }] });
       const inner = new Group("inner", { parent: outer });
@@ -67,24 +67,24 @@ describe("the URNs that a resource may have had before follow from its aliases",
     ]);
   });
 
-  test("a child that is named after its parent had another name when its parent had", async () => {
+  test("a child that is named after its parent was renamed together with it", async () => {
     const urns = await formerUrns(() => web([], new Group("we", { aliases: [{ name: "shop" }] })));
     expect(urns).toEqual([urn(`test:Group$${type}::shopb`)]);
   });
 
-  test("a former parent's own aliases count, too", async () => {
+  test("aliases of a former parent apply, too", async () => {
     const urns = await formerUrns(() =>
       web([{ parent: new Group("g", { aliases: [{ type: "old:Group" }] }) }]),
     );
     expect(urns).toEqual([urn(`test:Group$${type}::web`), urn(`old:Group$${type}::web`)]);
   });
 
-  test("without aliases, and with one that stands for the URN that the resource has now, there are none", async () => {
+  test("there are no former URNs without aliases, or with an alias for the current URN", async () => {
     expect(await formerUrns(() => web())).toBeUndefined();
     expect(await formerUrns(() => web([{ name: "web" }]))).toBeUndefined();
   });
 
-  test("they make the resource depend on nothing", async () => {
+  test("former URNs add no dependencies to the resource", async () => {
     const dependencies: string[][] = [];
     const onRequest: Run["onRequest"] = (request) => {
       if (request.getName() === "web") dependencies.push(request.getDependenciesList());

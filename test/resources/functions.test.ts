@@ -42,7 +42,7 @@ test.each<[string, () => unknown]>([
     () => getInstancesOutput({}, { dependsOn: new Project("first", { region: "eu-1" }) }).apply(late),
   ],
 ])(
-  "an inline program does not end before the result of %s, and what it declares then, is there",
+  "an inline program waits for the result of %s and for the resources that it declares then",
   async (_name, program) => {
     const names = (await registered(program)).map(({ name }) => name);
     expect(names).toContain("late");
@@ -63,7 +63,7 @@ test("an inline program ends if a function fails", async () => {
   expect(failure).toMatchObject({ message: expect.stringContaining("labels.env: must be a string") });
 });
 
-test("a filter that is a secret is in no error of getInstancesOutput, and one that isn't stays readable", async () => {
+test("errors of getInstancesOutput contain no secret filters, but other filters", async () => {
   const detail = 'no label has the value "hunter2-of-the-backend" in the project "shop"';
   const fault = emulator.fail({
     kind: "status",
@@ -105,7 +105,7 @@ test.each([
   expect(failure).toMatchObject({ message: expect.not.stringMatching(/pw 7|ACME/) });
 });
 
-test("getInstances leaves out instances that no longer exist, though the service still lists them", async () => {
+test("getInstances omits instances that no longer exist but that the service still lists", async () => {
   const { id } = emulator.addInstance();
   const ids = async () => (await getInstances()).map((found) => found.id);
   expect(await ids()).toContain(id);

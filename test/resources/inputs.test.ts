@@ -7,8 +7,8 @@ import { one, registered } from "./registered";
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.small", network: "default" };
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe("what is registered", () => {
-  test("an instance: its arguments and the hidden inputs, and nothing else", async () => {
+describe("the registered inputs", () => {
+  test("of an instance are exactly its arguments and the hidden inputs", async () => {
     const { type, name, inputs } = await one(() => new Instance("web", args));
     expect({ type, name }).toEqual({ type: "pulumi-nodejs:dynamic/cloudinfra:Instance", name: "web" });
     expect(inputs).toEqual({
@@ -20,7 +20,7 @@ describe("what is registered", () => {
     });
   });
 
-  test("a project", async () => {
+  test("of a project are exactly its arguments and the hidden inputs", async () => {
     const { type, inputs } = await one(() => new Project("shop", { region: "eu-1" }));
     expect(type).toBe("pulumi-nodejs:dynamic/cloudinfra:Project");
     expect(inputs).toEqual({
@@ -32,7 +32,7 @@ describe("what is registered", () => {
     });
   });
 
-  test("every argument, also where it is an output", async () => {
+  test("include every argument, even if it is an output", async () => {
     const all = {
       ...args,
       name: pulumi.output("front"),
@@ -48,14 +48,14 @@ describe("what is registered", () => {
     });
   });
 
-  test("a misspelt argument goes on to check, which names it", async () => {
+  test("include a misspelled argument, which check reports", async () => {
     const misspelt = { ...args, flavour: "m1.small" };
     expect((await one(() => new Instance("web", misspelt))).inputs).toHaveProperty("flavour", "m1.small");
   });
 });
 
-describe("the text of the provider, which every state holds for ever", () => {
-  test("is constant and short, and loads what it names", async () => {
+describe("the provider text, which every state contains", () => {
+  test("is constant and short, and loads the provider", async () => {
     const seen = await registered(() => [new Project("a", { region: "eu-1" }), new Instance("b", args)]);
     for (const { inputs } of seen) expect(String(inputs.__provider).length).toBeLessThanOrEqual(100);
     expect(seen.map(({ inputs }) => inputs.__provider)).toEqual([
@@ -72,13 +72,13 @@ describe("the text of the provider, which every state holds for ever", () => {
 });
 
 describe("the idempotency key", () => {
-  test("is a fresh one for each resource and each run", async () => {
+  test("is new for each resource and each run", async () => {
     const program = () => [new Instance("a", args), new Instance("b", args)];
     const seen = [...(await registered(program)), ...(await registered(program))];
     expect(new Set(seen.map(({ inputs }) => inputs.__key)).size).toBe(4);
   });
 
-  test("is unknown in a preview, so that no preview and no plan shows one that `up` will not use", async () => {
+  test("is unknown in a preview, so that no preview or plan contains a key that `up` doesn't use", async () => {
     const { inputs } = await one(() => new Instance("web", args), { preview: true });
     expect(inputs.__key ?? pulumi.unknown).toBe(pulumi.unknown);
     expect(inputs.__keyAt ?? pulumi.unknown).toBe(pulumi.unknown);
@@ -87,7 +87,7 @@ describe("the idempotency key", () => {
 });
 
 describe("__urn", () => {
-  test("is the resource's own, below its parent", async () => {
+  test("is the URN of the resource, including its parent's type", async () => {
     class Fleet extends pulumi.ComponentResource {
       constructor(name: string) {
         super("my:component:Fleet", name);
@@ -102,13 +102,13 @@ describe("__urn", () => {
 });
 
 describe("__timeouts", () => {
-  test("are those of customTimeouts that are set", async () => {
+  test("contains the customTimeouts that are set", async () => {
     const customTimeouts = { create: "10m", delete: "90s" };
     const { inputs } = await one(() => new Instance("web", args, { customTimeouts }));
     expect(inputs.__timeouts).toEqual(customTimeouts);
   });
 
-  test("are left out where none is", async () => {
+  test("is omitted if no timeout is set", async () => {
     expect((await one(() => new Instance("web", args, { customTimeouts: {} }))).inputs).not.toHaveProperty(
       "__timeouts",
     );
@@ -116,7 +116,7 @@ describe("__timeouts", () => {
 });
 
 describe("__secrets", () => {
-  test("names the arguments that are secret, or hold something that is", async () => {
+  test("names the arguments that are secret or contain a secret", async () => {
     const secret = {
       ...args,
       flavor: pulumi.secret("m1.small"),
@@ -127,11 +127,11 @@ describe("__secrets", () => {
     expect([...Object(inputs.__secrets)].sort()).toEqual(["flavor", "labels", "sshKeys"]);
   });
 
-  test("is left out where none is", async () => {
+  test("is omitted if no argument is secret", async () => {
     expect((await one(() => new Instance("web", args))).inputs).not.toHaveProperty("__secrets");
   });
 
-  test("is told in previews too, for arguments that are unknown there", async () => {
+  test("names unknown arguments in previews, too", async () => {
     const flavor = pulumi.secret(pulumi.output<string>(pulumi.unknown as never));
     const { inputs } = await one(() => new Instance("web", { ...args, flavor }), { preview: true });
     expect(inputs.__secrets).toEqual(["flavor"]);
@@ -168,7 +168,7 @@ describe("__ignoreChanges", () => {
     },
   );
 
-  test("is left out without the option, and if the option is empty", async () => {
+  test("is omitted without the option, or if the option is empty", async () => {
     expect((await one(() => new Instance("web", args))).inputs).not.toHaveProperty("__ignoreChanges");
     const { inputs } = await one(() => new Instance("web", args, { ignoreChanges: [] }));
     expect(inputs).not.toHaveProperty("__ignoreChanges");
@@ -181,7 +181,7 @@ describe("__organization", () => {
     expect(inputs.__organization).toBe("acme");
   });
 
-  test("is left out if the backend has no organizations, or if it is unknown", async () => {
+  test("is omitted if the backend has no organizations, or if the organization is unknown", async () => {
     for (const run of [{ organization: "organization" }, {}]) {
       expect((await one(() => new Instance("web", args), run)).inputs).not.toHaveProperty("__organization");
     }

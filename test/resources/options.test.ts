@@ -20,7 +20,7 @@ describe("the import option", () => {
   test.each([
     ["Project", (id: string) => new Project("shop", { region: "eu-1" }, { import: id }), "prj-1"],
     ["Instance", (id: string) => new Instance("web", args, { import: id }), "ins-1"],
-  ])("of %s is the provider's business, not the host's", async (_kind, make, id) => {
+  ])("of %s is passed to the provider as an input, and not to the host", async (_kind, make, id) => {
     const seen = await one(() => make(id));
     expect(seen.inputs).toMatchObject({ __import: id });
     expect(seen.id).toBe(""); // an id here would make the engine ask the host to import
@@ -87,7 +87,7 @@ describe("outputs", () => {
       ["__pending", "__words", "__applied"],
     ],
   ])(
-    "are secrets of %s; beside those that the program names, and other options stay",
+    "are secret for %s, in addition to those that the program names, and other options stay",
     async (_what, make, secrets) => {
       const options = { additionalSecretOutputs: ["ipAddress"], protect: true };
       let seen: object = {};
@@ -102,7 +102,7 @@ describe("outputs", () => {
 });
 
 describe("a program whose folder does not resolve the package", () => {
-  test("is told what to add, before anything is registered", async () => {
+  test("fails with a hint before it registers anything", async () => {
     const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "program-")));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     vi.spyOn(process, "cwd").mockReturnValue(folder);

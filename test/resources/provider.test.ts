@@ -19,7 +19,7 @@ const ALL: Required<ProviderArgs> = {
   ...{ revisionField: "version", ipAddressField: "ip" },
 };
 
-test("an explicit provider has each setting of the README but the journal's folder as an argument, which its process gets as a text", async () => {
+test("an explicit provider has every setting except journalDir as an argument, and passes it to its process as a string", async () => {
   const rows = tableRows(section(readMarkdown("README.md"), "Settings"));
   const settings = rows
     .map(([setting = ""]) => quoted(setting).join())
@@ -38,7 +38,7 @@ test("an explicit provider has each setting of the README but the journal's fold
   });
 });
 
-test("its token and client secret are secret, also if the program gives them as plain text", async () => {
+test("the token and the client secret are secret, even if the program passes plain strings", async () => {
   const inputs: Record<string, unknown> = {};
   await registered(() => new Provider("eu", ALL), {
     onRequest: (request) => Object.assign(inputs, Object(request).getObject().toJavaScript()),
@@ -47,7 +47,7 @@ test("its token and client secret are secret, also if the program gives them as 
   expect(secrets.sort()).toEqual(["cloudinfra:oidcClientSecret", "cloudinfra:token"]);
 });
 
-test("arguments that are left out or undefined aren't inputs; the stack's journal folder is", async () => {
+test("omitted and undefined arguments are not inputs, but the stack's journal folder is", async () => {
   pulumi.runtime.setAllConfig({ "cloudinfra:journalDir": "ours", "cloudinfra:token": "t-stack" });
   const { inputs } = await one(
     () => new Provider("eu", { endpoint: undefined, caFile: pulumi.output(undefined) }),
@@ -56,7 +56,7 @@ test("arguments that are left out or undefined aren't inputs; the stack's journa
   pulumi.runtime.setAllConfig({});
 });
 
-test("an option that a function doesn't have is an error: as a filter, it would narrow the result", async () => {
+test("an unknown option of a function is an error, because a misplaced filter would have no effect", async () => {
   const options: object = { name: "shop" };
   await expect(getProjects(options)).rejects.toThrow(
     'unknown option "name": the options are provider, parent, dependsOn',

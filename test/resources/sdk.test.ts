@@ -9,10 +9,10 @@ function failing(): pulumi.Output<string> {
   return output;
 }
 
-test("waiting for the URN of a parent ends with an error if the parent was not registered", async () => {
+test("resolving the URN of a parent fails if the parent was not registered", async () => {
   await expect(resolved(failing())).rejects.toThrow("not registered");
 });
 
-test("a value that is unknown in a preview is undefined, and keeps nobody waiting", async () => {
+test("a value that is unknown in a preview resolves to undefined", async () => {
   expect(await resolved(pulumi.output<string>(pulumi.unknown as never))).toBeUndefined();
 });

@@ -12,13 +12,13 @@ afterEach(() => {
 test.each([
   ["an instance", () => new Instance("web", args)],
   ["a project", () => new Project("shop", { region: "eu-1" })],
-])("%s leaves the program's stack traces as long as they were", async (_what, make) => {
+])("%s restores the length of the program's stack traces", async (_what, make) => {
   Error.stackTraceLimit = 7;
   await one(make);
   expect(Error.stackTraceLimit).toBe(7);
 });
 
-test("an error of the constructor leads to the line that called it, and leaves the traces as long as they were", () => {
+test("an error of the constructor has the stack trace of its caller, and the length of stack traces is restored", () => {
   Error.stackTraceLimit = 7;
   const broken = (): unknown => new Instance("", args);
   const error = thrownBy(broken);
@@ -36,7 +36,7 @@ function thrownBy(work: () => unknown): Error {
   throw new Error("it threw no error");
 }
 
-test("what is looked up keeps its trace: an error that the SDK makes beforehand tells of what is not there", () => {
+test("a resource that is only read keeps its stack trace, which the SDK needs for the error about a missing object", () => {
   Error.stackTraceLimit = 7;
   const traces = shortTraces(true);
   expect(new Error("made beforehand").stack).toMatch(/short-traces\.test/);

@@ -45,7 +45,7 @@ const places: [where: string, declare: () => unknown][] = [
 ];
 
 describe.each(places)("a transformation of %s", (_where, declare) => {
-  test("may set secret inputs, customTimeouts, import, ignoreChanges and aliases", async () => {
+  test("can set secret inputs, customTimeouts, import, ignoreChanges and aliases", async () => {
     const { id, inputs } = await oneInStack("web", async () => declare());
     expect(id, "an import id for the engine").toBe("");
     expect(inputs).toMatchObject({
@@ -58,7 +58,7 @@ describe.each(places)("a transformation of %s", (_where, declare) => {
   });
 });
 
-test("a later transformation wins over the options in the constructor call and over earlier transformations", async () => {
+test("a later transformation takes precedence over the constructor's options and earlier transformations", async () => {
   const undo: pulumi.ResourceTransformation = ({ props, opts }) => ({
     props: { ...props, flavor: "m1.tiny" },
     opts: { ...opts, import: undefined, customTimeouts: { delete: "5m" }, ignoreChanges: [] },

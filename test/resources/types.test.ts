@@ -12,7 +12,7 @@ import { registered } from "./registered";
 
 const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "small", network: "default" };
 
-test("`isInstance` tells the resources of this package from others, also by the type alone, as policies have it", async () => {
+test("`isInstance` recognizes the resources of this package, even by the type alone, as in policies", async () => {
   const seen: pulumi.Resource[] = [];
   await registered(() => seen.push(new Instance("web", args), new Project("shop", { region: "eu-1" })));
   expect(seen.map((one) => Instance.isInstance(one))).toEqual([true, false]);
@@ -22,7 +22,7 @@ test("`isInstance` tells the resources of this package from others, also by the 
   expect(Project.__pulumiType).toBe("pulumi-nodejs:dynamic/cloudinfra:Project");
 });
 
-test("optional arguments may be outputs without a value", () => {
+test("optional arguments can be outputs without a value", () => {
   const maybe = pulumi.output<string | undefined>(undefined);
   const optional: Partial<InstanceArgs> = {
     name: maybe,
@@ -32,7 +32,7 @@ test("optional arguments may be outputs without a value", () => {
   expect(Object.keys(optional)).toEqual(["name", "publicIp", "sshKeys"]);
 });
 
-test("`publicIp` and `status` offer the values that the API names, and accept any other", () => {
+test("`publicIp` and `status` suggest the values that the API specifies, and accept any other", () => {
   const known: (PublicIp | InstanceStatus)[] = ["auto", "running", "something else"];
   expect(known).toHaveLength(3);
   expectTypeOf<string>().toExtend<PublicIp>();

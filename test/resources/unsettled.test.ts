@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
-import type { UnsettledEntry } from "../../src/journal/unsettled";
-import { afterRun } from "../../src/resources/sdk";
+import type { UnsettledEntry } from "../../src/journal/entry";
+import { afterRun } from "../../src/resources/run";
 import { recordRegistration, warnOfUnsettled } from "../../src/resources/unfinished-creations";
 import { type Run, registered } from "./registered";
 
@@ -10,9 +10,13 @@ const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.s
 const urnOf = (type: string, name: string): string =>
   `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
 const at = Date.UTC(2026, 10, 22, 11, 30, 5);
-const web: UnsettledEntry = { urn: urnOf("Instance", "web"), kind: "instance", at, id: "ins-1" };
-const api: UnsettledEntry = { urn: urnOf("Instance", "api"), kind: "instance", at, operation: "op-7" };
-const shop: UnsettledEntry = { urn: urnOf("Project", "shop"), kind: "project", at };
+const web: UnsettledEntry = { urn: urnOf("Instance", "web"), at, id: "ins-1" };
+const api: UnsettledEntry = {
+  urn: urnOf("Instance", "api"),
+  at,
+  operation: { id: "op-7", url: "https://api.example.com/v1/operations/op-7" },
+};
+const shop: UnsettledEntry = { urn: urnOf("Project", "shop"), at };
 
 beforeEach(() => {
   vi.spyOn(pulumi.log, "warn").mockResolvedValue();
@@ -32,8 +36,8 @@ async function warnings(
   return vi.mocked(pulumi.log.warn).mock.calls.map(([message]) => message);
 }
 
-describe("a creation that was interrupted, and whose resource the program no longer declares", () => {
-  test("is named in a warning, with what is known of it and how to resolve it", async () => {
+describe("an interrupted creation whose resource the program no longer declares", () => {
+  test("causes a warning that describes the creation and the possible next steps", async () => {
     const [warning, ...more] = await warnings(() => {}, [web, api, shop]);
     expect(more).toEqual([]);
     expect(warning).toBe(
@@ -51,7 +55,7 @@ describe("a creation that was interrupted, and whose resource the program no lon
     );
   });
 
-  test("is not mistaken for one whose resource is declared, also under another URN", async () => {
+  test("causes no warning if the resource is declared, even under another URN", async () => {
     const program = () => [
       new Instance("web", args),
       new Project("store", { region: "eu-1" }, { aliases: [{ name: "shop" }] }),
@@ -64,21 +68,21 @@ describe("a creation that was interrupted, and whose resource the program no lon
     expect(warning).not.toContain('"web"');
   });
 
-  test("isn't named if another resource has its object, whose id is that of the same type", async () => {
+  test("causes no warning if another resource of the same type has its object", async () => {
     const program = () => new Instance("server", args);
     const outputs = { ...web, id: "server-id" };
     expect(await warnings(program, [outputs])).toEqual([]);
     expect(await warnings(() => new Project("server", { region: "eu-1" }), [outputs])).toHaveLength(1);
   });
 
-  test("is not mistaken for one of another run in the same process", async () => {
+  test("causes a warning even if another run in the same process declared the resource", async () => {
     await warnings(() => new Instance("web", args), [web]);
     const [warning] = await warnings(() => {}, [web]);
     expect(warning).toContain('instance "web"');
   });
 });
 
-test("a resource that the engine could not register counts as not declared", async () => {
+test("a resource that the engine could not register is treated as not declared", async () => {
   await pulumi.runtime.setMocks({ call: () => ({}), newResource: () => ({ id: "", state: {} }) });
   const urn = pulumi.output(Promise.reject<string>(new Error("not registered")));
   pulumi.recover(urn, () => ""); // or the run would end with an unhandled rejection
@@ -110,25 +114,25 @@ describe("work after a run", () => {
   }
   const nothing = async (): Promise<void> => {};
 
-  test("begins when the engine has done everything, and the program ends after it", async () => {
+  test("starts after all work of the engine and ends before the program", async () => {
     const expected = ["the engine has ended its work", "work", "the program ends"];
     expect(await ended(null, nothing)).toEqual(expected);
   });
 
-  test("is done once, however many resources ask for it", async () => {
+  test("runs once, even if several resources request it", async () => {
     expect(await ended(null, nothing, nothing)).toHaveLength(3);
   });
 
-  test("is left out if the engine fails", async () => {
+  test("is skipped if the engine fails", async () => {
     expect(await ended(new Error("unavailable"), nothing)).not.toContain("work");
   });
 
-  test("does not keep the program from ending, or make it fail, if it fails", async () => {
+  test("doesn't make the program fail if it fails", async () => {
     const failing = () => Promise.reject(new Error("no disk"));
     expect(await ended(null, failing)).toEqual(["the engine has ended its work", "work", "the program ends"]);
   });
 
-  test("does not keep the program from ending if it never ends", async () => {
+  test("doesn't keep the program running if it never ends", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const happened = ended(null, () => {

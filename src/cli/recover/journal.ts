@@ -1,9 +1,8 @@
 import { parseEndpoint } from "../../api/endpoint";
 import { CloudInfraError } from "../../diagnostics/error";
-import type { Entry } from "../../journal/entry";
+import { type Entry, visibleId } from "../../journal/entry";
 import { type Journal, type NewEntry, openJournal } from "../../journal/journal";
 import { stackOf } from "../../journal/location";
-import { summarizeEntry } from "../../journal/unsettled";
 import type { RecoverOptions } from "../commands";
 import type { Deployment, StackProvider } from "../stack-export";
 import { type InterruptedCreation, placeholderKeys } from "./creations";
@@ -211,7 +210,7 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
   const stack = urns[0] && stackOf(urns[0]);
   const entries = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
   return entries.flatMap((entry) => {
-    const { urn, id } = summarizeEntry(entry);
+    const [urn, id] = [entry.urn, visibleId(entry)];
     // Another resource may have imported the object.
     const isManaged = resources.some(
       (one) => one.id !== undefined && one.id === entry.id && urn.split("::")[2]?.endsWith(one.type),

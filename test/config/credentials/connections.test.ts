@@ -51,7 +51,7 @@ const wordsOf = async (session: Session): Promise<string> =>
 
 describe("a proxy", () => {
   test.each(["HTTPS_PROXY", "https_proxy"])(
-    "of %s is what the service and the exchange are asked through",
+    "in %s is used for the service and the token exchange",
     async (name) => {
       const { port, seen } = await startServer(ANSWERS, authority);
       const proxy = await startProxy(port);
@@ -65,7 +65,7 @@ describe("a proxy", () => {
     },
   );
 
-  test("is passed by for the hosts of NO_PROXY, and for this machine", async () => {
+  test("is not used for the hosts in NO_PROXY, or for this machine", async () => {
     const { port } = await startServer(ANSWERS);
     const proxy = await startProxy(port);
     const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
@@ -78,7 +78,7 @@ describe("a proxy", () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test("is passed by for every address of this machine: http is allowed to each", async () => {
+  test("is not used for any address of this machine, because http is allowed for all of them", async () => {
     const { port } = await startServer(ANSWERS);
     const proxy = await startProxy(port);
     const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
@@ -87,7 +87,7 @@ describe("a proxy", () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  test("that wants a password is told it", async () => {
+  test("receives the password in its URL", async () => {
     const { port } = await startServer(ANSWERS, authority);
     const pass = `Basic ${Buffer.from("user:pass").toString("base64")}`;
     const proxy = await startProxy(port, ({ headers }) =>
@@ -96,12 +96,12 @@ describe("a proxy", () => {
     const url = proxy.url.replace("//", "//user:pass@");
     expect(await look(open({ caFile: caFile() }, { HTTPS_PROXY: url }))).toHaveLength(1);
     const words = await wordsOf(open({ caFile: caFile() }, { HTTPS_PROXY: proxy.url }));
-    expect(words).toContain("the service can't be reached: the proxy returned 407");
-    expect(words).toContain("hint: Set the proxy's user name and password");
+    expect(words).toContain("the service can't be reached: the proxy answered 407");
+    expect(words).toContain("hint: Give the proxy's user name and password");
     expect(proxy.asked).toHaveLength(2); // asking again brings nothing
   });
 
-  test("that can't reach the service is asked again: nothing has arrived", async () => {
+  test("that can't reach the service causes a retry, because the service has not received the request", async () => {
     const { port } = await startServer(ANSWERS, authority);
     let refused = 0;
     const proxy = await startProxy(port, () => (refused++ < 2 ? 502 : undefined));
@@ -112,56 +112,58 @@ describe("a proxy", () => {
     expect(error.hint).toContain("NO_PROXY");
   });
 
-  test("whose address is none is an error without it", () => {
+  test("with an invalid URL causes an error without the URL", () => {
     expect(() => open({}, { HTTPS_PROXY: "user:secret@proxy" })).toThrow(
-      /^HTTPS_PROXY or HTTP_PROXY isn't a valid proxy address$/,
+      /^HTTPS_PROXY or HTTP_PROXY is not the address of a proxy$/,
     );
   });
 });
 
-describe("a private authority", () => {
-  test("isn't trusted by default, and the hint names the setting", async () => {
+describe("a private certificate authority", () => {
+  test("is not trusted by default, and the error says how to add it", async () => {
     const { port } = await startServer(ANSWERS, authority);
     const proxy = await startProxy(port);
     const words = await wordsOf(open({}, { HTTPS_PROXY: proxy.url }));
     expect(words).toContain("the service can't be reached: self-signed certificate in certificate chain");
-    expect(words).toContain("hint: Set `cloudinfra:caFile` or NODE_EXTRA_CA_CERTS to a PEM file");
+    expect(words).toContain("certificate (PEM) with cloudinfra:caFile or NODE_EXTRA_CA_CERTS");
     expect(proxy.asked).toHaveLength(1);
   });
 
-  test("of one host is none of another", async () => {
+  test("does not make a certificate valid for another host", async () => {
     const { port } = await startServer(ANSWERS, authority);
     const proxy = await startProxy(port);
     const session = open(
       { endpoint: "https://other.example.test", caFile: caFile() },
       { HTTPS_PROXY: proxy.url },
     );
-    expect(await wordsOf(session)).toContain("hint: Check the address: the certificate is for another host");
+    expect(await wordsOf(session)).toContain("hint: the certificate is another host's: check the address");
   });
 
-  test("is no help where nobody speaks TLS", async () => {
+  test("is not suggested if the server doesn't use TLS", async () => {
     const { port } = await startServer(ANSWERS);
     const words = await wordsOf(open({ endpoint: `https://localhost:${port}` }));
-    expect(words).toContain("hint: Check the address and its port");
+    expect(words).toContain("hint: what answered there does not speak TLS");
   });
 
   test.each([
     ["none.pem", undefined, "can't be read: ENOENT"],
-    ["empty.pem", "", "holds no certificate"],
-    ["key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "holds no certificate"],
+    ["empty.pem", "", "contains no certificate"],
+    ["key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "contains no certificate"],
     [
       "damaged.pem",
       "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
-      "holds a damaged certificate, number 1",
+      "contains a damaged certificate (number 1)",
     ],
-  ])("of %s is an error that names the file", (name, text, why) => {
+  ])("in %s causes an error that names the file", (name, text, why) => {
     const file = path.join(folder, name);
     if (text !== undefined) writeFileSync(file, text);
     expect(() => open({ caFile: file })).toThrow(`the file ${file} of cloudinfra:caFile ${why}`);
   });
 
-  test.each(["caFile", "NODE_EXTRA_CA_CERTS", "both"])("is trusted beside Node's own: by %s", async (by) => {
-    const script = `
+  test.each(["caFile", "NODE_EXTRA_CA_CERTS", "both"])(
+    "is trusted in addition to those of Node.js with %s",
+    async (by) => {
+      const script = `
       const { openConnections } = require("./dist/api/connections.js");
       const { readFileSync } = require("node:fs");
       const authorities = process.env.CA ? [readFileSync(process.env.CA, "utf8")] : undefined;
@@ -169,18 +171,19 @@ describe("a private authority", () => {
       dispatcher.send({ origin: "${API}", path: "/v1/projects", method: "GET" })
         .then(({ statusCode }) => console.log(statusCode))
         .finally(() => dispatcher.close());`;
-    const { port } = await startServer(ANSWERS, authority);
-    const proxy = await startProxy(port);
-    const other = await makeAuthority("other.example.test");
-    const otherFile = path.join(folder, "other.pem");
-    writeFileSync(otherFile, other.ca);
-    const env = {
-      HTTPS_PROXY: proxy.url,
-      ...(by === "caFile" && { CA: caFile() }),
-      ...(by === "both" && { CA: otherFile }),
-      ...(by !== "caFile" && { NODE_EXTRA_CA_CERTS: caFile() }),
-    };
-    const ran = await promisify(execFile)(process.execPath, ["-e", script], { cwd: REPOSITORY, env });
-    expect(ran.stdout).toBe("200\n");
-  });
+      const { port } = await startServer(ANSWERS, authority);
+      const proxy = await startProxy(port);
+      const other = await makeAuthority("other.example.test");
+      const otherFile = path.join(folder, "other.pem");
+      writeFileSync(otherFile, other.ca);
+      const env = {
+        HTTPS_PROXY: proxy.url,
+        ...(by === "caFile" && { CA: caFile() }),
+        ...(by === "both" && { CA: otherFile }),
+        ...(by !== "caFile" && { NODE_EXTRA_CA_CERTS: caFile() }),
+      };
+      const ran = await promisify(execFile)(process.execPath, ["-e", script], { cwd: REPOSITORY, env });
+      expect(ran.stdout).toBe("200\n");
+    },
+  );
 });

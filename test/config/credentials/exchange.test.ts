@@ -28,8 +28,8 @@ const settings = (): Record<string, string> => ({
   oidcClientSecret: CLIENT.secret,
 });
 
-describe("a token is exchanged", () => {
-  test("at an endpoint with a query, such as the policy of Azure AD B2C", async () => {
+describe("a token exchange", () => {
+  test("works at an endpoint with a query, such as the policy of Azure AD B2C", async () => {
     const oidcTokenEndpoint = `${service.tokenEndpoint}?p=policy`;
     const source = sourceOf({ settings: { ...settings(), oidcTokenEndpoint }, env });
     expect(await source.get()).toBe(service.issued[0]);
@@ -39,7 +39,7 @@ describe("a token is exchanged", () => {
     );
   });
 
-  test("at the endpoint that is set, with what is set", async () => {
+  test("sends the configured parameters to the configured endpoint", async () => {
     const source = sourceOf({
       settings: { ...settings(), oidcAudience: "https://api.example.com", oidcScope: "instances" },
       env,
@@ -60,13 +60,13 @@ describe("a token is exchanged", () => {
     );
   });
 
-  test("at the endpoint that the issuer names", async () => {
+  test("uses the endpoint in the issuer's configuration", async () => {
     const { oidcTokenEndpoint: _, ...others } = settings();
     const source = sourceOf({ settings: { ...others, oidcIssuer: service.issuer }, env });
     expect(await source.get()).toBe(service.issued[0]);
   });
 
-  test("by a client without a secret, and with another type of token", async () => {
+  test("supports a client without a secret, and another token type", async () => {
     const { oidcClientSecret: _, ...others } = settings();
     const type = "urn:ietf:params:oauth:token-type:id_token";
     const source = sourceOf({
@@ -80,7 +80,7 @@ describe("a token is exchanged", () => {
     });
   });
 
-  test("with settings of the environment alone", async () => {
+  test("works with environment variables only", async () => {
     const source = sourceOf({
       settings: {},
       env: {
@@ -96,8 +96,8 @@ describe("a token is exchanged", () => {
   });
 });
 
-describe("the exchanged token is renewed", () => {
-  test("before it ends, and not earlier; the file with the other token is read anew each time", async () => {
+describe("the new token", () => {
+  test("is renewed shortly before it expires, with the subject token that the file contains then", async () => {
     const clock = new FakeClock();
     const file = path.join(folder, "token");
     writeFileSync(file, `${SUBJECT}\n`);
@@ -117,7 +117,7 @@ describe("the exchanged token is renewed", () => {
     ]);
   });
 
-  test("when it is refused; once for all who ask at the same time", async () => {
+  test("is renewed once for concurrent callers if the service rejects it", async () => {
     const source = sourceOf({ settings: settings(), env });
     const all = await Promise.all([source.get(), source.get(), source.get()]);
     expect(new Set(all).size).toBe(1);
@@ -127,7 +127,7 @@ describe("the exchanged token is renewed", () => {
     expect(service.issued).toHaveLength(2);
   });
 
-  test("at once where it ends soon", async () => {
+  test("is renewed after four fifths of a short lifetime", async () => {
     service.lifetimeS = 10;
     const clock = new FakeClock();
     const source = sourceOf({ settings: settings(), env, clock });
@@ -141,8 +141,8 @@ describe("the exchanged token is renewed", () => {
   });
 });
 
-describe("an exchange that is refused", () => {
-  test("says what the token service said, at which address, and what to check; not the token", async () => {
+describe("a rejected exchange", () => {
+  test("causes an error with the reason, the address and a hint, but without the token", async () => {
     const source = sourceOf({ settings: settings(), env: { ID_TOKEN: "other-subject-token" } });
     const words = await wordsOf(source.get());
     expect(words).toBe(
@@ -156,7 +156,7 @@ describe("an exchange that is refused", () => {
     await expectSilentOn(source.get(), "other-subject-token", CLIENT.secret);
   });
 
-  test("for the client's sake names the client's settings, not its secret", async () => {
+  test("causes an error that names the client's settings, but not its secret, if the client is invalid", async () => {
     const wrong = { ...settings(), oidcClientSecret: "another secret of it" };
     const source = sourceOf({ settings: wrong, env });
     const words = await wordsOf(source.get());
@@ -165,7 +165,7 @@ describe("an exchange that is refused", () => {
     await expectSilentOn(source.get(), SUBJECT, "another secret of it", "another+secret");
   });
 
-  test("is tried again by the next who asks", async () => {
+  test("is repeated by the next caller", async () => {
     service.subjects.clear();
     const source = sourceOf({ settings: settings(), env });
     await wordsOf(source.get());
@@ -173,7 +173,7 @@ describe("an exchange that is refused", () => {
     expect(await source.get()).toBe(service.issued[0]);
   });
 
-  test("shortly before the token in hand ends is one as soon as it has ended", async () => {
+  test("is repeated once the current token has expired", async () => {
     const clock = new FakeClock();
     service.lifetimeS = 100;
     const source = sourceOf({ settings: settings(), env, clock });
@@ -186,7 +186,7 @@ describe("an exchange that is refused", () => {
     expect(await source.get()).toBe(service.issued[1]);
   });
 
-  test("before the token in hand ends is no failure yet", async () => {
+  test("is not an error while the current token is valid", async () => {
     const clock = new FakeClock();
     const source = sourceOf({ settings: settings(), env, clock });
     const first = await source.get();

@@ -23,8 +23,8 @@ async function both(github: object = { body: GITHUB }) {
 const queryOf = (seen: readonly Seen[]): string => String(seen[0]?.query);
 const bodyOf = (seen: readonly Seen[]): string => seen[1]?.body ?? "";
 
-describe("GitHub Actions' token", () => {
-  test("is asked for with the job's pass, and goes to the exchange alone", async () => {
+describe("the identity token of GitHub Actions", () => {
+  test("is requested with the job's request token and sent only to the token endpoint", async () => {
     const { service, env, settings } = await both();
     expect(await sourceOf({ settings, env }).get()).toBe("t-1");
     const [asked, exchanged] = service.seen;
@@ -38,7 +38,7 @@ describe("GitHub Actions' token", () => {
     [{ oidcAudience: "https://a" }, "https://a", "https://a"],
     [{ oidcAudience: "https://a", oidcSubjectAudience: "https://b" }, "https://b", "https://a"],
     [{ oidcSubjectAudience: "https://b" }, "https://b", null],
-  ])("is meant for whom %j says", async (more, ofGitHub, ofNew) => {
+  ])("has the audience that %j sets", async (more, ofGitHub, ofNew) => {
     const { service, env, settings } = await both();
     await sourceOf({ settings: { ...settings, ...more }, env }).get();
     expect(new URLSearchParams(queryOf(service.seen)).get("audience")).toBe(ofGitHub);
@@ -46,7 +46,7 @@ describe("GitHub Actions' token", () => {
   });
 
   test.each(["ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"])(
-    "is an error without %s that names the permission",
+    "is missing without %s, and the error says so",
     async (name) => {
       const { env, settings } = await both();
       const words = await wordsOf(sourceOf({ settings, env: { ...env, [name]: undefined } }).get());
@@ -56,21 +56,24 @@ describe("GitHub Actions' token", () => {
   );
 
   test.each([
-    [{ body: { token: "x" } }, "contains no token"],
+    [{ body: { token: "x" } }, `has no valid "value"`],
     [{ body: { value: "" } }, "the token of GitHub Actions is empty"],
     [{ status: 403, body: { error: "forbidden" } }, "rejected the request: forbidden (403)"],
     [
       { status: 302, headers: { location: "https://elsewhere.example.com/x?y=1" } },
       "redirect (302) to https://elsewhere.example.com",
     ],
-  ])("that does not come (%j) is an error without the job's pass", async (answer, why) => {
-    const { env, settings } = await both(answer);
-    expect(await wordsOf(sourceOf({ settings, env }).get())).toContain(why);
-    await expectSilentOn(sourceOf({ settings, env }).get(), "pass-of-the-job");
-  });
+  ])(
+    "that GitHub doesn't return (%j) causes an error without the job's request token",
+    async (answer, why) => {
+      const { env, settings } = await both(answer);
+      expect(await wordsOf(sourceOf({ settings, env }).get())).toContain(why);
+      await expectSilentOn(sourceOf({ settings, env }).get(), "pass-of-the-job");
+    },
+  );
 });
 
-describe("another token", () => {
+describe("another subject token", () => {
   const settings = { oidcTokenEndpoint: "https://sts.example.com/token" };
 
   test.each([
@@ -79,7 +82,7 @@ describe("another token", () => {
       `file:${tmpdir()}/none-such`,
       `the file ${tmpdir()}/none-such, named by cloudinfra:oidcSubject, can't be read`,
     ],
-  ])("that is not there: %s", async (oidcSubject, why) => {
+  ])("causes an error that names its source if it is missing: %s", async (oidcSubject, why) => {
     expect(await wordsOf(sourceOf({ settings: { ...settings, oidcSubject } }).get())).toContain(why);
   });
 
@@ -87,14 +90,17 @@ describe("another token", () => {
     "env:eyJhb-Gci.eyJzdWIi.c2ln_bmF0",
     "env:pat_4f9a7be21c0d",
     "file:eyJhb-Gci.eyJzdWIi.c2ln_bmF0",
-  ])("that is not there is not named if it may be the token itself: %s", async (oidcSubject) => {
-    const getting = () => sourceOf({ settings: { ...settings, oidcSubject } }).get();
-    expect(await wordsOf(getting())).toMatch(/^.*the (variable|file) named by cloudinfra:oidcSubject /);
-    await expectSilentOn(getting(), oidcSubject.replace(/^\w+:/, ""));
-  });
+  ])(
+    "that is missing causes an error without its source if that may be the token itself: %s",
+    async (oidcSubject) => {
+      const getting = () => sourceOf({ settings: { ...settings, oidcSubject } }).get();
+      expect(await wordsOf(getting())).toMatch(/^.*the (variable|file) named by cloudinfra:oidcSubject /);
+      await expectSilentOn(getting(), oidcSubject.replace(/^\w+:/, ""));
+    },
+  );
 
   test.each(["", "two words"])(
-    "of a variable that holds %j is an error that does not repeat it",
+    "in a variable that contains %j causes an error without the content",
     async (text) => {
       const source = sourceOf({
         settings: { ...settings, oidcSubject: "env:ID_TOKEN" },
@@ -105,7 +111,7 @@ describe("another token", () => {
     },
   );
 
-  test("of a file that is being written over is waited for a little", async () => {
+  test("in a file that is being replaced is read again after a pause", async () => {
     const service = await startService(inTurn({ body: ISSUED }));
     const file = path.join(mkdtempSync(path.join(tmpdir(), "subject-")), "token");
     writeFileSync(file, "");
@@ -125,7 +131,7 @@ describe("another token", () => {
     rmSync(path.dirname(file), { recursive: true });
   });
 
-  test("is sent by no more than one request for each exchange", async () => {
+  test("is sent once for concurrent callers", async () => {
     const service = await startService(inTurn({ body: ISSUED }));
     const source = sourceOf({
       settings: { oidcTokenEndpoint: `${service.origin}/token`, oidcSubject: "env:ID_TOKEN" },

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { systemDisk } from "../../src/journal/disk";
-import { RunFacts } from "../../src/journal/run-facts";
+import { RunFacts } from "../../src/journal/facts";
 import { emptyFolder } from "./folder";
 
 const ENGINE = "127.0.0.1:4711";
@@ -19,8 +19,8 @@ beforeEach(() => {
 });
 const facts = (run = ENGINE, journal = emptyFolder()) => new RunFacts(systemDisk, () => journal, run);
 
-describe("what the provider processes of a run tell each other", () => {
-  test("is known to all of them, also if their journals are elsewhere, and to no process of another run", async () => {
+describe("a fact of a run", () => {
+  test("is visible to all processes of the run, even with other journals, but not to other runs", async () => {
     const [one, other, elsewhere] = [facts(), facts(), facts("127.0.0.1:4712")];
     await one.add(LIVE);
     expect(await other.hasOther(LIVE)).toBe(true);
@@ -29,7 +29,7 @@ describe("what the provider processes of a run tell each other", () => {
     expect(await elsewhere.has(LIVE)).toBe(false);
   });
 
-  test("is taken back for all of them, and may be said again", async () => {
+  test("can be retracted for all processes, and added again", async () => {
     const [one, other] = [facts(), facts()];
     await one.add(LIVE);
     await one.retract(LIVE);
@@ -38,7 +38,7 @@ describe("what the provider processes of a run tell each other", () => {
     expect(await other.has(LIVE)).toBe(true);
   });
 
-  test("is known even if the temporary folder can't be used", async () => {
+  test("is shared even if the temporary folder can't be used", async () => {
     const journal = emptyFolder();
     vi.stubEnv("TMPDIR", path.join(process.execPath, "no folder"));
     await facts(ENGINE, journal).add(LIVE);
@@ -56,13 +56,13 @@ describe("what the provider processes of a run tell each other", () => {
     );
   }
 
-  test("is still known if the process has died, but the engine runs", async () => {
+  test("remains visible if its process has ended but the engine is running", async () => {
     await facts().add(LIVE);
     ended({ byOther: false });
     expect(await facts().has(LIVE)).toBe(true);
   });
 
-  test("means nothing to a later run whose engine has the same address", async () => {
+  test("is not visible to a later run whose engine has the same address", async () => {
     await facts().add(LIVE);
     ended({ byOther: true });
     expect(await facts().has(LIVE)).toBe(false);
