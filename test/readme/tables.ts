@@ -1,0 +1,119 @@
+import { variableName } from "../../src/config/setting-values";
+import { type Field, instanceFields, projectFields } from "../../src/model/fields";
+import { propertiesOf, type Property } from "./declarations";
+import { statusMessages } from "./status-messages";
+
+/** The tables that the pages contain between `<!-- table: NAME -->` and `<!-- end -->`, generated from the code. */
+export const TABLES: Readonly<Record<string, () => string>> = {
+  "project-arguments": () => argumentsTable(propertiesOf("project.ts", "ProjectArgs"), projectFields),
+  "project-outputs": () => outputsTable(furtherOutputs("project.ts", "Project", "ProjectArgs")),
+  "instance-arguments": () => argumentsTable(propertiesOf("instance.ts", "InstanceArgs"), instanceFields),
+  "instance-outputs": () => outputsTable(furtherOutputs("instance.ts", "Instance", "InstanceArgs")),
+  "provider-arguments": () => optionsTable(propertiesOf("provider.ts", "ProviderArgs")),
+  "getInstances-arguments": () => optionsTable(propertiesOf("functions.ts", "GetInstancesArgs")),
+  "getInstances-result": () => outputsTable(propertiesOf("functions.ts", "GetInstancesInstance")),
+  "getProjects-result": () => outputsTable(propertiesOf("functions.ts", "GetProjectsProject")),
+  "function-options": () =>
+    optionsTable([
+      ...propertiesOf("functions.ts", "FunctionOptions"),
+      ...propertiesOf("functions.ts", "FunctionOutputOptions").map((one) => ({
+        ...one,
+        description: `Only for the \`…Output\` forms. ${one.description}`,
+      })),
+    ]),
+  settings: settingsTable,
+  "status-messages": () =>
+    table(["Message", "Meaning"], statusMessages().map(({ message, meaning }) => [code(message), meaning])),
+};
+
+/** The stack has one journal, so only the stack and the environment set its folder. */
+const JOURNAL_DIR: Property = {
+  name: "journalDir",
+  type: "string",
+  isOptional: true,
+  default: "`~/.local/state/pulumi-cloudinfra/journal`",
+  description:
+    "Folder of the [journal](reliability.md#the-journal), from the program's folder. It is not an argument of `Provider`, because a stack has one journal.",
+};
+
+/** All settings, in the order of the arguments of `Provider`. */
+export function settings(): Property[] {
+  return [...propertiesOf("provider.ts", "ProviderArgs"), JOURNAL_DIR];
+}
+
+function settingsTable(): string {
+  const rows = settings().map(({ name, default: usual, description }) => [
+    `${code(`cloudinfra:${name}`)}<br>${code(variableName(name))}`,
+    isOwnVariable(name, usual) ? "" : (usual ?? ""),
+    description,
+  ]);
+  return table(["Setting and variable", "Default", "Description"], rows);
+}
+
+/** The default of an explicit provider's argument may be the setting itself. */
+function isOwnVariable(name: string, usual = ""): boolean {
+  return usual.includes(variableName(name));
+}
+
+function argumentsTable(properties: readonly Property[], fields: readonly Field[]): string {
+  const ordered = fields.map((field) => ({ field, property: properties.find(({ name }) => name === field.name) }));
+  const rows = ordered.map(({ field, property }) => [
+    code(field.name),
+    code(property?.type ?? ""),
+    field.argument === "required" ? "required" : (property?.default ?? ""),
+    field.change,
+    withoutChange(property?.description ?? ""),
+  ]);
+  return table(["Name", "Type", "Default", "A change", "Description"], rows);
+}
+
+/** The column "A change" says it already. */
+function withoutChange(description: string): string {
+  return description.replaceAll(/\s*(?:A change replaces the \w+|Updated in place)\./g, "");
+}
+
+function furtherOutputs(file: string, type: string, args: string): Property[] {
+  const given = propertiesOf(file, args).map(({ name }) => name);
+  const id = {
+    name: "id",
+    type: "string",
+    isOptional: false,
+    default: undefined,
+    description: "Id that the service assigns.",
+  };
+  return [id, ...propertiesOf(file, type).filter(({ name }) => !given.includes(name))];
+}
+
+function outputsTable(properties: readonly Property[]): string {
+  return table(
+    ["Name", "Type", "Description"],
+    properties.map(({ name, type, isOptional, description }) => [
+      code(name),
+      code(isOptional ? `${type} | undefined` : type),
+      description,
+    ]),
+  );
+}
+
+function optionsTable(properties: readonly Property[]): string {
+  return table(
+    ["Name", "Type", "Default", "Description"],
+    properties.map(({ name, type, default: usual, description }) => [
+      code(name),
+      code(type),
+      usual ?? "",
+      description,
+    ]),
+  );
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows].map(
+    (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`,
+  );
+  return lines.join("\n");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
