@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseRecoverArgs } from "../../src/cli/recover/args";
 import { fenced, quoted, readMarkdown, relativeLinks } from "../readme/markdown";
+import { settings } from "../readme/tables";
 
 const page = readMarkdown("docs/recovery.md");
 
@@ -27,11 +28,9 @@ describe("docs/recovery.md", () => {
   });
 
   it("names settings and messages that exist, and leads nowhere else", () => {
-    const settings = readMarkdown("README.md")
-      .match(/^\| `\w+` \| `CLOUDINFRA_/gm)
-      ?.map((row) => quoted(row)[0]);
-    const named = [...page.matchAll(/cloudinfra:(\w+)/g)].map(([, name]) => name);
-    expect(named.filter((name) => !settings?.includes(name))).toEqual([]);
+    const known = settings().map(({ name }) => name);
+    const named = [...page.matchAll(/cloudinfra:(\w+)/g)].map(([, name = ""]) => name);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
     expect(readMarkdown("src/provider/warnings.ts")).toContain("was interrupted more than 23 hours ago");
     expect(relativeLinks(page).filter((link) => link !== "")).toEqual([]);
   });

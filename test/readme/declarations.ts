@@ -40,12 +40,7 @@ export function propertiesOf(file: string, type: string): Property[] {
 
 function sourceOf(file: string): ts.SourceFile {
   const name = path.join("src/resources", file);
-  return ts.createSourceFile(
-    path.join(REPOSITORY, name),
-    readMarkdown(name),
-    ts.ScriptTarget.Latest,
-    true,
-  );
+  return ts.createSourceFile(path.join(REPOSITORY, name), readMarkdown(name), ts.ScriptTarget.Latest, true);
 }
 
 /** Removes what says only that a value may be an output or missing, and the names of types that are strings. */

@@ -64,6 +64,9 @@ export function statusMessages(): StatusMessage[] {
   ];
 }
 
-function message(status: Partial<ProgressStatus> & Pick<ProgressStatus, "verb">, meaning: string): StatusMessage {
+function message(
+  status: Partial<ProgressStatus> & Pick<ProgressStatus, "verb">,
+  meaning: string,
+): StatusMessage {
   return { message: formatProgress({ nowMs: 0, elapsedMs: 9_000, waits: [], ...status }), meaning };
 }

@@ -19,9 +19,12 @@ function withTables(page: string): string {
   });
 }
 
-it.each(pages)("%s has the tables that the code gives (regenerate: npx vitest run test/readme -u)", async (page) => {
-  await expect(withTables(page)).toMatchFileSnapshot(path.join(REPOSITORY, page));
-});
+it.each(pages)(
+  "%s has the tables that the code gives (regenerate: npx vitest run test/readme -u)",
+  async (page) => {
+    await expect(withTables(page)).toMatchFileSnapshot(path.join(REPOSITORY, page));
+  },
+);
 
 it("every table is on a page", () => {
   const shown = pages.flatMap((page) => [...readMarkdown(page).matchAll(TABLE)].map(([, name]) => name));

@@ -1,6 +1,6 @@
 import { variableName } from "../../src/config/setting-values";
 import { type Field, instanceFields, projectFields } from "../../src/model/fields";
-import { propertiesOf, type Property } from "./declarations";
+import { type Property, propertiesOf } from "./declarations";
 import { statusMessages } from "./status-messages";
 
 /** The tables that the pages contain between `<!-- table: NAME -->` and `<!-- end -->`, generated from the code. */
@@ -23,7 +23,10 @@ export const TABLES: Readonly<Record<string, () => string>> = {
     ]),
   settings: settingsTable,
   "status-messages": () =>
-    table(["Message", "Meaning"], statusMessages().map(({ message, meaning }) => [code(message), meaning])),
+    table(
+      ["Message", "Meaning"],
+      statusMessages().map(({ message, meaning }) => [code(message), meaning]),
+    ),
 };
 
 /** The stack has one journal, so only the stack and the environment set its folder. */
@@ -56,7 +59,10 @@ function isOwnVariable(name: string, usual = ""): boolean {
 }
 
 function argumentsTable(properties: readonly Property[], fields: readonly Field[]): string {
-  const ordered = fields.map((field) => ({ field, property: properties.find(({ name }) => name === field.name) }));
+  const ordered = fields.map((field) => ({
+    field,
+    property: properties.find(({ name }) => name === field.name),
+  }));
   const rows = ordered.map(({ field, property }) => [
     code(field.name),
     code(property?.type ?? ""),

@@ -1,18 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseImportArgs } from "../../../src/cli/import/args";
+import { variableName } from "../../../src/config/setting-values";
 import { readSettings } from "../../../src/config/settings";
 import { complaints } from "../../harness/compiler";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../../readme/markdown";
 import { newcomersFolder } from "../../readme/program-folder";
+import { settings } from "../../readme/tables";
 
 const page = readMarkdown("docs/credentials.md");
-const settings = tableRows(section(readMarkdown("README.md"), "Settings")).map(
-  ([name = "", variable = ""]) => ({
-    name: quoted(name).join(),
-    variable: quoted(variable).join(),
-  }),
-);
+const known = settings().map(({ name }) => ({ name, variable: variableName(name) }));
 
 /** What the commands of a part set, as a stack would have it. */
 function settingsOf(text: string): Record<string, string> {
@@ -30,9 +27,9 @@ const sourceOf = (stack: Record<string, string>, environment: Record<string, str
 describe("docs/credentials.md", () => {
   it("names only settings and variables that exist, and each that is about tokens", () => {
     const named = page.match(/\bcloudinfra:[a-z]\w+|\bCLOUDINFRA_\w+/g) ?? [];
-    const known = settings.flatMap(({ name, variable }) => [`cloudinfra:${name}`, variable]);
-    expect(named.filter((name) => !known.includes(name))).toEqual([]);
-    const about = settings.map(({ name }) => name).filter((name) => /^(token|oidc|caFile)/.test(name));
+    const names = known.flatMap(({ name, variable }) => [`cloudinfra:${name}`, variable]);
+    expect(named.filter((name) => !names.includes(name))).toEqual([]);
+    const about = known.map(({ name }) => name).filter((name) => /^(token|oidc|caFile)/.test(name));
     expect(about.filter((name) => !page.includes(name))).toEqual([]);
   });
 
