@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withEmulator } from "pulumi-cloudinfra/testing";
 
-test("the shop goes up and down, and nothing is created twice if a reply is lost", async () => {
+test("creates and deletes the shop, and creates nothing twice if a reply is lost", async () => {
   await withEmulator({ program: import.meta.dirname }, async ({ stack, emulator, fault }) => {
     const lost = fault("lost-reply");
     const { outputs } = await stack.up();

@@ -12,5 +12,5 @@ const web = new Instance("web", { ...common, flavor: "small", publicIp: "auto" }
 for (let number = 1; number <= workers; number++)
   new Instance(`worker-${number}`, { ...common, flavor: "medium" });
 
-/** Where the shop can be reached. */
+/** Public address of the shop. */
 export const address = web.ipAddress;

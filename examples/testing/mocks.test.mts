@@ -4,18 +4,18 @@ import { mocks } from "pulumi-cloudinfra/testing";
 
 const shop = await mocks(() => import("./index.ts"), { project: "testing", config: { workers: "2" } });
 
-test("there are as many workers as the stack says", () => {
+test("declares as many workers as the stack sets", () => {
   const names = shop.resources.map(({ name }) => name);
   assert.deepEqual(names, ["shop", "web", "worker-1", "worker-2"]);
 });
 
-test("every instance has a label that tells whose it is", () => {
+test("labels every instance with its team", () => {
   for (const name of ["web", "worker-1", "worker-2"]) {
     const { project, labels } = shop.resource(name).args;
     assert.deepEqual({ project, labels }, { project: shop.resource("shop").id, labels: { team: "shop" } });
   }
 });
 
-test("the shop is reached at the address of `web`", () => {
+test("exports the address of `web`", () => {
   assert.match(shop.exports.address ?? "", /^192\.0\.2\./);
 });
