@@ -17,12 +17,16 @@ export function load(app) {
     document.frontmatter.group = file.startsWith("examples/") ? "Examples" : (groups.get(file) ?? "About");
   });
   app.renderer.on(PageEvent.END, (page) => {
-    page.contents = page.contents?.replaceAll(
-      /<pre><code class="mermaid">(.*?)<\/code>.*?<\/pre>/gs,
-      (_, source) => diagram(unescape(source)),
-    );
+    page.contents = page.contents
+      ?.replaceAll(/<pre><code class="mermaid">(.*?)<\/code>.*?<\/pre>/gs, (_, source) =>
+        diagram(unescapeHtml(source)),
+      )
+      .replaceAll(LINK_TO_SOURCE, "$1");
   });
 }
+
+/** A link to a file of the repository that has no page, which browsers would download. */
+const LINK_TO_SOURCE = /<a href="[./]*media\/[^"]+\.(?:md|ts|mts|yml)"[^>]*>(.*?)<\/a>/g;
 
 /** Maps each page that the index lists, without its extension, to the heading above it. */
 function groupsOf(index) {
@@ -45,7 +49,7 @@ function diagram(source) {
   return `<div class="diagram">${svg}</div>`;
 }
 
-function unescape(html) {
+function unescapeHtml(html) {
   return html
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

@@ -47,14 +47,13 @@ export function settings(): Property[] {
 function settingsTable(): string {
   const rows = settings().map(({ name, default: usual, description }) => [
     `${code(`cloudinfra:${name}`)}<br>${code(variableName(name))}`,
-    isOwnVariable(name, usual) ? "" : (usual ?? ""),
-    description,
+    usual === undefined || isOwnVariable(name, usual) ? description : `${description} Default: ${usual}.`,
   ]);
-  return table(["Setting and variable", "Default", "Description"], rows);
+  return table(["Setting and variable", "Description"], rows);
 }
 
 /** The default of an explicit provider's argument may be the setting itself. */
-function isOwnVariable(name: string, usual = ""): boolean {
+function isOwnVariable(name: string, usual: string): boolean {
   return usual.includes(variableName(name));
 }
 
@@ -66,11 +65,17 @@ function argumentsTable(properties: readonly Property[], fields: readonly Field[
   const rows = ordered.map(({ field, property }) => [
     code(field.name),
     code(property?.type ?? ""),
-    field.argument === "required" ? "required" : (property?.default ?? ""),
-    field.change,
+    defaultOf(field, property),
+    field.change === "replace" ? "replaces" : field.change,
     withoutChange(property?.description ?? ""),
   ]);
   return table(["Name", "Type", "Default", "A change", "Description"], rows);
+}
+
+function defaultOf({ argument }: Field, property: Property | undefined): string {
+  if (argument === "required") return "required";
+  if (argument === "generated") return "[generated](../previews.md#generated-names)";
+  return property?.default ?? "";
 }
 
 /** The column "A change" says it already. */
