@@ -11,8 +11,8 @@ const web = new Instance("web", {
   flavor: "small",
   network: "default",
   publicIp: "auto",
-  sshKeys: [], // who may log in: "ssh-ed25519 AAAA… me@laptop"
+  sshKeys: [], // public keys that can log in, such as "ssh-ed25519 AAAA… me@laptop"
 });
 
-/** Where it can be reached. */
+/** The public address of the instance. */
 export const address = web.ipAddress;

@@ -4,18 +4,18 @@ import { mocks } from "pulumi-cloudinfra/testing";
 
 const shop = await mocks(() => import("./index.ts"), { project: "testing", config: { workers: "2" } });
 
-test("declares as many workers as the stack sets", () => {
+test("the program declares as many workers as the configuration says", () => {
   const names = shop.resources.map(({ name }) => name);
   assert.deepEqual(names, ["shop", "web", "worker-1", "worker-2"]);
 });
 
-test("labels every instance with its team", () => {
+test("every instance is in the project and has the label of its team", () => {
   for (const name of ["web", "worker-1", "worker-2"]) {
     const { project, labels } = shop.resource(name).args;
     assert.deepEqual({ project, labels }, { project: shop.resource("shop").id, labels: { team: "shop" } });
   }
 });
 
-test("exports the address of `web`", () => {
+test("the program exports the address of `web`", () => {
   assert.match(shop.exports.address ?? "", /^192\.0\.2\./);
 });
