@@ -9,7 +9,6 @@ export {
   type OperationSummary,
 } from "./diagnostics/error";
 export type { Problem, ProblemError } from "./diagnostics/problem";
-export type { DependsOn } from "./resources/depends-on";
 export {
   type FunctionOptions,
   type FunctionOutputOptions,
@@ -27,6 +26,7 @@ export {
 export { Instance, type InstanceArgs, type InstanceStatus, type PublicIp } from "./resources/instance";
 export { Project, type ProjectArgs } from "./resources/project";
 export { Provider, type ProviderArgs } from "./resources/provider";
+export type { DependsOn } from "./resources/sdk";
 
 const problem = nodeProblem();
 if (problem !== undefined) throw new pulumi.RunError(problem);

@@ -1,76 +1,67 @@
-import type * as OAuth from "oauth4webapi";
 import * as v from "valibot";
 import type { Connections } from "../api/connections";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { redact } from "../diagnostics/redact";
 import { pauseMs } from "../polling/backoff";
 import { type Clock, isTimeIsUp, limitOf, within } from "../polling/clock";
-import { createFetch, type Fetch, parseOidcUrl, TransientError } from "./oidc-http";
-import { type SubjectParts, subjectToken } from "./oidc-subject";
-import type { IssuedToken } from "./token-file";
-import { parseToken } from "./token-file";
-import type { OidcSetting } from "./token-settings";
+import { parseOidcUrl, requestJson, type TokenConnection, TransientError } from "./oidc-http";
+import type { OidcSetting } from "./read-settings";
+import { parseToken, readTokenFile } from "./setting-files";
 
-/** What an exchange is made with. */
 export interface ExchangeParts {
   readonly clock: Clock;
   readonly dispatcher: Connections;
   readonly env: NodeJS.ProcessEnv;
   readonly allowHttp: boolean;
-  /** From 0 to 1, for jitter. */
+  /** Returns a number from 0 to 1, for jitter. */
   readonly random: () => number;
 }
 
-/** Milliseconds that an exchange may take, tries and pauses included; whoever waits for it has a deadline of their own. */
+export interface IssuedToken {
+  readonly token: string;
+  /** Milliseconds since the request was sent. Undefined if the lifetime isn't known. */
+  readonly lifetimeMs?: number | undefined;
+}
+
+/** Maximum duration of an exchange with all its attempts, in milliseconds. */
 const LIMIT_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, capMs: 8_000 };
 
-const GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
-const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
-
 /**
- * The exchange of a token from elsewhere for one of the service (RFC 8693).
+ * Prepares the exchange of a token for one of the service (RFC 8693).
  *
- * @throws CloudInfraError `config_invalid` where the address is none
+ * @returns the origin of the new tokens for messages, and a function that runs an exchange
+ * @throws CloudInfraError `config_invalid` if the address is invalid
  */
 export function tokenExchange(
   setting: OidcSetting,
   parts: ExchangeParts,
 ): { readonly origin: string; exchange(): Promise<IssuedToken> } {
+  const { clock, dispatcher, random, allowHttp } = parts;
   const { kind, value, source } = setting;
-  const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2; an issuer has none
-  const address = parseOidcUrl(value, { name: source, allowHttp: parts.allowHttp, withQuery });
-  const { clock, dispatcher, random } = parts;
-  let server: OAuth.AuthorizationServer | undefined =
-    kind === "oidcIssuer" ? undefined : { issuer: address.origin, token_endpoint: address.href };
-
-  async function once(secrets: string[], signal: AbortSignal): Promise<IssuedToken> {
-    // Loaded by the first exchange: who has no need of it does not wait for it.
-    const oauth = await import("oauth4webapi");
-    const fetch = createFetch(dispatcher, (text) => redact(text, secrets), signal);
-    server ??= await discover(oauth, address, fetch, parts.allowHttp);
-    const { env, allowHttp } = parts;
-    const secret = (text: string) => void secrets.push(text);
-    const subject = await subjectToken(setting, { env, allowHttp, fetch, secret });
-    return await requestToken(oauth, server, setting, { subject, fetch, secret });
-  }
+  const withQuery = kind === "oidcTokenEndpoint"; // RFC 6749, 3.2. An issuer has none.
+  const address = parseOidcUrl(value, { name: source, allowHttp, withQuery });
+  const at = `the token exchange at ${address.origin}${address.pathname}`;
+  let endpoint: TokenEndpoint | undefined = kind === "oidcIssuer" ? undefined : { url: address };
 
   async function withRetries(secrets: string[], signal: AbortSignal): Promise<IssuedToken> {
-    for (let tries = 1; ; tries += 1) {
+    const connection = { dispatcher, signal, secrets };
+    for (let attempts = 1; ; attempts += 1) {
       try {
-        return await once(secrets, signal);
+        endpoint ??= await discover(address, allowHttp, connection);
+        const subject = await subjectToken(setting, parts, connection);
+        return await requestToken(endpoint, setting, subject, connection);
       } catch (error) {
         if (!(error instanceof TransientError)) throw error;
-        const pause = pauseMs(BACKOFF, tries, random, error.error.retryAfterMs);
-        if (tries >= MAX_ATTEMPTS || pause >= LIMIT_MS) throw error.error;
+        const pause = pauseMs(BACKOFF, attempts, random, error.error.retryAfterMs);
+        if (attempts >= MAX_ATTEMPTS || pause >= LIMIT_MS) throw error.error;
         await clock.sleep(pause, signal);
       }
     }
   }
 
   return {
-    origin: `the token exchange at ${address.origin}${address.pathname} (${source})`,
+    origin: `${at} (${source})`,
     async exchange() {
       const limit = limitOf(LIMIT_MS, clock);
       const secrets = setting.clientSecret === undefined ? [] : [setting.clientSecret];
@@ -79,9 +70,9 @@ export function tokenExchange(
       } catch (error) {
         if (isCloudInfraError(error)) throw error;
         if (!isTimeIsUp(error) && !isTimeIsUp(limit.signal.reason)) throw error;
-        const message = `the token exchange at ${address.origin}${address.pathname} timed out after ${LIMIT_MS / 1000} s`;
-        const hint = "Run the command again once the token service is available.";
-        throw new CloudInfraError("unreachable", message, { hint });
+        throw new CloudInfraError("unreachable", `${at} timed out after ${LIMIT_MS / 1000} s`, {
+          hint: "Run the command again once the token service is available.",
+        });
       } finally {
         limit.release();
       }
@@ -89,28 +80,41 @@ export function tokenExchange(
   };
 }
 
-/** Asks the issuer where its tokens are exchanged (OpenID Connect Discovery 1.0). */
+interface TokenEndpoint {
+  readonly url: URL;
+  /** Undefined if they aren't known. */
+  readonly authMethods?: readonly string[] | undefined;
+}
+
+const text = v.pipe(v.string(), v.nonEmpty());
+
+const configuration = v.object({
+  issuer: text,
+  token_endpoint: v.nullish(text),
+  token_endpoint_auth_methods_supported: v.fallback(v.optional(v.array(v.string())), undefined),
+});
+
+/** Reads the issuer's configuration, which contains the token endpoint (OpenID Connect Discovery 1.0). */
 async function discover(
-  oauth: typeof OAuth,
   issuer: URL,
-  fetch: Fetch,
   allowHttp: boolean,
-): Promise<OAuth.AuthorizationServer> {
-  const reply = await oauth.discoveryRequest(issuer, {
-    [oauth.allowInsecureRequests]: true, // `addressOf` has checked the address
-    [oauth.customFetch]: (url, { headers }) =>
-      fetch("the issuer's configuration", new URL(url), { method: "GET", headers }),
-  });
-  const server = await usableToken("the issuer's configuration", () =>
-    oauth.processDiscoveryResponse(issuer, reply),
-  );
-  if (server.token_endpoint === undefined)
+  connection: TokenConnection,
+): Promise<TokenEndpoint> {
+  const url = new URL(issuer);
+  url.pathname = `${issuer.pathname.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const document = await requestJson({ what: "the issuer's configuration", url }, configuration, connection);
+  if (URL.parse(document.issuer)?.href !== issuer.href)
+    throw new CloudInfraError("bad_reply", `the configuration at ${url.href} is another issuer's`, {
+      hint: "Set cloudinfra:oidcIssuer to exactly the `issuer` in that configuration.",
+    });
+  if (!document.token_endpoint)
     throw new CloudInfraError("bad_reply", `the issuer ${issuer.href} names no token endpoint`, {
       hint: "Set cloudinfra:oidcTokenEndpoint instead of cloudinfra:oidcIssuer.",
     });
   const name = "the token endpoint that the issuer names";
-  const endpoint = parseOidcUrl(server.token_endpoint, { name, allowHttp, withQuery: true });
-  if (endpoint.origin === issuer.origin) return server;
+  const endpoint = parseOidcUrl(document.token_endpoint, { name, allowHttp, withQuery: true });
+  if (endpoint.origin === issuer.origin)
+    return { url: endpoint, authMethods: document.token_endpoint_auth_methods_supported };
   throw new CloudInfraError(
     "config_invalid",
     `the issuer ${issuer.href} names a token endpoint elsewhere, at ${endpoint.origin}: no token was sent there`,
@@ -120,79 +124,114 @@ async function discover(
   );
 }
 
+const GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
+
+const issuedToken = v.object({
+  access_token: v.string(),
+  token_type: v.pipe(v.string(), v.regex(/^bearer$/i)),
+  expires_in: v.nullish(v.pipe(v.union([v.number(), v.string()]), v.transform(Number), v.minValue(0))),
+});
+
 async function requestToken(
-  oauth: typeof OAuth,
-  server: OAuth.AuthorizationServer,
+  { url, authMethods }: TokenEndpoint,
   setting: OidcSetting,
-  { subject, fetch, secret }: Pick<SubjectParts, "fetch" | "secret"> & { readonly subject: string },
+  subject: string,
+  connection: TokenConnection,
 ): Promise<IssuedToken> {
-  const { audience, scope, subjectTokenType } = setting;
-  const parameters = {
-    subject_token: subject,
-    subject_token_type: subjectTokenType,
-    requested_token_type: ACCESS_TOKEN,
+  const { clientId, clientSecret, audience, scope, subjectTokenType } = setting;
+  const form = new URLSearchParams({
+    ...{ grant_type: GRANT, requested_token_type: ACCESS_TOKEN },
+    ...{ subject_token: subject, subject_token_type: subjectTokenType },
     ...(audience !== undefined && { audience }),
     ...(scope !== undefined && { scope }),
-  };
-  const client = { client_id: setting.clientId ?? "none" };
-  const reply = await oauth.genericTokenEndpointRequest(
-    server,
-    client,
-    authenticationOf(oauth, server, setting),
-    GRANT,
-    parameters,
-    {
-      [oauth.allowInsecureRequests]: true, // `addressOf` has checked the address
-      [oauth.customFetch]: (url, { headers, body }) => {
-        // The service may repeat the client's credentials as they are encoded here.
-        if (headers.authorization !== undefined) secret(headers.authorization.replace(/^Basic /, ""));
-        return fetch("the token exchange", new URL(url), { method: "POST", headers, body: String(body) });
-      },
-    },
-  );
-  const issued = await usableToken("the token exchange", async () =>
-    oauth.processGenericTokenEndpointResponse(server, client, await withoutUnused(reply)),
+  });
+  let headers: Record<string, string> | undefined;
+  const isBasic = !authMethods?.includes("client_secret_post") || authMethods.includes("client_secret_basic");
+  if (clientId !== undefined && clientSecret !== undefined && isBasic) {
+    const [id, secret] = [clientId, clientSecret].map(formEncoded);
+    const basic = Buffer.from(`${id}:${secret}`).toString("base64");
+    connection.secrets.push(basic); // the token service may repeat it
+    headers = { authorization: `Basic ${basic}` };
+  } else if (clientId !== undefined) {
+    form.set("client_id", clientId);
+    if (clientSecret !== undefined) form.set("client_secret", clientSecret);
+  }
+  const issued = await requestJson(
+    { what: "the token exchange", url, headers, form },
+    issuedToken,
+    connection,
   );
   return {
     token: parseToken(issued.access_token, "the token from the exchange"),
-    // A lifetime of 0 means that none is known: a token that has expired at once would be of no use.
+    // A lifetime of 0 means that it isn't known, because an expired token would be useless.
     lifetimeMs: issued.expires_in ? issued.expires_in * 1000 : undefined,
   };
 }
 
-const jsonObject = v.pipe(v.string(), v.parseJson(), v.looseObject({}));
+/** RFC 6749, 2.3.1. */
+const formEncoded = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
 
-/**
- * Removes the id token, which isn't needed: the library rejects one that was not issued for a sign-in with this client. And it rejects absent
- * members that are written as null.
- */
-async function withoutUnused(reply: Response): Promise<Response> {
-  const parsed = v.safeParse(jsonObject, await reply.clone().text());
-  if (!parsed.success) return reply;
-  const used = Object.entries(parsed.output).filter(([name, value]) => name !== "id_token" && value !== null);
-  const { status, headers } = reply;
-  return new Response(JSON.stringify(Object.fromEntries(used)), { status, headers });
+const SUBJECT = "cloudinfra:oidcSubject";
+
+/** Gets the token to exchange. It is read for every exchange, because its issuer replaces it before it expires. */
+async function subjectToken(
+  setting: OidcSetting,
+  parts: ExchangeParts,
+  connection: TokenConnection,
+): Promise<string> {
+  const { subject, subjectAudience } = setting;
+  const token =
+    subject.kind === "file"
+      ? await subjectFromFile(subject.path)
+      : subject.kind === "env"
+        ? subjectFromVariable(subject.name, parts.env)
+        : await subjectFromGitHub(subjectAudience, parts, connection);
+  connection.secrets.push(token);
+  return token;
 }
 
-function authenticationOf(
-  oauth: typeof OAuth,
-  { token_endpoint_auth_methods_supported: methods }: OAuth.AuthorizationServer,
-  { clientId, clientSecret }: OidcSetting,
-): OAuth.ClientAuth {
-  if (clientId === undefined) return () => {};
-  if (clientSecret === undefined) return oauth.None();
-  const isInBody = methods?.includes("client_secret_post") && !methods.includes("client_secret_basic");
-  return isInBody ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
-}
-
-/** Parses a reply. The library's error is not the cause, because it holds the reply; its message contains only names. */
-async function usableToken<T>(what: string, parse: () => Promise<T>): Promise<T> {
+async function subjectFromFile(file: string): Promise<string> {
+  const { text, name } = await readTokenFile(file, "the file", SUBJECT);
   try {
-    return await parse();
+    return parseToken(text, name);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CloudInfraError("bad_reply", `the reply of ${what} can't be used: ${why}`, {
-      hint: "Check its address. If the address is right, report this to the operators of the token service.",
+    // Another process may be replacing the file's content at this moment.
+    throw text.trim() === "" && isCloudInfraError(error) ? new TransientError(error) : error;
+  }
+}
+
+function subjectFromVariable(name: string, env: NodeJS.ProcessEnv): string {
+  const token = env[name];
+  if (token !== undefined) return parseToken(token, `the variable ${name}, named by ${SUBJECT},`);
+  // Anything but a conventional name may be the token itself, so the message doesn't contain it.
+  const named = /^[A-Z_]+\d{0,2}$/.test(name) ? ` ${name}, named by ${SUBJECT},` : ` named by ${SUBJECT}`;
+  throw new CloudInfraError("config_missing", `the variable${named} is not set`, {
+    hint: "Set it in the environment of `pulumi`.",
+  });
+}
+
+const identityToken = v.object({ value: v.string() });
+
+/** Requests an identity token of the job from GitHub Actions, which issues a new one for each request. */
+async function subjectFromGitHub(
+  audience: string | undefined,
+  { env, allowHttp }: ExchangeParts,
+  connection: TokenConnection,
+): Promise<string> {
+  const { ACTIONS_ID_TOKEN_REQUEST_URL: address, ACTIONS_ID_TOKEN_REQUEST_TOKEN: pass } = env;
+  if (!address || !pass) {
+    const missing = `ACTIONS_ID_TOKEN_REQUEST_${address ? "TOKEN" : "URL"}`;
+    throw new CloudInfraError("config_missing", `GitHub Actions provides no token: ${missing} is not set`, {
+      hint: `Give the job \`permissions: id-token: write\`. Outside GitHub Actions, set ${SUBJECT} to file:<path> or env:<variable>.`,
     });
   }
+  connection.secrets.push(pass);
+  const name = "the variable ACTIONS_ID_TOKEN_REQUEST_URL";
+  const url = parseOidcUrl(address, { name, allowHttp, withQuery: true });
+  if (audience !== undefined) url.searchParams.set("audience", audience);
+  const headers = { authorization: `Bearer ${pass}` };
+  const what = "GitHub Actions' token service";
+  const { value } = await requestJson({ what, url, headers }, identityToken, connection);
+  return parseToken(value, "the token of GitHub Actions");
 }

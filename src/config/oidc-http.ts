@@ -1,114 +1,136 @@
-import type { Dispatcher } from "undici";
 import * as v from "valibot";
-import { type Content, readContent } from "../api/body";
+import { readContent } from "../api/body";
 import type { Connections } from "../api/connections";
 import { isLoopback } from "../api/endpoint";
 import { isTransient, retryAfterMs } from "../api/retry";
 import { transportFailure } from "../api/transport";
 import { CloudInfraError, type ErrorDetails } from "../diagnostics/error";
+import { redact } from "../diagnostics/redact";
 
-/**
- * Sends a request to a token service and resolves with a reply of status 200. Does not follow redirects. No error has the reply's
- * content, except the `error` and `error_description` of a rejection.
- *
- * @param what the service's name in messages
- * @throws CloudInfraError, or {@link TransientError} if another attempt may succeed
- */
-export type Fetch = (what: string, url: URL, request: FetchRequest) => Promise<Response>;
-
-interface FetchRequest {
-  readonly method: "GET" | "POST";
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+export interface TokenRequest {
+  /** The subject of error messages, such as "the token exchange". */
+  readonly what: string;
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Sent with POST. Without it, the request is a GET. */
+  readonly form?: URLSearchParams;
 }
 
-/** A failure after which another attempt may succeed. */
+export interface TokenConnection {
+  readonly dispatcher: Connections;
+  readonly signal: AbortSignal;
+  /** Removed from every text of a reply that an error contains. Grows with each secret that is sent. */
+  readonly secrets: string[];
+}
+
+/** A failure that another attempt may not have. */
 export class TransientError extends Error {
   constructor(readonly error: CloudInfraError) {
     super(error.message);
   }
 }
 
-/** Milliseconds until the head of a reply must arrive, and between two pieces of its body. */
+/** Maximum wait for the head of a reply, and between two pieces of its body, in milliseconds. */
 const SILENCE_MS = 20_000;
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const REPORT =
   "Check its address. If the address is right, report this to the operators of the token service.";
 
-/** @param clean removes secrets from text that will be shown; errors contain no other text of a reply */
-export function createFetch(
-  dispatcher: Connections,
-  clean: (text: string) => string,
-  signal: AbortSignal,
-): Fetch {
-  const failed = (
-    code: CloudInfraError["code"],
-    message: string,
-    details: ErrorDetails & { readonly hint: string },
-  ): CloudInfraError => new CloudInfraError(code, clean(message), details);
+/**
+ * Sends a request to a token service and parses the JSON in its reply, which must have status 200. It doesn't follow redirects, because they
+ * could lead tokens elsewhere. Errors contain no part of a reply, except the `error` and `error_description` of a rejection.
+ *
+ * @throws CloudInfraError, or {@link TransientError} if another attempt may succeed
+ */
+export async function requestJson<T>(
+  { what, url, headers, form }: TokenRequest,
+  schema: v.GenericSchema<unknown, T>,
+  { dispatcher, signal, secrets }: TokenConnection,
+): Promise<T> {
+  const at = `${what} at ${url.origin}${url.pathname}`;
+  const clean = (text: string): string => redact(text, secrets);
+  const failed = (code: CloudInfraError["code"], message: string, details: ErrorDetails) =>
+    new CloudInfraError(code, clean(message), details);
+  const unusable = (why: string) => failed("bad_reply", `the reply of ${at} ${why}`, { hint: REPORT });
 
-  return async function fetch(what, url, { method, headers, body }) {
-    const at = `${what} at ${url.origin}${url.pathname}`;
-    let reply: Dispatcher.ResponseData;
-    let content: Content;
+  async function exchange() {
     let neverSent = true;
     try {
-      const target = { origin: url.origin, path: url.pathname + url.search, method, body: body ?? null };
-      reply = await dispatcher.send(
+      const reply = await dispatcher.send(
         {
-          ...target,
-          headers: { "accept-encoding": "identity", ...headers },
+          ...{ origin: url.origin, path: url.pathname + url.search, method: form ? "POST" : "GET" },
+          headers: {
+            accept: "application/json",
+            "accept-encoding": "identity",
+            ...(form && FORM),
+            ...headers,
+          },
+          body: form?.toString() ?? null,
           ...{ signal, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS },
         },
         () => {
           neverSent = false;
         },
       );
-      content = await readContent(reply.body, single(reply.headers["content-encoding"]));
+      return { ...reply, content: await readContent(reply.body, single(reply.headers["content-encoding"])) };
     } catch (error) {
       if (signal.aborted) throw error;
-      // Not the error itself: it may hold a part of the reply, such as a token.
-      const { words, final, hint } = transportFailure(error, { url, neverSent, clean });
-      const unreachable = failed("unreachable", `${at} can't be reached: ${words}`, {
-        hint: hint ?? "Check its address, and that this machine can reach it.",
-      });
+      // The error itself may contain a part of the reply, such as a token, so it isn't the cause.
+      const {
+        words,
+        final,
+        hint = "Check its address, and that this machine can reach it.",
+      } = transportFailure(error, { url, neverSent, clean });
+      const unreachable = failed("unreachable", `${at} can't be reached: ${words}`, { hint });
       throw final ? unreachable : new TransientError(unreachable);
     }
-    const { statusCode: status } = reply;
-    if (content.kind === "too large")
-      throw failed("bad_reply", `the reply of ${at} is too large`, { hint: REPORT });
-    if (content.kind === "undecodable")
-      throw failed(
-        "bad_reply",
-        `the reply of ${at} has the content coding ${content.coding}, which can't be decoded`,
-        {
-          hint: REPORT,
-        },
-      );
-    const { text } = content;
-    if (status === 200) return new Response(text, { headers: headersOf(reply) });
-    if (status < 300)
-      throw failed("bad_reply", `${at} returned status ${status} instead of 200`, { hint: REPORT });
-    if (status < 400) {
-      const { origin = "nowhere" } = URL.parse(String(reply.headers.location ?? ""), url.href) ?? {};
-      throw failed("not_this_service", `${at} returned a redirect (${status}) to ${origin}`, {
-        hint: "Check its address: tokens are sent only to the address that is set, so redirects are not followed.",
-      });
-    }
-    const reason = reasonIn(text);
-    if (!isTransient(status))
-      throw failed("unauthorized", `${at} rejected the request: ${reason} (${status})`, {
-        hint: hintOn(reason),
-      });
-    throw new TransientError(
-      failed("unavailable", `${at} failed: ${reason} (${status})`, {
-        hint: "Run the command again once the token service is available.",
-        retryAfterMs: retryAfterMs(single(reply.headers["retry-after"]), single(reply.headers.date)),
-      }),
-    );
-  };
+  }
+
+  const { statusCode: status, headers: received, content } = await exchange();
+  if (content.kind === "too large") throw unusable("is too large");
+  if (content.kind === "undecodable")
+    throw unusable(`has the content coding ${content.coding}, which can't be decoded`);
+  if (status === 200) return parseReply(content.text, schema, unusable);
+  if (status < 300) throw unusable(`has status ${status} instead of 200`);
+  if (status < 400) {
+    const { origin = "nowhere" } = URL.parse(String(received.location ?? ""), url.href) ?? {};
+    throw failed("not_this_service", `${at} returned a redirect (${status}) to ${origin}`, {
+      hint: "Check its address. Tokens are sent only to the address that is set, so redirects are not followed.",
+    });
+  }
+  const reason = reasonIn(content.text);
+  if (!isTransient(status))
+    throw failed("unauthorized", `${at} rejected the request: ${reason} (${status})`, {
+      hint: hintOn(reason),
+    });
+  throw new TransientError(
+    failed("unavailable", `${at} failed: ${reason} (${status})`, {
+      hint: "Run the command again once the token service is available.",
+      retryAfterMs: retryAfterMs(single(received["retry-after"]), single(received.date)),
+    }),
+  );
 }
 
-const problem = v.pipe(
+/** Parses a reply without quoting it: the messages of the schema and of `JSON.parse` may contain a token. */
+function parseReply<T>(
+  text: string,
+  schema: v.GenericSchema<unknown, T>,
+  unusable: (why: string) => CloudInfraError,
+): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw unusable("is not JSON");
+  }
+  const parsed = v.safeParse(schema, value);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const field = v.getDotPath(issue);
+  throw unusable(field === null ? "is not a JSON object" : `has no valid "${field}"`);
+}
+
+const rejection = v.pipe(
   v.string(),
   v.parseJson(),
   v.object({ error: v.string(), error_description: v.fallback(v.optional(v.string()), undefined) }),
@@ -116,9 +138,9 @@ const problem = v.pipe(
 
 const MAX_REASON_CHARACTERS = 500;
 
-/** The reason that the service gives for a rejection (RFC 6749, 5.2). */
+/** Returns the reason for a rejection (RFC 6749, 5.2). */
 function reasonIn(text: string): string {
-  const parsed = v.safeParse(problem, text);
+  const parsed = v.safeParse(rejection, text);
   if (!parsed.success) return "no reason given";
   const { error, error_description: description } = parsed.output;
   const reason = description ? `${error}: ${description}` : error;
@@ -135,43 +157,32 @@ function hintOn(reason: string): string {
   );
 }
 
-function headersOf(reply: Dispatcher.ResponseData): Headers {
-  const headers = new Headers();
-  const type = single(reply.headers["content-type"]);
-  if (type !== undefined) headers.set("content-type", type);
-  return headers;
-}
-
 function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-interface OidcUrlOptions {
-  /** For people: what holds the address. */
-  readonly name: string;
-  /** Plain http also to other machines than this one. */
-  readonly allowHttp: boolean;
-  readonly withQuery?: boolean;
-}
-
 /**
- * An address to which tokens may go.
+ * Parses an address to which tokens may be sent.
  *
+ * @param options.name what contains the address, as the subject of error messages
+ * @param options.withQuery whether the address may have a query. @default false
  * @throws CloudInfraError `config_invalid`, without the address
  */
-export function parseOidcUrl(text: string, { name, allowHttp, withQuery = false }: OidcUrlOptions): URL {
+export function parseOidcUrl(
+  text: string,
+  options: { readonly name: string; readonly allowHttp: boolean; readonly withQuery?: boolean },
+): URL {
   const url = URL.parse(text);
-  const reject = (why: string): never => {
-    throw new CloudInfraError("config_invalid", `${name} ${why}`, {
+  const invalid = (why: string) =>
+    new CloudInfraError("config_invalid", `${options.name} ${why}`, {
       hint: "Give the whole address. The operators of the token service can tell you what it is.",
     });
-  };
   if (url === null || !["https:", "http:"].includes(url.protocol))
-    return reject("is not a URL that begins with https://");
-  if (url.username !== "" || url.password !== "") return reject("must not contain a user name or password");
-  if (url.hash !== "") return reject('must not contain "#"');
-  if (url.search !== "" && !withQuery) return reject('must not contain "?"');
-  if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname))
-    return reject(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
+    throw invalid("is not a URL that begins with https://");
+  if (url.username !== "" || url.password !== "") throw invalid("must not contain a user name or password");
+  if (url.hash !== "") throw invalid('must not contain "#"');
+  if (url.search !== "" && !options.withQuery) throw invalid('must not contain "?"');
+  if (url.protocol === "http:" && !options.allowHttp && !isLoopback(url.hostname))
+    throw invalid(`must begin with https://: over http a token could be read on the way to ${url.hostname}`);
   return url;
 }

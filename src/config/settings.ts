@@ -1,149 +1,159 @@
-import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { CloudInfraError } from "../diagnostics/error";
-import {
-  argumentFix,
-  fixOf,
-  foundSetting,
-  parseBoolean,
-  parseDurationSetting,
-  parseList,
-  parsePositiveNumber,
-  type SettingLookup,
-  stackFix,
-  variableName,
-} from "./setting-values";
-import { type TokenSetting, tokenSetting } from "./token-settings";
-
-/** The parsed settings: those of the stack (`cloudinfra:…`), or of an explicit provider, and those of the environment (`CLOUDINFRA_…`). */
-export interface Settings {
-  /** Name of the explicit provider. Undefined for the default provider. */
-  readonly provider: string | undefined;
-  /** Base address of the service; given with or without `/v1` and a slash. */
-  readonly endpoint: string;
-  readonly token: TokenSetting;
-  /** How long a create, update or delete may take where `customTimeouts` does not say. Milliseconds. */
-  readonly operationTimeoutMs: number;
-  /** Plain http also to other machines than this one. */
-  readonly allowHttp: boolean;
-  /** Most requests in flight at once. */
-  readonly concurrency: number | undefined;
-  readonly maxRequestsPerSecond: number | undefined;
-  /** Name of the field that holds an instance's revision, where it is none of the usual ones. */
-  readonly revisionField: string | undefined;
-  /** Name of the field that holds an instance's public address, where it is none of the usual ones. */
-  readonly ipAddressField: string | undefined;
-  /** Addresses that the service had before; objects recorded there are taken to be at `endpoint` now. */
-  readonly formerEndpoints: readonly string[];
-  /** Folder of the journal of creations; relative to the program's folder. */
-  readonly journalDir: string | undefined;
-  /** A file with certificates of further authorities (PEM); relative to the program's folder. */
-  readonly caFile: string | undefined;
+/** A setting of the package. Texts are Markdown for users. */
+export interface Setting {
+  /** A `duration` is written as `90s` or `1h30m`, and a `list` as JSON or with commas. */
+  readonly type: "string" | "number" | "boolean" | "duration" | "list";
+  readonly description: string;
+  /** The value that applies if the setting isn't set. Settings with neither this nor `otherwise` have no default. */
+  readonly default?: string;
+  /** What applies instead if there is no single default value. */
+  readonly otherwise?: string;
+  /** A value for commands that set it. */
+  readonly example?: string;
+  /** Whether the value must be set with `--secret`, and is always encrypted in the state. */
+  readonly isSecret?: true;
 }
 
-const DEFAULT_TIMEOUT_MS = 30 * 60_000;
+/**
+ * All settings. Each is set in the stack's configuration (`cloudinfra:<name>`), with its environment variable ({@link variableName}), or
+ * as an argument of an explicit provider, except for `journalDir`.
+ */
+export const settings = {
+  endpoint: {
+    type: "string",
+    description:
+      "Base URL of the service (required), with or without `/v1`. `http://` is allowed only for this machine, or with `allowHttp`.",
+    example: "https://api.example.com",
+  },
+  token: {
+    type: "string",
+    description: "Token of the service.",
+    isSecret: true,
+  },
+  tokenFile: {
+    type: "string",
+    description:
+      "Path of a file that contains the token, relative to the program's folder. It is read again if the service rejects the token.",
+    example: "/run/secrets/cloudinfra-token",
+  },
+  tokenCommand: {
+    type: "string",
+    description:
+      "Shell command that prints the token, or JSON with `token` or `access_token`. It runs again if the service rejects the token.",
+    example: "vault read -field=token cloudinfra/creds/deploy",
+  },
+  oidcTokenEndpoint: {
+    type: "string",
+    description:
+      "URL of the token endpoint that exchanges the token in `oidcSubject` for a token of the service (RFC 8693).",
+    example: "https://sts.example.com/token",
+  },
+  oidcIssuer: {
+    type: "string",
+    description: "URL of the OpenID Connect issuer whose metadata contains the token endpoint.",
+    example: "https://sts.example.com",
+  },
+  oidcSubject: {
+    type: "string",
+    description:
+      "Token to exchange: `github` for the identity token of a GitHub Actions job, `file:<path>`, or `env:<variable>`.",
+    example: "github",
+  },
+  oidcSubjectAudience: {
+    type: "string",
+    description: "Audience of the token that the provider requests from GitHub Actions.",
+    otherwise: "the value of `oidcAudience`",
+  },
+  oidcSubjectTokenType: {
+    type: "string",
+    description: "Type of the token to exchange, as a URN.",
+    default: "urn:ietf:params:oauth:token-type:jwt",
+  },
+  oidcAudience: {
+    type: "string",
+    description: "Audience of the new token.",
+    example: "https://api.example.com",
+  },
+  oidcScope: {
+    type: "string",
+    description: "Scope of the new token.",
+  },
+  oidcClientId: {
+    type: "string",
+    description: "Client id, if the token endpoint requires one.",
+  },
+  oidcClientSecret: {
+    type: "string",
+    description: "Client secret, if the token endpoint requires one.",
+    isSecret: true,
+  },
+  operationTimeout: {
+    type: "duration",
+    description:
+      "Maximum duration of a create, update or delete, unless the `customTimeouts` option of the resource sets another one.",
+    default: "30m",
+    example: "1h",
+  },
+  allowHttp: {
+    type: "boolean",
+    description:
+      "Whether to allow `http://` endpoints on other machines. The token is then sent unencrypted.",
+    default: "false",
+    example: "true",
+  },
+  caFile: {
+    type: "string",
+    description:
+      "Path of a PEM file with certificate authorities to trust in addition to those of Node.js, relative to the program's folder.",
+    example: "certificates/our-authority.pem",
+  },
+  concurrency: {
+    type: "number",
+    description: "Maximum number of concurrent requests.",
+    default: "16",
+    example: "4",
+  },
+  maxRequestsPerSecond: {
+    type: "number",
+    description: "Maximum number of requests per second. It can be a fraction.",
+    otherwise: "no limit",
+    example: "10",
+  },
+  revisionField: {
+    type: "string",
+    description:
+      "Name of the field that contains an instance's revision, if the service uses an unusual name.",
+    otherwise: "the `ETag` header, or a field with a usual name",
+  },
+  ipAddressField: {
+    type: "string",
+    description:
+      "Name of the field that contains an instance's public IP address, if the service uses an unusual name.",
+    otherwise: "`ip_address`, `public_address` or `public_ip`",
+  },
+  formerEndpoints: {
+    type: "list",
+    description: "Base URLs that the service had before it moved to `endpoint`.",
+    example: "https://old.example.com",
+  },
+  journalDir: {
+    type: "string",
+    description:
+      "Folder of the journal of unfinished creations, relative to the program's folder. It isn't an argument of `Provider`.",
+    otherwise: "`~/.local/state/pulumi-cloudinfra/journal`",
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
 
-/** The configuration key with which an explicit provider tells its process its name. */
+export type SettingName = keyof typeof settings;
+
+/** The names of the settings that must be encrypted wherever they are stored. */
+export const secretSettings: readonly string[] = Object.entries<Setting>(settings).flatMap(
+  ([name, { isSecret }]) => (isSecret ? name : []),
+);
+
+/** The configuration key with which an explicit provider passes its name to its process. */
 export const PROVIDER_NAME = "cloudinfra:providerName";
 
-/** What belongs to an endpoint: a token must never be sent to another one. */
-const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
-
-/**
- * Reads the settings. Those of the configuration take precedence over the environment. An explicit provider with an endpoint of its own
- * doesn't use a token from the environment.
- *
- * @param configured the stack's configuration, or the arguments of an explicit provider
- * @throws CloudInfraError `config_missing`, `config_invalid`: names the setting, the command that sets it, the variable
- */
-export function readSettings(
-  configured: (key: string) => string | undefined,
-  environment: NodeJS.ProcessEnv,
-): Settings {
-  const provider = configured(PROVIDER_NAME);
-  const inConfiguration: SettingLookup = (name) =>
-    provider === undefined
-      ? foundSetting(
-          configured(`cloudinfra:${name}`),
-          `the stack's setting cloudinfra:${name}`,
-          stackFix(name),
-        )
-      : foundSetting(
-          configured(`cloudinfra:${name}`),
-          `the argument \`${name}\` of the provider "${provider}"`,
-          argumentFix(name, provider),
-        );
-  const inEnvironment: SettingLookup = (name) =>
-    foundSetting(
-      environment[variableName(name)],
-      `the variable ${variableName(name)}`,
-      provider === undefined ? fixOf(name) : `Correct the variable ${variableName(name)}`,
-    );
-  const isElsewhere = provider !== undefined && inConfiguration("endpoint") !== undefined;
-  const look: SettingLookup = (name) =>
-    inConfiguration(name) ?? (isElsewhere && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
-  // The client secret of another token source would be sent to a token service that it isn't for.
-  const ofOwnSource = provider === undefined ? look : inConfiguration;
-  const fromEnvironment = () => (isElsewhere ? undefined : tokenSetting(inEnvironment, look, provider));
-  return {
-    provider,
-    endpoint: (look("endpoint") ?? missing("endpoint", provider)).value,
-    token:
-      tokenSetting(inConfiguration, ofOwnSource, provider) ?? fromEnvironment() ?? missing("token", provider),
-    operationTimeoutMs: parseDurationSetting(look("operationTimeout")) ?? DEFAULT_TIMEOUT_MS,
-    allowHttp: parseBoolean(look("allowHttp")),
-    concurrency: parsePositiveNumber(look("concurrency")),
-    maxRequestsPerSecond: parsePositiveNumber(look("maxRequestsPerSecond")),
-    revisionField: look("revisionField")?.value,
-    ipAddressField: look("ipAddressField")?.value,
-    formerEndpoints: parseList(look("formerEndpoints")),
-    journalDir: look("journalDir")?.value,
-    caFile: look("caFile")?.value,
-  };
-}
-
-const MISSING = {
-  endpoint: { what: "the address of the service", example: " https://api.example.com" },
-  token: { what: "a token", example: "" },
-};
-const OTHER_SOURCES = ["tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"];
-
-function missing(name: keyof typeof MISSING, provider: string | undefined): never {
-  const { what, example } = MISSING[name];
-  const lacks =
-    provider === undefined ? `cloudinfra:${name} is not set` : `the provider "${provider}" has no ${name}`;
-  const fix = provider === undefined ? fixOf(name, example) : argumentFix(name, provider);
-  const others = OTHER_SOURCES.map((other) => (provider === undefined ? `cloudinfra:${other}` : other));
-  const or = name === "token" ? `; or ${others.slice(0, -1).join(", ")} or ${others.at(-1)}` : "";
-  throw new CloudInfraError("config_missing", `${lacks}: ${what} is needed`, { hint: fix + or });
-}
-
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-/**
- * The certificates in the file of the setting `caFile`.
- *
- * @throws CloudInfraError `config_invalid`
- */
-export function readCertificates(file: string): readonly string[] {
-  const hint = "it must hold the authority's certificates as PEM; the path counts from the program's folder";
-  const failed = (why: string): CloudInfraError =>
-    new CloudInfraError("config_invalid", `the file ${file} of cloudinfra:caFile ${why}`, { hint });
-  let text: string;
-  try {
-    text = readFileSync(path.resolve(file), "utf8");
-  } catch (cause) {
-    throw failed(`can't be read: ${cause instanceof Error ? cause.message : String(cause)}`);
-  }
-  const certificates = text.match(CERTIFICATE) ?? [];
-  if (certificates.length === 0) throw failed("holds no certificate");
-  for (const [index, certificate] of certificates.entries()) {
-    try {
-      new X509Certificate(certificate);
-    } catch {
-      throw failed(`holds a damaged certificate, number ${index + 1}`);
-    }
-  }
-  return certificates;
+/** Returns the environment variable of a setting: `CLOUDINFRA_OPERATION_TIMEOUT` for `operationTimeout`. */
+export function variableName(name: SettingName): string {
+  return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }

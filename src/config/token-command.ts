@@ -4,24 +4,22 @@ import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeIsUp, limitOf, within } from "../polling/clock";
-import { parseToken } from "./token-file";
-import type { PlainTokenSetting } from "./token-settings";
+import type { PlainTokenSetting } from "./read-settings";
+import { parseToken } from "./setting-files";
 
 const LIMIT_MS = 60_000;
-/** In characters. */
 const MAX_OUTPUT_CHARACTERS = 1_000_000;
 const MAX_KEPT_ERROR_CHARACTERS = 100_000;
 const MAX_ERROR_CHARACTERS = 500;
-/** Shorter words are ordinary ones. */
+/** Shorter words may be ordinary words. */
 const MIN_TOKEN_LENGTH = 8;
 
 /**
  * Runs a token command in a shell and returns the token that it prints, alone or in JSON. The command has no input. It ends when it has
- * exited and its standard output is closed. If that takes longer than a minute, it is killed together with the processes that it has
- * started.
+ * exited and its standard output is closed. After a minute, it is killed together with the processes that it has started.
  *
- * @param former tokens that it has printed before, which a complaint may repeat
- * @throws CloudInfraError `config_invalid`, without the output; if the command fails, with the last line of its standard error
+ * @param former tokens that the command has printed before, which its standard error may repeat
+ * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
  */
 export async function tokenFromCommand(
   { value, source }: PlainTokenSetting,
@@ -51,47 +49,39 @@ export async function tokenFromCommand(
   }
 }
 
-/** The command may repeat the token there, as a shell does that traces what it runs. A command of one word may be the token itself. */
-function hintOn(complaint: string, { command, output, former }: CommandFailure): string {
-  const words = errorOutput(command);
-  const tokens = [...(words.length === 1 ? words : []), ...errorOutput(output)].filter(
+/** Removes the token from the complaint: a shell that traces commands repeats it, and a command of one word may be the token itself. */
+function hintOn(
+  complaint: string,
+  { command, output, former }: Record<"command" | "output", string> & { readonly former: readonly string[] },
+): string {
+  const words = wordsOf(command);
+  const tokens = [...(words.length === 1 ? words : []), ...wordsOf(output)].filter(
     (word) => word.length >= MIN_TOKEN_LENGTH,
   );
-  const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former])).slice(
-    0,
-    MAX_ERROR_CHARACTERS,
-  );
+  const clean = stripVTControlCharacters(redact(complaint, [...tokens, ...former]));
   return clean === ""
     ? "Run it in the program's folder to see why."
-    : `Run it in the program's folder, and fix what it reports: ${clean}`;
+    : `Run it in the program's folder, and fix what it reports: ${clean.slice(0, MAX_ERROR_CHARACTERS)}`;
 }
 
-interface CommandFailure {
-  readonly command: string;
-  readonly output: string;
-  readonly former: readonly string[];
-}
-
-function errorOutput(text: string): string[] {
-  return text.split(/[\s"']+/).filter(Boolean);
-}
+const wordsOf = (text: string): string[] => text.split(/[\s"']+/).filter(Boolean);
 
 interface Ended {
   readonly output: string;
   /** The last line of its standard error. */
   readonly complaint: string;
-  /** Why its output is no token; undefined if it succeeded. */
+  /** Undefined if the command succeeded. */
   readonly failure: string | undefined;
 }
 
 interface Running {
   readonly ended: Promise<Ended>;
-  /** Kills the command and what it has started, unless it has ended. */
+  /** Kills the command and the processes that it has started, unless it has ended. */
   stop(): void;
 }
 
 function start(command: string): Running {
-  // In a process group of its own, which can be killed as a whole.
+  // In its own process group, so that all its processes can be killed together.
   const isGroup = process.platform !== "win32";
   const child = spawn(command, {
     ...{ shell: true, detached: isGroup, windowsHide: true },
@@ -103,7 +93,7 @@ function start(command: string): Running {
     if (!hasEnded && isGroup && child.pid !== undefined) killGroup(child.pid);
     else if (!hasEnded) child.kill("SIGKILL");
     hasEnded = true;
-    // A process in the background, or one that has left the group, may keep these open.
+    // A background process, or one that has left the group, may keep these open.
     child.stdout.destroy();
     child.stderr.destroy();
   };
@@ -131,7 +121,7 @@ function start(command: string): Running {
       const { exitCode: code, signalCode: signal } = child;
       end(code === 0 ? undefined : signal === null ? `exited with code ${code}` : `was killed by ${signal}`);
     };
-    // "close" would also wait for the standard error, which a process in the background may keep open.
+    // "close" would also wait for the standard error, which a background process may keep open.
     child.once("exit", settle);
     child.stdout.once("end", settle);
   });
@@ -147,22 +137,17 @@ function killGroup(leader: number): void {
   }
 }
 
-const tokenDocument = v.union([
-  v.pipe(
-    v.object({ token: v.string() }),
-    v.transform((document) => document.token),
-  ),
-  v.pipe(
-    v.object({ access_token: v.string() }),
-    v.transform((document) => document.access_token),
-  ),
-]);
+const tokenDocument = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.union([v.object({ token: v.string() }), v.object({ access_token: v.string() })]),
+);
 
-/** The token in a JSON document; undefined if the output is not JSON. */
+/** Returns the token in a JSON document, or `undefined` if the output is not JSON. */
 function tokenInJson(output: string, name: string): string | undefined {
   if (!output.trimStart().startsWith("{")) return undefined;
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), tokenDocument), output);
-  if (parsed.success) return parsed.output;
+  const parsed = v.safeParse(tokenDocument, output);
+  if (parsed.success) return "token" in parsed.output ? parsed.output.token : parsed.output.access_token;
   throw new CloudInfraError("config_invalid", `${name} printed JSON without a token`, {
     hint: 'Make it print the token alone, {"token": "…"} or {"access_token": "…"}.',
   });

@@ -1,21 +1,18 @@
 import type { TokenSource } from "../api/client";
 import type { Clock } from "../polling/clock";
-import { type ExchangeParts, tokenExchange } from "./oidc-exchange";
+import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
+import type { PlainTokenSetting, TokenSetting } from "./read-settings";
+import { parseToken, readTokenFile } from "./setting-files";
 import { tokenFromCommand } from "./token-command";
-import { type IssuedToken, parseToken, readTokenFile } from "./token-file";
-import type { PlainTokenSetting, TokenSetting } from "./token-settings";
 
-/** What the sources of tokens need. */
-export type TokenEnvironment = ExchangeParts;
-
-/** Opens the source that a setting names: the token itself, a file, a command, or an exchange (§5 doesn't say how to get one). */
-export function tokenSource(setting: TokenSetting, surroundings: TokenEnvironment): TokenSource {
-  const { clock } = surroundings;
+/** Opens the token source that a setting names: the token itself, a file, a command, or an exchange. */
+export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {
+  const { clock } = parts;
   if ("subject" in setting) {
-    const { origin, exchange } = tokenExchange(setting, surroundings);
+    const { origin, exchange } = tokenExchange(setting, parts);
     return new RenewableToken(origin, exchange, clock);
   }
-  // A command's text may contain a password; a file's name shows where to look.
+  // The text of a command may contain a password, so the origin doesn't contain it.
   const origin = setting.kind === "tokenFile" ? `${setting.source} (${setting.value})` : setting.source;
   if (setting.kind === "token") return { origin, get: async () => setting.value };
   const former: string[] = [];
@@ -33,21 +30,20 @@ async function fromFile({ value, source }: PlainTokenSetting): Promise<string> {
   return parseToken(text, name);
 }
 
-/** On the clock, in milliseconds. */
 interface HeldToken {
   readonly token: string;
   readonly renewAtMs: number;
-  readonly endsAtMs: number;
+  readonly expiresAtMs: number;
 }
 
-/** A token is renewed so long before its end, or a fifth of its lifetime where that is less. */
+/** A token is renewed this long before it expires, or a fifth of its lifetime if that is less. */
 const MARGIN_MS = 60_000;
-/** After a renewal before the end that failed, the token in hand is used this long before another try. */
+/** Pause between attempts to renew a token that is still valid. */
 const PAUSE_MS = 10_000;
 
 /**
- * Fetched once, and again shortly before it ends or when it is refused; one fetch at a time, however many wait for it. While a
- * token is still good, a renewal that fails is no failure.
+ * A token that is fetched once, and again shortly before it expires or when the service rejects it. Concurrent callers share one fetch. While
+ * the token is valid, a failed renewal is not an error.
  */
 class RenewableToken implements TokenSource {
   private held: HeldToken | undefined;
@@ -69,28 +65,28 @@ class RenewableToken implements TokenSource {
       return await this.fetching;
     } catch (error) {
       const nowMs = clock.now();
-      if (this.held === undefined || nowMs >= this.held.endsAtMs) throw error;
-      this.held = { ...this.held, renewAtMs: Math.min(nowMs + PAUSE_MS, this.held.endsAtMs) };
+      if (this.held === undefined || nowMs >= this.held.expiresAtMs) throw error;
+      this.held = { ...this.held, renewAtMs: Math.min(nowMs + PAUSE_MS, this.held.expiresAtMs) };
       return this.held.token;
     }
   }
 
-  async renew(refused: string): Promise<string | undefined> {
+  async renew(rejected: string): Promise<string | undefined> {
     const seen = this.held;
     const current = await this.get();
-    if (current !== refused) return current;
-    // Of several that were refused at once, the first fetches.
+    if (current !== rejected) return current;
+    // Only the first of several concurrent callers discards the token.
     if (this.held === seen || seen === undefined) this.held = undefined;
     const renewed = await this.get();
-    return renewed === refused ? undefined : renewed;
+    return renewed === rejected ? undefined : renewed;
   }
 
   private async fetch(): Promise<string> {
     const startedMs = this.clock.now();
     const { token, lifetimeMs = Number.POSITIVE_INFINITY } = await this.fetchToken();
     const marginMs = Math.min(MARGIN_MS, lifetimeMs / 5);
-    const endsAtMs = startedMs + lifetimeMs;
-    this.held = { token, endsAtMs, renewAtMs: endsAtMs - marginMs };
+    const expiresAtMs = startedMs + lifetimeMs;
+    this.held = { token, expiresAtMs, renewAtMs: expiresAtMs - marginMs };
     return token;
   }
 }

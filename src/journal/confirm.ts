@@ -4,7 +4,7 @@ import { type Disk, fileNamesIn, readText, removeFile, systemDisk } from "./disk
 import { parseEntry } from "./entry";
 import { type JournalLocation, journalFolder } from "./location";
 
-/** Ids by resource key, and the end of their removal. */
+/** Entries of one folder to remove together: ids of objects by the key of their resource. */
 interface Batch {
   readonly ids: Map<string, string>;
   readonly done: Promise<void>;
@@ -14,10 +14,8 @@ interface Batch {
 const batches = new Map<string, Batch>();
 
 /**
- * Removes the entry about an object that the state now holds. Call it when the `id` of the resource resolves: unless it saves only at
- * the end of its run, the engine has saved the resource by then.
- *
- * Never rejects: an entry that can't be removed is removed by the next check of the resource.
+ * Removes the entry of an object that the state now holds. Call it when the `id` of the resource resolves: by then, the engine has saved the
+ * resource, unless it saves only at the end of its run. Never rejects, because the next check of the resource removes an entry that stays.
  *
  * @param key the resource's key
  * @param id the object's id
@@ -38,11 +36,11 @@ export async function confirm(
     batch.ids.set(key, id);
     await batch.done;
   } catch {
-    // See above. The provider, which depends on the journal, reports what is wrong with it.
+    // The provider reports what is wrong with the journal.
   }
 }
 
-/** Many resources are saved at about the same time, and only its contents tell which resource an entry is about. */
+/** Reads each entry once for all resources that are saved at about the same time: only its content identifies its resource. */
 async function removeAll(disk: Disk, folder: string, ids: ReadonlyMap<string, string>): Promise<void> {
   await setImmediate();
   batches.delete(folder);

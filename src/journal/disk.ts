@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import fs, { type FileHandle } from "node:fs/promises";
 import path from "node:path";
 
-/** The calls that a journal makes of its disk. */
+/** The file system calls of the journal. */
 export type Disk = Pick<
   typeof fs,
   "link" | "mkdir" | "open" | "readdir" | "readFile" | "rename" | "stat" | "unlink"
@@ -11,19 +11,18 @@ export type Disk = Pick<
 
 export const systemDisk: Disk = fs;
 
-/** How the name of a file ends while it is being written or taken out. */
+/** The suffix of a file while it is being written or removed. */
 export const TEMPORARY_SUFFIX = ".tmp";
 
-/** A name of its own for each writing or taking out: two processes never share one. */
+/** Returns a unique name, so that two processes never use the same temporary file. */
 const temporaryName = (file: string): string => `${file}.${randomUUID()}${TEMPORARY_SUFFIX}`;
 
-/** Whether an error says that the file, or its folder, is not there. */
 const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT";
 
 export const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
-/** What comes of some work on a file or folder; undefined where that is not there. */
+/** Resolves to the result of some work, or to `undefined` if the file or folder doesn't exist. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -33,17 +32,17 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Reads a file; undefined where there is none. */
+/** Reads a file. Resolves to `undefined` if it doesn't exist. */
 export function readText(disk: Disk, file: string): Promise<string | undefined> {
   return unlessMissing(disk.readFile(file, "utf8"));
 }
 
-/** The names of the files in a folder; none where there is no folder yet. */
+/** Lists the names of the files in a folder, which may not exist yet. */
 export async function fileNamesIn(disk: Disk, folder: string): Promise<string[]> {
   return (await unlessMissing(disk.readdir(folder))) ?? [];
 }
 
-/** Removes the files in a folder whose names have one of these endings and that are older than its time, in milliseconds. */
+/** Removes files that are older than the time for their suffix, in milliseconds. */
 export async function removeOld(
   disk: Disk,
   folder: string,
@@ -62,44 +61,44 @@ async function removeIfOld(disk: Disk, file: string, forMs: number): Promise<voi
     const { mtimeMs } = await disk.stat(file);
     if (Date.now() - mtimeMs > forMs) await disk.unlink(file);
   } catch {
-    // Another process may have removed it. Otherwise, the next one tries again.
+    // Another process may have removed it. Otherwise, a later process retries.
   }
 }
 
-/** How often a file may come and go while another one is put in its place. */
+/** Maximum number of attempts while other processes create and remove the file. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Puts a file there whole or not at all, whatever ends the process meanwhile; it can be read by its owner only. It takes the
- * place of none, or of one that may go: of two processes that put theirs where there is none, one does. Where there are no
- * links on a file system, or files come and go all the time, it takes the place of any.
+ * Writes a file atomically: after a crash, it is either complete or absent. Only its owner can read it. The file replaces an existing one only
+ * if `mayReplace` allows that. If two processes write at the same time, one of them wins. On a file system without links, or if other processes
+ * create and remove the file all the time, it replaces any file.
  *
- * @returns the text of another one that stays there instead
+ * @returns the text of another file that stays instead
  */
 export async function writeWholeFile(
   disk: Disk,
   file: string,
   text: string,
-  mayGo: (text: string) => boolean,
+  mayReplace: (text: string) => boolean,
 ): Promise<string | undefined> {
   const written = temporaryName(file);
   try {
     await write(disk, written, text);
     for (let tries = 1; ; tries += 1) {
       const other = await readText(disk, file);
-      if (other !== undefined && !mayGo(other)) return other;
+      if (other !== undefined && !mayReplace(other)) return other;
       const replaces = other !== undefined || tries === MAX_ATTEMPTS;
       if (replaces) await disk.rename(written, file);
       if (replaces || (await isLinked(disk, written, file))) break;
     }
   } finally {
-    await disk.unlink(written).catch(() => undefined); // what went wrong before says more
+    await disk.unlink(written).catch(() => undefined); // an error before this one is more useful
   }
   await syncFolder(disk, path.dirname(file));
   return undefined;
 }
 
-/** @returns whether the file has this name too now, which it may only get where there is no other one */
+/** Links a file to another name. Returns false if a file with that name exists. */
 async function isLinked(disk: Disk, file: string, name: string): Promise<boolean> {
   try {
     await disk.link(file, name);
@@ -142,78 +141,77 @@ async function withFile<T>(opened: Promise<FileHandle>, use: (handle: FileHandle
 }
 
 /**
- * Appends to a file that is there and is the one that is meant; never makes one. Reads and appends through one opening:
- * where another process puts a new file in its place meanwhile, this goes to the old one and is lost with it. It outlives
- * this process, but not the machine: a disk that is made to keep it at once keeps with it all that others have written,
- * the engine's state above all.
+ * Appends to a file if it exists and its text is the expected one. It reads and appends through one handle, so if another process replaces the
+ * file meanwhile, the new file stays unchanged. The text isn't synced to disk: that would also flush the writes of all other programs, above
+ * all the engine's state.
  */
 export async function appendTo(
   disk: Disk,
   file: string,
-  isMeant: (text: string) => boolean,
+  isExpected: (text: string) => boolean,
   text: string,
 ): Promise<void> {
   const appended = withFile(disk.open(file, constants.O_RDWR | constants.O_APPEND), async (handle) => {
-    if (!isMeant(await handle.readFile("utf8"))) return;
+    if (!isExpected(await handle.readFile("utf8"))) return;
     await handle.writeFile(text);
   });
   await unlessMissing(appended);
 }
 
-/** Appends to a file, and creates it and its folder if necessary. Small writes of several processes never mix. */
+/** Appends to a file, and creates it and its folder if necessary. Small appends of several processes don't interleave. */
 export async function appendOrCreate(disk: Disk, file: string, text: string): Promise<void> {
   await withFile(openOrMakeFolder(disk, file, "a"), (handle) => handle.writeFile(text));
 }
 
-/** Removes a file if it is the one that is meant. */
+/** Removes a file if its text is the expected one. */
 export async function removeFile(
   disk: Disk,
   file: string,
-  isMeant: (text: string) => boolean,
+  isExpected: (text: string) => boolean,
 ): Promise<void> {
-  const removed = await moveAside(disk, file, isMeant);
+  const removed = await moveAside(disk, file, isExpected);
   if (removed !== undefined) await unlessMissing(disk.unlink(removed));
 }
 
 /**
- * Takes a file out of its place if it is the one that is meant, and says where it is then. Another process may put a new
- * one there at any moment: only what has been moved aside is known for certain, and goes back if it is not the one.
+ * Renames a file if its text is the expected one, and returns the new name. Another process may replace the file at any moment, so the text is
+ * checked again after the renaming, and another file is put back.
  */
 export async function moveAside(
   disk: Disk,
   file: string,
-  isMeant: (text: string) => boolean,
+  isExpected: (text: string) => boolean,
 ): Promise<string | undefined> {
   const text = await readText(disk, file);
-  if (text === undefined || !isMeant(text)) return undefined;
+  if (text === undefined || !isExpected(text)) return undefined;
   const aside = temporaryName(file);
   await unlessMissing(disk.rename(file, aside));
   const taken = await readText(disk, aside);
   if (taken === undefined) return undefined;
-  if (isMeant(taken)) return aside;
+  if (isExpected(taken)) return aside;
   await putBack(disk, aside, file);
   return undefined;
 }
 
 async function putBack(disk: Disk, aside: string, file: string): Promise<void> {
   try {
-    await disk.link(aside, file); // never over a still newer one
+    await disk.link(aside, file); // never replaces a newer file
   } catch (error) {
     if (codeOf(error) !== "EEXIST") return disk.rename(aside, file); // a file system without links
   }
   await disk.unlink(aside);
 }
 
-/** The longest that a disk may keep its user waiting: a network folder may never answer. Milliseconds. */
+/** Timeout of disk operations in milliseconds. A network folder may never respond. */
 const DISK_TIMEOUT_MS = 10_000;
 
-/** The folders that have kept this process waiting too long. It doesn't access them again: each access would wait as long, and block a thread. */
+/** The folders that have timed out. They aren't accessed again, because each access would block a thread. */
 const unresponsiveFolders = new Set<string>();
 
-/** The end of the first access to each folder. Others wait for it, as otherwise they could block all threads of the process together. */
+/** The first access to each folder. Others wait for it, because together they could block all threads of the process. */
 const firstAccesses = new Map<string, Promise<void>>();
 
-/** The result of some work in a folder, or an error after ten seconds; the work itself can't be stopped. */
+/** Runs some work in a folder, and fails after ten seconds. The work itself can't be stopped. */
 export async function withDiskTimeout<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const before = firstAccesses.get(folder);
   if (before !== undefined) await before;
@@ -240,5 +238,5 @@ async function timed<T>(folder: string, work: Promise<T>): Promise<T> {
 }
 
 function diskTimeout(): Error {
-  return new Error(`the disk has not answered for ${DISK_TIMEOUT_MS / 1000} s`);
+  return new Error(`the disk has not responded for ${DISK_TIMEOUT_MS / 1000} s`);
 }

@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import path from "node:path";
-import { DELETION_SUFFIX } from "./deletions";
 import { type Disk, fileNamesIn, readText, removeOld, TEMPORARY_SUFFIX } from "./disk";
+import { DELETION_SUFFIX } from "./facts";
 
-/** The record of one creation on the local disk: written before its request is sent, and extended as more becomes known. */
+/** The record of one creation on the local disk. It is written before the request is sent, and extended as more becomes known. */
 export interface Entry {
   /** URN of the resource when the creation began. */
   readonly urn: string;
-  /** Organization of the stack that began the creation. Undefined if the process could not know it. */
+  /** Organization of the stack that began the creation. Undefined if the process didn't have it. */
   readonly organization?: string | undefined;
   /** Backend of that stack: its URL, or the program's folder if the URL is not known. */
   readonly backend: string;
@@ -17,17 +17,17 @@ export interface Entry {
   readonly provider?: string | undefined;
   /** Key of the request: the Idempotency-Key header (§4.7). */
   readonly key: string;
-  /** Key of the resource: what the state holds once the engine has saved it. It differs from `key` after a failed attempt. */
+  /** Key of the resource, which the state holds once the engine has saved it. It differs from `key` after a failed attempt. */
   readonly resource: string;
   /** Key of the resource that this creation replaces. */
   readonly replaces?: string | undefined;
-  /** Key of the resource that has the instance's project, if it is in the same stack: a project's deletion settles its own instances only. */
+  /** Key of the project's resource if it is in the same stack. A project's deletion settles only its own instances. */
   readonly projectKey?: string | undefined;
   /** Body of the request, as the exact string that is sent. */
   readonly body: string;
   /** Names of the arguments that were secret when the creation began. */
   readonly secrets?: readonly string[] | undefined;
-  /** Whether the name in the body was made up, and not given by the program. */
+  /** Whether the name in the body was generated. */
   readonly isAutonamed?: boolean | undefined;
   /** When the creation began, in milliseconds since 1970. */
   readonly at: number;
@@ -38,13 +38,13 @@ export interface Entry {
   /** Whether `recover` wrote the entry from a stack's state. */
   readonly recovered?: boolean;
   /**
-   * Whether the object may be in use: `recover` can't tell whether the creation has been finished since, and the state that it was written
-   * from may be another backend's.
+   * Whether the object may be in use. `recover` can't tell whether the creation has been finished since, or whether the exported state is
+   * another backend's.
    */
   readonly isLate?: boolean;
-  /** Ids of objects that resources have imported since. If the creation has made one of them, the object belongs to that resource. */
+  /** Ids of objects that resources have imported since. If the creation made one of them, it belongs to that resource. */
   readonly imported?: readonly string[];
-  /** Whether the entry stays until a check with the saved state, because the engine saves nothing before the end of its run. */
+  /** Whether only a check with the saved state may remove the entry, because the engine saves nothing before the end of its run. */
   readonly isKept?: boolean;
 }
 
@@ -53,7 +53,7 @@ interface NamedOperation {
   readonly url: string;
 }
 
-/** What becomes known of a creation after its first line is written. */
+/** The fields that later lines of an entry's file add. */
 export type EntryUpdate = Pick<Entry, "operation" | "id" | "imported">;
 
 /** Returns the first line of an entry's file. */
@@ -62,13 +62,13 @@ export function firstLine(entry: Entry): string {
   return `${JSON.stringify(begun)}\n`;
 }
 
-/** Returns a later line. It starts with a line break because a kill may have cut off the line before it. */
+/** Returns a later line. It starts with a line break because a kill may have truncated the line before it. */
 export function laterLine({ operation, id, imported }: EntryUpdate): string {
   const known = operation && { id: operation.id, url: operation.url };
   return `\n${JSON.stringify({ operation: known, id, imported })}\n`;
 }
 
-/** Parses an entry's file. Incomplete later lines are skipped. Without a complete first line, the result is `undefined`. */
+/** Parses an entry's file, and skips incomplete later lines. Returns `undefined` if the first line is incomplete. */
 export function parseEntry(text: string): Entry | undefined {
   const [first = "", ...later] = text.split("\n");
   let entry = parseFirstLine(parseObject(first));
@@ -78,7 +78,7 @@ export function parseEntry(text: string): Entry | undefined {
 
 type Fields = Partial<Record<string, unknown>>;
 
-// Parsed by hand because programs read entries too, and loading a schema library takes several times as long.
+// Parsed without a schema library, because programs read entries too, and loading the library takes several times as long.
 function parseObject(line: string): Fields {
   try {
     const value: unknown = JSON.parse(line);
@@ -135,7 +135,7 @@ function parseLaterLine({ operation, id, imported }: Fields): EntryUpdate {
   };
 }
 
-/** Several processes may note imports. */
+/** Imports add up, because several processes may record some. */
 function withUpdate(entry: Entry, { imported, ...known }: EntryUpdate): Entry {
   return {
     ...entry,
@@ -148,24 +148,71 @@ function namedOperation({ id, url }: Fields): NamedOperation | undefined {
   return typeof id === "string" && typeof url === "string" ? { id, url } : undefined;
 }
 
+/** Returns the id of an entry's object for messages. It is hidden if the name is secret, because some services use the name as the id. */
+export function visibleId({ id, secrets = [] }: Pick<Entry, "id" | "secrets">): string | undefined {
+  return secrets.includes("name") ? undefined : id;
+}
+
+/** The parts of a warning of unsettled creations that depend on the command. */
+interface WarningText {
+  /** Why the creation stays unfinished, or what follows from that. */
+  readonly one: string;
+  /** The same for several creations. */
+  readonly several: string;
+  readonly hints: readonly string[];
+}
+
+/** An entry as far as a warning of unsettled creations needs it. */
+export type UnsettledEntry = Pick<Entry, "urn" | "at" | "id" | "operation" | "secrets">;
+
+/** Returns a warning that lists the unsettled creations of one stack. */
+export function unsettledWarning(
+  entries: readonly UnsettledEntry[],
+  { one, several, hints }: WarningText,
+): string {
+  const [, , stack] = entries[0]?.urn.split(":") ?? [];
+  const headline =
+    entries.length === 1
+      ? `an interrupted creation of the stack ${stack} is unfinished, and ${one}`
+      : `${entries.length} interrupted creations of the stack ${stack} are unfinished, and ${several}`;
+  return [
+    `cloudinfra: ${headline}:`,
+    ...entries.flatMap((entry) => [`  ${describe(entry)}`, `    ${entry.urn}`]),
+    ...hints,
+  ].join("\n");
+}
+
+function describe(entry: UnsettledEntry): string {
+  const [, , type = "", ...name] = entry.urn.split("::");
+  const [id, operation] = [visibleId(entry), entry.operation?.id];
+  const known =
+    id !== undefined
+      ? ` with the id ${id}`
+      : operation !== undefined
+        ? ` with the operation ${operation}`
+        : ", which may not exist";
+  const started = new Date(entry.at).toISOString().replace(/\.\d+/, "");
+  return `${type.endsWith(":Project") ? "project" : "instance"} "${name.join("::")}"${known}, started ${started}`;
+}
+
 const DAY_MS = 24 * 60 * 60_000;
 
-/** How the names of the files end that record which creations the user has given up. */
+/** The suffix of the files that record which creations the user has given up. */
 const GIVEN_UP_SUFFIX = ".given-up";
 
-/** Returns the name of the file which records that the user has given up the creation with a key. */
+/** Returns the name of the file that records that the user has given up the creation with a key. */
 export function givenUpFileName(key: string): string {
   return hash("sha256", key).slice(0, 24) + GIVEN_UP_SUFFIX;
 }
 
-/** How long files are kept that nothing removes, by the end of their names, in milliseconds. */
+/** How long files are kept that nothing else removes, by suffix, in milliseconds. */
 const KEPT_MS = {
   [TEMPORARY_SUFFIX]: DAY_MS,
   [DELETION_SUFFIX]: 30 * DAY_MS,
   [GIVEN_UP_SUFFIX]: 30 * DAY_MS,
 } as const;
 
-/** Reads the entries in a folder by their files. Leaves out damaged ones, which may be another program's. */
+/** Reads the entries in a folder, by file. Skips damaged files, which may be another program's. */
 export async function readEntries(
   disk: Disk,
   folder: string,
@@ -178,17 +225,14 @@ export async function readEntries(
   return new Map(files.flatMap((file, index) => (entries[index] ? [[file, entries[index]] as const] : [])));
 }
 
-/**
- * Finds entries by the key of their resource, which their names do not tell. Each file is read once: the resource of an entry
- * never changes.
- */
+/** Finds entries by the key of their resource, which their file names don't contain. Each file is read once, because that key never changes. */
 export class EntryIndex {
   private readonly resources = new Map<string, string | undefined>();
   private isTidy = false;
 
   constructor(private readonly disk: Disk) {}
 
-  /** Returns the files whose entries are about the resource with this key, in whatever stack and at whatever endpoint. */
+  /** Returns the files of the entries of a resource, in every stack and at every endpoint. */
   async of(folder: string, resource: string): Promise<string[]> {
     const names = await fileNamesIn(this.disk, folder);
     if (!this.isTidy) await removeOld(this.disk, folder, KEPT_MS);

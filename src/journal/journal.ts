@@ -1,5 +1,4 @@
 import path from "node:path";
-import { DeletionRequests } from "./deletions";
 import {
   appendOrCreate,
   appendTo,
@@ -21,6 +20,7 @@ import {
   parseEntry,
   readEntries,
 } from "./entry";
+import { DeletionRequests, RunFacts } from "./facts";
 import {
   backendOf,
   type EntryIdentity,
@@ -31,51 +31,8 @@ import {
   stackOf,
   suffixOf,
 } from "./location";
-import { RunFacts } from "./run-facts";
 
-/**
- * The entries of the creations that this machine has begun at one endpoint. No method throws or waits for a disk forever: if the
- * journal can't be used, one warning says so, and it behaves as if it were empty.
- */
-export interface Journal {
-  /** The base URL of the service. */
-  readonly endpoint: string;
-  /**
-   * Writes an entry. It is on disk when this resolves. It takes the place of the entry that was last read here for the same
-   * purpose, if any.
-   *
-   * @returns the entry that another process has written meanwhile, which then stays
-   */
-  begin(entry: NewEntry): Promise<Entry | undefined>;
-  /** Extends the entry with this key, if there is one. */
-  extend(key: string, more: EntryUpdate): Promise<void>;
-  /** Reads the entry for a purpose, however old. A damaged one is set aside with a warning. */
-  read(purpose: CreationPurpose): Promise<Entry | undefined>;
-  /** Makes the entry for a purpose the one for another purpose at this endpoint, unless there is one. */
-  move(from: CreationPurpose, to: Pick<CreationPurpose, "urn" | "replaces">): Promise<void>;
-  /** Records that the user gives up the creation with this key: the next command neither resumes nor settles it. */
-  giveUp(key: string): Promise<void>;
-  /** Whether the user has given up the creation with this key, on this machine. */
-  isGivenUp(key: string): Promise<boolean>;
-  /** Moves the entries of a stack from the former endpoints of this service to this one. Only the first call does something. */
-  moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void>;
-  /** Finds the entry of the resource with this key, in whatever stack and at whatever endpoint, as a key is unique. */
-  find(resource: string): Promise<Entry | undefined>;
-  /** Removes the entry with this key. */
-  remove(key: string): Promise<void>;
-  /** Lists the entries of this organization, backend and endpoint, the oldest first. */
-  list(): Promise<Entry[]>;
-  /** Lists the entries of this organization and backend at all endpoints, the oldest first. */
-  listEverywhere(): Promise<Entry[]>;
-  /** The same as it was at the first call: what earlier runs have left, read once. */
-  entriesAtStart(): Promise<readonly Entry[]>;
-  /** What the processes of this run must agree on. */
-  readonly run: RunFacts;
-  /** The objects whose deletion this machine has requested. */
-  readonly deletions: DeletionRequests;
-}
-
-/** What a creation knows of itself before it sends its request. */
+/** The fields of an entry that are known before the request is sent. */
 export type NewEntry = Pick<
   Entry,
   | "urn"
@@ -92,53 +49,60 @@ export type NewEntry = Pick<
   | "isLate"
 >;
 
-/** What a creation is for, in this stack. */
+/** The purpose of a creation in this stack. */
 export interface CreationPurpose extends Pick<EntryIdentity, "urn" | "replaces"> {
-  /** The key of the creation, if it is known: an entry that may be another stack's must have it. */
+  /** Key of the creation, if it is known. An entry that may be another stack's counts only if it has this key. */
   readonly key?: string | undefined;
-  /** @default this one */
+  /** @default the endpoint of the journal */
   readonly endpoint?: string | undefined;
 }
 
 export interface JournalOptions extends JournalLocation {
   /** Normalized base URL of the service. */
   readonly endpoint: string;
-  /** Organization of the stack, if it is known by now. */
+  /** Returns the organization of the stack, if it is known by now. */
   readonly organization?: (() => string | undefined) | undefined;
-  /** Folder of Pulumi's project file, from the program's folder, if that isn't in it: `main` may lead out of it. */
+  /** Returns the folder of Pulumi's project file, relative to the program's folder, if that is outside of it (`main: ../…`). */
   readonly projectFolder?: (() => string | undefined) | undefined;
-  /** Returns the token in use: only a hash of it is written. @default always the same */
+  /** Returns the current token. Only a hash of it is written. @default an empty one */
   readonly token?: (() => string) | undefined;
-  /** Backend of the stack. @default found as the CLI finds it */
+  /** Backend of the stack. @default the one that the CLI uses */
   readonly backend?: string | undefined;
-  /** Awaited, so that a warning is out before the call ends that it is about. */
+  /** Awaited, so that the warning is shown before the call ends. */
   readonly warn: (message: string) => void | Promise<void>;
-  /** Identifies this run of the engine. @default none: there is only this process */
+  /** Identifies this run of the engine. @default this process is the only one */
   readonly run?: string | undefined;
-  /** @default the system's */
+  /** @default the disk of this machine */
   readonly disk?: Disk | undefined;
 }
 
-/** Opens the journal of an endpoint. Does not access the disk yet. */
+/** Opens the journal of an endpoint. Doesn't access the disk yet. */
 export function openJournal(options: JournalOptions): Journal {
-  return new FileJournal(options);
+  return new Journal(options);
 }
 
-class FileJournal implements Journal {
+/**
+ * The entries of the creations that this machine has begun at one endpoint. If the journal can't be used, one warning says so, and the
+ * journal behaves as if it were empty: no method throws or waits for a disk forever.
+ */
+export class Journal {
+  /** The facts that the processes of this run must agree on. */
   readonly run: RunFacts;
+  /** The objects whose deletion this machine has requested. */
   readonly deletions: DeletionRequests;
+  /** The base URL of the service. */
   readonly endpoint: string;
   private readonly cwd: string;
   private readonly disk: Disk;
   private readonly entries: EntryIndex;
   private readonly warned = new Set<string>();
-  /** The key of the entry that was last read or written here for the purpose of the file: the next one may take its place. */
+  /** By file, the key of the entry that this process last read or wrote. The next entry may replace that one. */
   private readonly known = new Map<string, string>();
-  /** The file of each entry that was seen here, by its key. */
+  /** By key, the file of each entry that this process has read or written. */
   private readonly files = new Map<string, string>();
   private backend: { readonly folder: string; readonly url: string } | undefined;
   private entriesBefore?: Promise<readonly Entry[]> | undefined;
-  private takenOver?: Promise<void>;
+  private former?: Promise<void>;
 
   constructor(private readonly options: JournalOptions) {
     this.endpoint = options.endpoint;
@@ -149,6 +113,11 @@ class FileJournal implements Journal {
     this.deletions = new DeletionRequests(this.disk, () => this.folder(), options.token ?? (() => ""));
   }
 
+  /**
+   * Writes an entry. It is on disk when this resolves. It replaces the entry that this process last read for the same purpose, if any.
+   *
+   * @returns the entry that another process has written meanwhile, which then stays
+   */
   begin(begun: NewEntry): Promise<Entry | undefined> {
     const { urn, replaces } = begun;
     const purpose = this.purposeOf({ urn, replaces });
@@ -164,17 +133,19 @@ class FileJournal implements Journal {
     });
   }
 
+  /** Extends the entry with this key, if there is one. */
   async extend(key: string, more: EntryUpdate): Promise<void> {
     await this.withFileOf(key, (file) => appendTo(this.disk, file, hasKey(key), laterLine(more)));
   }
 
+  /** Reads the entry for a purpose, however old it is. Sets a damaged file aside with a warning. */
   async read(wanted: CreationPurpose): Promise<Entry | undefined> {
     return (await this.found(wanted))?.entry;
   }
 
   private async found(wanted: CreationPurpose): Promise<{ file: string; entry: Entry } | undefined> {
     const own = this.purposeOf(wanted);
-    // `recover` can't always know the organization, nor the backend that an exported state comes from.
+    // `recover` doesn't always have the organization, or the backend of an exported state.
     const others = [own.organization, undefined].flatMap((organization) =>
       [own.backend, this.cwd].map((backend) => ({ ...own, organization, backend })),
     );
@@ -184,33 +155,37 @@ class FileJournal implements Journal {
       if (entry === undefined) continue;
       if (file === fileName(own)) return { file, entry };
       const isRecovered = entry.recovered && [undefined, entry.key].includes(wanted.key);
-      // Another backend's stack may have the same name, and its object may be in use.
+      // The entry may be of a stack with the same name in another backend, where its object may be in use.
       const isLate = entry.isLate || entry.backend !== own.backend;
       if (isRecovered) return { file, entry: isLate ? { ...entry, isLate } : entry };
     }
     return undefined;
   }
 
+  /** Records that the user gives up the creation with this key, so that no command resumes or settles it. */
   async giveUp(key: string): Promise<void> {
     await this.safely((folder) => appendOrCreate(this.disk, path.join(folder, givenUpFileName(key)), key));
   }
 
+  /** Reports whether the user has given up the creation with this key on this machine. */
   async isGivenUp(key: string): Promise<boolean> {
     return (
       (await this.safely((folder) => readText(this.disk, path.join(folder, givenUpFileName(key))))) === key
     );
   }
 
+  /** Moves the entries of a stack from the former endpoints of this service to this one, at the first call. */
   moveFormerEndpoints(stack: string, isFormer: (entry: Entry) => boolean): Promise<void> {
-    const takeAll = async (): Promise<void> => {
+    const moveAll = async (): Promise<void> => {
       for (const entry of await this.entriesAtStart())
         if (stackOf(entry.urn) === stack && isFormer(entry)) await this.move(entry, entry);
       this.entriesBefore = undefined;
     };
-    this.takenOver ??= takeAll();
-    return this.takenOver;
+    this.former ??= moveAll();
+    return this.former;
   }
 
+  /** Makes the entry for a purpose the entry for another purpose at this endpoint, unless that has one. */
   async move(
     from: CreationPurpose,
     { urn, replaces }: Pick<CreationPurpose, "urn" | "replaces">,
@@ -242,14 +217,15 @@ class FileJournal implements Journal {
       if (parseEntry(text) === undefined) return this.setAside(file);
       await this.warnOnce(
         file,
-        `the journal entry ${file} is not used: it is about another resource, stack or service than its name says. If an \`up\` ` +
-          "was killed here before, run `npx pulumi-cloudinfra recover` before the next one, which may otherwise create an object a " +
-          "second time. If nobody knows the file, delete it",
+        `the journal entry ${file} is ignored, because its content is of another resource, stack or service than its name says. If an ` +
+          "`up` was killed on this machine, run `npx pulumi-cloudinfra recover` before the next one. Otherwise, the next `up` may create an " +
+          "object a second time. If nobody needs the file, delete it",
       );
       return undefined;
     });
   }
 
+  /** Finds the entry of the resource with this key, in every stack and at every endpoint, because keys are unique. */
   find(resource: string): Promise<Entry | undefined> {
     return this.safely(async (folder) => {
       for (const file of await this.entries.of(folder, resource)) {
@@ -262,6 +238,7 @@ class FileJournal implements Journal {
     });
   }
 
+  /** Removes the entry with this key. */
   async remove(key: string): Promise<void> {
     await this.withFileOf(key, async (file) => {
       await removeFile(this.disk, file, hasKey(key));
@@ -270,23 +247,26 @@ class FileJournal implements Journal {
     });
   }
 
+  /** Lists the same entries as {@link listEverywhere} at the first call: those of earlier runs, read once. */
   entriesAtStart(): Promise<readonly Entry[]> {
     this.entriesBefore ??= this.listEverywhere();
     return this.entriesBefore;
   }
 
+  /** Lists the entries of this organization, backend and endpoint, the oldest first. */
   async list(): Promise<Entry[]> {
     const entries = await this.listFiles(suffixOf(this.endpoint));
     return entries.filter(({ endpoint }) => endpoint === this.endpoint);
   }
 
+  /** Lists the entries of this organization and backend at all endpoints, the oldest first. */
   listEverywhere(): Promise<Entry[]> {
     return this.listFiles();
   }
 
   private async listFiles(ending?: string): Promise<Entry[]> {
     const files = await this.safely((folder) => readEntries(this.disk, folder, ending));
-    // An entry that `recover` has written anew after a change of the endpoint is there twice.
+    // After a change of the endpoint, `recover` may have written an entry a second time.
     for (const [file, { key, endpoint }] of files ?? [])
       if (endpoint === this.endpoint || !this.files.has(key)) this.files.set(key, file);
     const { organization, backend } = this.purposeOf({ urn: "" });
@@ -325,14 +305,14 @@ class FileJournal implements Journal {
 
   private async setAside(file: string): Promise<undefined> {
     const damaged = await moveAside(this.disk, file, (text) => parseEntry(text) === undefined);
-    if (damaged === undefined) return; // another process has written a good one
+    if (damaged === undefined) return; // another process has replaced it
     const kept = `${file}.damaged`;
     await this.disk.rename(damaged, kept);
     await this.warnOnce(
       file,
       `a damaged journal entry was set aside as ${kept}. The creation that it records can't be resumed, and the next \`pulumi up\` ` +
-        "may create the object a second time. Run `npx pulumi-cloudinfra recover` before it. If `up` is already running, look " +
-        "for an object at the service that `pulumi stack` does not show. Then delete the file",
+        "may create the object a second time. Run `npx pulumi-cloudinfra recover` first. If `up` is already running, check the " +
+        "service for an object that `pulumi stack` doesn't show. Then delete the file",
     );
   }
 
@@ -363,7 +343,7 @@ class FileJournal implements Journal {
   }
 }
 
-/** Whether the engine of this process, which has the engine's environment, saves resources only at the end, long after create has returned. */
+/** Reports whether the engine saves resources only at the end of its run. The process has the engine's environment. */
 function savesOnlyAtTheEnd({ PULUMI_SKIP_CHECKPOINTS: skips = "" }: NodeJS.ProcessEnv): boolean {
   return /^(1|true)$/i.test(skips);
 }

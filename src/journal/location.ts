@@ -2,13 +2,13 @@ import { hash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-// Every program loads this parser anyway: Pulumi's SDK does.
+// Pulumi's SDK has already loaded this parser in every program.
 import { loadAll, YAMLException } from "js-yaml";
 import { CloudInfraError } from "../diagnostics/error";
 import type { Entry } from "./entry";
 
 export interface JournalLocation {
-  /** The setting `journalDir`; relative to `cwd`. @default a folder for states in the user's home */
+  /** The setting `journalDir`, relative to `cwd`. @default the folder for state in the user's home */
   readonly dir?: string | undefined;
   /** The program's folder. @default the working directory */
   readonly cwd?: string | undefined;
@@ -17,8 +17,8 @@ export interface JournalLocation {
 }
 
 /**
- * Returns the journal's folder: `journalDir`, else `pulumi-cloudinfra/journal` under `$XDG_STATE_HOME` (if it is absolute),
- * `~/.local/state`, or on Windows `%LOCALAPPDATA%`.
+ * Returns the journal's folder: `dir`, or `pulumi-cloudinfra/journal` in `$XDG_STATE_HOME` (if it is absolute), in `%LOCALAPPDATA%` (on
+ * Windows), or in `~/.local/state`.
  *
  * @throws Error if the user has no home
  */
@@ -35,8 +35,8 @@ function stateFolder({ XDG_STATE_HOME: xdg, LOCALAPPDATA: local, HOME: home }: N
 }
 
 /**
- * What a creation is for: either it replaces the resource with a key, or it creates a resource that does not exist yet, which
- * only the URN within one stack identifies. There is one entry for each purpose at most.
+ * The purpose of a creation, which has at most one entry. The creation either replaces the resource with a key, or creates a resource that
+ * doesn't exist yet. Only its URN within one stack identifies such a resource (I2).
  */
 export interface EntryIdentity extends Pick<Entry, "urn" | "backend" | "endpoint"> {
   readonly organization?: string | undefined;
@@ -49,12 +49,12 @@ export function fileName({ urn, organization = "", backend, endpoint, replaces }
   return hash("sha256", text).slice(0, 24) + suffixOf(endpoint);
 }
 
-/** Returns what the names of an endpoint's entries end with. */
+/** Returns the suffix of the names of an endpoint's entries. */
 export function suffixOf(endpoint: string): string {
   return `-${hash("sha256", endpoint).slice(0, 12)}.jsonl`;
 }
 
-/** What entries tell of a stack beside its name. */
+/** A stack as entries identify it, beside its name. */
 interface StackHome {
   readonly organization: string | undefined;
   readonly backend: string;
@@ -63,8 +63,8 @@ interface StackHome {
 }
 
 /**
- * Reports whether an entry is of an organization and backend. `recover` can't always know the organization, nor the backend that an
- * exported state comes from.
+ * Reports whether an entry belongs to an organization and a backend. `recover` doesn't always have the organization, or the backend of an
+ * exported state.
  */
 export function isOfBackend({ organization, backend, recovered = false }: Entry, home: StackHome): boolean {
   const isOfOrganization = organization === home.organization || (recovered && organization === undefined);
@@ -77,11 +77,11 @@ export function stackOf(urn: string): string {
 }
 
 /**
- * Returns the URL of the backend that keeps the stack's state, found as the CLI finds it: `PULUMI_BACKEND_URL`, then `backend.url`
- * in the project file, then the current login.
+ * Returns the URL of the backend that stores the stack's state. Like the CLI, it checks `PULUMI_BACKEND_URL`, then `backend.url` in the
+ * project file, then the current login.
  *
- * @param folder the folder of the project file, or one below it
- * @returns the folder of the project file if the URL can't be known: two stacks of the same name can only be told apart by it
+ * @param folder the folder of the project file, or a folder in it
+ * @returns the folder of the project file if there is no URL, because only the folder then distinguishes stacks with the same name
  */
 export function backendOf(folder: string, env: NodeJS.ProcessEnv): string {
   const file = projectFileFor(folder);
@@ -104,7 +104,7 @@ function currentLogin(env: NodeJS.ProcessEnv): string | undefined {
   return text === undefined ? undefined : currentIn(text);
 }
 
-/** The user's home, or a folder that does not exist if the user has none. */
+/** Returns the user's home, or a folder that doesn't exist if the user has none. */
 function homeOf({ HOME }: NodeJS.ProcessEnv): string {
   try {
     return HOME || os.homedir();
@@ -130,7 +130,7 @@ function currentIn(credentials: string): string | undefined {
   }
 }
 
-/** Without a password or a slash at the end; a query, which may hold secrets, is hashed; folders are absolute. */
+/** Removes a password and a final slash, hashes a query because it may contain secrets, and makes folders absolute. */
 function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   const folder = /^file:\/\/(.*)$/s.exec(text)?.[1];
   if (folder !== undefined) return `file://${path.resolve(cwd, folder.replace(/^~(?=$|\/)/, homeOf(env)))}`;
@@ -141,26 +141,26 @@ function normalized(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   return `${`${url.protocol}//${url.host}${url.pathname}`.replace(/\/+$/, "")}${query}`;
 }
 
-/** The names of Pulumi's project files, in the order in which the CLI looks for them. */
+/** The names of Pulumi's project file, in the order in which the CLI checks them. */
 const NAMES = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
-/** Finds Pulumi's project file as the CLI does: in a folder, or in the nearest one above that has one. */
+/** Finds Pulumi's project file as the CLI does: in a folder, or in the nearest folder above it that has one. */
 export function projectFileFor(folder: string): string | undefined {
   const found = NAMES.map((name) => path.join(folder, name)).find((file) => existsSync(file));
   const above = path.dirname(folder);
   return found ?? (above === folder ? undefined : projectFileFor(above));
 }
 
-/** What a project file says of the program's place, and of the backend. */
+/** The fields of a project file that locate the program and the backend. */
 export interface ProjectFile {
   readonly main?: string | undefined;
   readonly backendUrl?: string | undefined;
 }
 
 /**
- * Reads a project file. JSON is YAML, too.
+ * Reads a project file as YAML, which includes JSON.
  *
- * @throws CloudInfraError `config_invalid`, without a part of the file, which may hold secrets
+ * @throws CloudInfraError `config_invalid` if the file can't be read. The message contains no part of the file, which may contain secrets
  */
 export function readProjectFile(file: string): ProjectFile {
   try {

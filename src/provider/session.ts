@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Client, type ClientOptions, createClient } from "../api/client";
 import { openConnections } from "../api/connections";
-import { PROVIDER_NAME, readCertificates, readSettings, type Settings } from "../config/settings";
+import { readSettings, type Settings } from "../config/read-settings";
+import { readCertificates } from "../config/setting-files";
+import { PROVIDER_NAME } from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";

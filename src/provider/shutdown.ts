@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
+import { unsettledWarning } from "../journal/entry";
 import { stackOf } from "../journal/location";
-import { summarizeEntry, unsettledWarning } from "../journal/unsettled";
 import type { Properties } from "../model/state";
 import { hiddenOf } from "../model/state";
 import type { Clock } from "../polling/clock";
@@ -109,7 +109,7 @@ async function warnOfUnsettled({ tracker, warn, opened }: Sessions, stack: strin
   if (opened === undefined || (await opened.journal.run.hasOther({ hasProgram: true }))) return;
   const entries = await opened.journal.listEverywhere();
   const ours = entries.filter(({ urn }) => stackOf(urn) === stack);
-  if (ours.length > 0) await warn(unsettledWarning(ours.map(summarizeEntry), WORDS));
+  if (ours.length > 0) await warn(unsettledWarning(ours, WORDS));
 }
 
 const WORDS = {

@@ -1,44 +1,45 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { secretSettings } from "../config/settings";
 import { hiddenInputs, isManaged } from "./hidden-inputs";
 import { currentRun } from "./run";
 import { type Given, lastTransformation } from "./sdk";
 import { confirmOnceSaved, recordRegistration, watchForUnsettled } from "./unfinished-creations";
 
-/** What a resource class declares. */
+/** The declaration of a resource class. */
 export interface DynamicResource {
   /** The export of `pulumi-cloudinfra/provider` that serves the resource. */
   readonly provider: "project" | "instance";
   readonly type: string;
-  /** Names of all outputs. The SDK resolves only those that it gets from the constructor. */
+  /** Names of all outputs. The SDK resolves only the outputs that the constructor passes to it. */
   readonly outputs: readonly string[];
   /** Names of the outputs that are always secret. */
   readonly secretOutputs: readonly string[];
 }
 
-/** Whether an object is a resource of a type. Pulumi's policies ask for a type without a resource. */
+/** Reports whether an object is a resource of a type. In policies, Pulumi calls this with an object that only has the type. */
 export function isOfType(object: unknown, type: string): boolean {
   return (
     typeof object === "object" && object !== null && "__pulumiType" in object && object.__pulumiType === type
   );
 }
 
-/** A resource while the SDK's constructor runs. */
+/** A resource during the SDK's constructor. */
 export interface Construction {
-  /** The options to pass to the SDK's constructor. With them, it calls this package after all transformations. */
+  /** The options for the SDK's constructor, with which it calls this package after all transformations. */
   readonly options: pulumi.CustomResourceOptions;
-  /** Returns the options as the transformations have left them. */
+  /** Returns the options after all transformations. */
   finalOptions(): pulumi.CustomResourceOptions;
-  /** Call it if the constructor fails. Returns the error with the stack trace of the program's own call. */
+  /** Returns the constructor's error with the stack trace of the program's own call. */
   failed(error: unknown, resource: new (...args: never[]) => unknown): unknown;
-  /** Call it when the constructor has ended, however it has. */
+  /** Must be called when the constructor has ended, with or without an error. */
   end(): void;
 }
 
 /**
- * Prepares the construction of a resource. Transformations may change arguments and options, so the properties that the engine gets,
- * with the outputs and the hidden inputs, are put together only after them.
+ * Prepares the construction of a resource. Transformations may change arguments and options, so the outputs and the hidden inputs are added
+ * after all transformations.
  *
  * @throws Error if the program's folder doesn't resolve this package
  */
@@ -65,7 +66,7 @@ export function beginConstruction(
     finalOptions() {
       if (final !== undefined) return final;
       throw new Error(
-        "cloudinfra: this version of @pulumi/pulumi is not supported: it has not run transformations",
+        "cloudinfra: this version of @pulumi/pulumi is not supported, because it has not run the transformations",
       );
     },
     failed: (error, type) => traces?.failed(error, type) ?? error,
@@ -73,18 +74,18 @@ export function beginConstruction(
   };
 }
 
-/** Follows a resource after the SDK's constructor: until the engine has registered it, and then until the engine has saved it. */
+/** Records the resource once the engine has registered it, and removes its journal entry once the engine has saved it. */
 export function afterConstruction(resource: pulumi.CustomResource, construction: Construction): void {
   if (pulumi.runtime.isDryRun() || !isManaged(construction.finalOptions())) return;
   void recordRegistration(resource);
   confirmOnceSaved(resource);
 }
 
-/** The properties and options with which the SDK registers the resource. */
+/** Returns the properties and options with which the SDK registers the resource. */
 function completed(resource: DynamicResource, name: string, given: Given): Given {
   const { props } = given;
   const opts = withNamedArguments(resource, given.opts);
-  const { import: imported, ...options } = opts; // the host can't import, so the provider gets the id as an input
+  const { import: imported, ...options } = opts; // the host can't import, so the id becomes an input
   if (imported !== undefined && !isManaged(opts)) {
     throw new Error(
       `cloudinfra: "${name}" has the option \`import\` and the option \`id\` or \`urn\`. Use \`import\` to manage the object, ` +
@@ -102,7 +103,7 @@ function completed(resource: DynamicResource, name: string, given: Given): Given
   };
 }
 
-/** In `ignoreChanges`, `*` would also make the engine keep the hidden inputs of an earlier run, such as a former URN. */
+/** Replaces `*` in `ignoreChanges`, with which the engine would also keep the hidden inputs of an earlier run, such as a former URN. */
 function withNamedArguments(
   { outputs }: DynamicResource,
   { ignoreChanges, ...opts }: pulumi.CustomResourceOptions,
@@ -112,8 +113,8 @@ function withNamedArguments(
 }
 
 /**
- * Checks that the provider process can load this package. It resolves the package from the program's folder, from the next `up` to the last
- * `destroy`, and its own error would not say what to do.
+ * Checks that the provider process can load this package, which it resolves from the program's folder until the last `destroy`. Its own error
+ * would not say what to do.
  *
  * @throws Error that says what to add, if the program's folder doesn't resolve `pulumi-cloudinfra`
  */
@@ -123,49 +124,44 @@ function requireProviderFromProgram(resourceName: string): void {
   } catch (cause) {
     throw new Error(
       `cloudinfra: "${resourceName}" can't be managed, because the program's folder (${process.cwd()}) does not resolve ` +
-        "the package pulumi-cloudinfra. Add it to the dependencies of the package.json there, also where only a library " +
-        "of yours uses it (npm install pulumi-cloudinfra), and keep it until the last resource is deleted.",
+        "the package pulumi-cloudinfra. Run `npm install pulumi-cloudinfra` there, even if only a library of yours uses the package, " +
+        "and keep it until the last resource is deleted.",
       { cause },
     );
   }
 }
-
-const SECRETS = ["token", "oidcClientSecret"];
 
 /** Warns once in each run of a program if a token or a client secret is in plaintext in the stack's settings file. */
 export function warnOfTokenInClear(): void {
   const run = currentRun();
   if (run.hasWarnedOfToken) return;
   run.hasWarnedOfToken = true;
-  const settings = new pulumi.Config("cloudinfra");
-  const inClear = (name: string): string | undefined =>
-    isSecretSetting(`cloudinfra:${name}`) ? undefined : settings.get(name);
-  for (const name of SECRETS) if (inClear(name) !== undefined) warn(`cloudinfra:${name}`);
+  const config = new pulumi.Config("cloudinfra");
+  for (const name of secretSettings) {
+    const setting = `cloudinfra:${name}`;
+    if (isEncrypted(setting) || config.get(name) === undefined) continue;
+    void pulumi.log.warn(
+      `cloudinfra: ${setting} is stored in plaintext in the stack's settings file. ` +
+        `Set it as a secret with \`pulumi config set --secret ${setting}\`. If the file was shared, renew the token.`,
+    );
+  }
 }
 
-function warn(setting: string): void {
-  void pulumi.log.warn(
-    `cloudinfra: ${setting} is stored in plaintext in the stack's settings file. ` +
-      `Set it as a secret with \`pulumi config set --secret ${setting}\`. If the file was shared, renew the token.`,
-  );
-}
-
-/** Reports whether a setting is secret. If a version of the SDK doesn't tell, nobody is warned without reason. */
-function isSecretSetting(key: string): boolean {
+/** Reports whether a setting is encrypted. Assumes that it is if the SDK doesn't provide this. */
+function isEncrypted(key: string): boolean {
   const isConfigSecret: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
   return typeof isConfigSecret === "function" ? isConfigSecret(key) === true : true;
 }
 
 /**
- * Makes stack traces empty until it is ended. The SDK takes four stack traces for each property of a resource, to report promises that never
- * resolve. In a program with many resources, nothing else takes as long. The SDK determines a resource's position in the program with a
- * limit of its own.
+ * Makes stack traces empty until `end`. To report promises that never resolve, the SDK captures four stack traces for each property of a
+ * resource, which is most of the run time of a program with many resources. The SDK has a separate limit for a resource's position.
  *
- * @param isLookedUp whether the resource is only read: the SDK then creates the error for a missing object in advance, and it needs its trace
+ * @param isLookedUp whether the resource is only read. The SDK then creates the error for a missing object in advance, with its stack trace
  */
 export function shortTraces(isLookedUp: boolean): ShortTraces {
   const before = Error.stackTraceLimit;
-  // An assignment would throw if a program has frozen the intrinsics.
+  // An assignment would throw if the program has frozen the intrinsics.
   const end = (): void => void Reflect.set(Error, "stackTraceLimit", before);
   if (!isLookedUp) Reflect.set(Error, "stackTraceLimit", 0);
   return {
@@ -181,6 +177,6 @@ export function shortTraces(isLookedUp: boolean): ShortTraces {
 export interface ShortTraces {
   /** Restores the former limit. */
   end(): void;
-  /** Restores the former limit, and gives the error the stack trace of the constructor's caller. */
+  /** Restores the former limit, and sets the error's stack trace to that of the constructor's caller. */
   failed(error: unknown, resource: new (...args: never[]) => unknown): unknown;
 }

@@ -1,110 +1,108 @@
 import * as pulumi from "@pulumi/pulumi";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { type DependsOn, whenCreated } from "./depends-on";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider } from "./provider";
 import { currentRun } from "./run";
-import { resolved } from "./sdk";
+import { type DependsOn, resolved, whenCreated } from "./sdk";
 
-/** The filters of {@link getInstances}. An instance must match all of them. */
+/** Filters of {@link getInstances}. An instance must match all of them. */
 export interface GetInstancesArgs {
-  /** Id of the project. @default every project that the token may see */
+  /** Id of the project. @default all projects that the token can access */
   project?: string | undefined;
   /** Status, for example `"running"`. @default any */
   status?: InstanceStatus | undefined;
-  /** Labels that an instance must have, with these values. @default any */
+  /** Labels, with their values, that an instance must have. @default any */
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** {@link GetInstancesArgs} that may be outputs. */
+/** Filters of {@link getInstancesOutput}, which can be outputs. An instance must match all of them. */
 export interface GetInstancesOutputArgs {
-  /** Id of the project: `project.id`. @default every project that the token may see */
+  /** Id of the project, such as `project.id`. @default all projects that the token can access */
   project?: pulumi.Input<string | undefined>;
   /** Status, for example `"running"`. @default any */
   status?: pulumi.Input<InstanceStatus | undefined>;
-  /** Labels that an instance must have, with these values. @default any */
+  /** Labels, with their values, that an instance must have. @default any */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
-/** An instance as the service returns it. Fields that the service doesn't return are left out. */
+/** An instance that {@link getInstances} found. Fields that the service doesn't return are omitted. */
 export interface GetInstancesInstance {
-  /** Its id, as `Instance.get` and the `import` option take it. */
+  /** Id, which `Instance.get` and the `import` option accept. */
   readonly id: string;
-  /** Id of the project that contains it. */
+  /** Id of the project that contains the instance. */
   readonly project?: string | undefined;
-  /** Its name. */
+  /** Name. */
   readonly name?: string | undefined;
-  /** Its image, as normalized by the service. */
+  /** Image, as normalized by the service. */
   readonly image?: string | undefined;
-  /** Its flavor (size), as normalized by the service. */
+  /** Flavor (size), as normalized by the service. */
   readonly flavor?: string | undefined;
-  /** Its network, as normalized by the service. */
+  /** Network, as normalized by the service. */
   readonly network?: string | undefined;
-  /** Mode of its public address, for example `"auto"`, or the address if the service returns that instead. */
+  /** Mode of the public address, for example `"auto"`, or the address if the service returns that instead. */
   readonly publicIp?: PublicIp | undefined;
-  /** Its SSH public keys, one line each. */
+  /** SSH public keys, one line each. */
   readonly sshKeys?: readonly string[] | undefined;
-  /** All its labels, including those that no program manages. */
+  /** All labels, including those that no program manages. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Its status, for example `"running"`. */
+  /** Status, for example `"running"`. */
   readonly status?: InstanceStatus | undefined;
-  /** When the service created it (ISO 8601, UTC). */
+  /** Time of the creation (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
-  /** Its revision. */
+  /** Revision. */
   readonly revision?: string | undefined;
-  /** Its address at the service. */
+  /** URL of the instance in the API. */
   readonly url?: string | undefined;
-  /** Its public IP address, if it has one. */
+  /** Public IP address, if the instance has one. */
   readonly ipAddress?: string | undefined;
 }
 
-/** What {@link getInstances} returns. */
+/** The instances that match all filters. */
 export type GetInstancesResult = GetInstancesInstance[];
 
-/** A project as the service returns it. Fields that the service doesn't return are left out. */
+/** A project that {@link getProjects} found. Fields that the service doesn't return are omitted. */
 export interface GetProjectsProject {
-  /** Its id, as `Project.get` and the `import` option take it. */
+  /** Id, which `Project.get` and the `import` option accept. */
   readonly id: string;
-  /** Its name. */
+  /** Name. */
   readonly name?: string | undefined;
-  /** Its region, as normalized by the service. */
+  /** Region, as normalized by the service. */
   readonly region?: string | undefined;
-  /** Its description. */
+  /** Description. */
   readonly description?: string | undefined;
-  /** When the service created it (ISO 8601, UTC). */
+  /** Time of the creation (ISO 8601, UTC). */
   readonly createdAt?: string | undefined;
 }
 
-/** What {@link getProjects} returns. */
+/** The projects that the token can access. */
 export type GetProjectsResult = GetProjectsProject[];
 
-/** Options of the functions. */
+/** Options of {@link getInstances} and {@link getProjects}. */
 export interface FunctionOptions {
-  /** The explicit provider whose settings apply. @default that of `parent`, or else the stack's configuration */
+  /** Explicit provider to use. @default the provider of `parent`, or the default provider */
   provider?: Provider | undefined;
-  /** A resource, such as a component, that has the provider. @default none */
+  /** Resource, such as a component, whose provider to use. @default none */
   parent?: pulumi.Resource | undefined;
 }
 
-/** Options of the `…Output` forms of the functions. */
+/** Options of {@link getInstancesOutput} and {@link getProjectsOutput}. */
 export interface FunctionOutputOptions extends FunctionOptions {
   /**
-   * Resources that must exist before the request is sent. A component stands for all its children. In a preview that creates one of them,
-   * the result is unknown.
+   * Resources that must exist before the request is sent. A component stands for all its children. In a preview that creates one of them, the
+   * result is unknown.
    * @default none
    */
   dependsOn?: DependsOn | undefined;
 }
 
 /**
- * Lists every instance that matches, from all pages. The request is sent at once, in previews too, so the endpoint and
- * the token must be set.
+ * Lists all instances that match the filters. Sends the request immediately, in previews too, so the endpoint and a token must be set.
  *
- * @param args the filters, which are combined @default every instance that the token may see
- * @param options whose settings apply @default the stack's configuration
- * @throws CloudInfraError that says what failed and what to do. Its code is `input_invalid` if an argument is wrong, for example a label
- * whose value is undefined, and `config_missing` if a preview doesn't know the provider's settings yet
+ * @param args filters. @default all instances that the token can access
+ * @param options the provider to use
+ * @throws CloudInfraError with a `code`. For example, `input_invalid` means that an argument is invalid, and `config_missing` means that a
+ * setting is missing or is not known yet in a preview
  *
  * @example
  * ```ts
@@ -118,7 +116,7 @@ export function getInstances(
   return found(async () => instances(args, await knownSettings("getInstances", options)));
 }
 
-/** @param secrets names of the arguments that must not be shown */
+/** @param secrets names of the arguments that messages must not contain */
 async function instances(
   args: GetInstancesArgs,
   { setting, ownerOf }: SettingsOf,
@@ -134,11 +132,18 @@ async function instances(
 }
 
 /**
- * {@link getInstances} with outputs as arguments. The request is sent once they are known. Until then, the result is unknown in previews.
- * An error of {@link getInstances} ends the program.
+ * Lists all instances that match the filters, like {@link getInstances}, but accepts outputs and returns one. Sends the request once all
+ * arguments are known. If a preview doesn't know an argument, the result is unknown. An error ends the program.
  *
- * @param args the filters, which are combined @default every instance that the token may see
- * @param options whose settings apply, and what must exist before the request is sent
+ * @param args filters. @default all instances that the token can access
+ * @param options the provider to use, and the resources to wait for
+ *
+ * @example
+ * ```ts
+ * const addresses = getInstancesOutput({ project: project.id }, { dependsOn: [web] }).apply((all) =>
+ *   all.map(({ ipAddress }) => ipAddress),
+ * );
+ * ```
  */
 export function getInstancesOutput(
   args: GetInstancesOutputArgs = {},
@@ -153,11 +158,15 @@ export function getInstancesOutput(
 }
 
 /**
- * Lists every project that the token may see, from all pages. The request is sent at once, in previews too, so the endpoint
- * and the token must be set.
+ * Lists all projects that the token can access. Sends the request immediately, in previews too, so the endpoint and a token must be set.
  *
- * @param options whose settings apply @default the stack's configuration
- * @throws CloudInfraError that says what failed and what to do, also if a preview doesn't know the provider's settings yet
+ * @param options the provider to use
+ * @throws CloudInfraError with a `code`. For example, `config_missing` means that a setting is missing or is not known yet in a preview
+ *
+ * @example
+ * ```ts
+ * const names = (await getProjects()).map(({ name }) => name);
+ * ```
  */
 export function getProjects(options: FunctionOptions = {}): Promise<GetProjectsResult> {
   return found(async () => projects(await knownSettings("getProjects", options)));
@@ -171,29 +180,34 @@ async function projects({ setting, ownerOf }: SettingsOf): Promise<GetProjectsRe
 }
 
 /**
- * {@link getProjects} as an output. The request is sent once the resources of `dependsOn` exist. An error of {@link getProjects} ends the
- * program.
+ * Lists all projects that the token can access, like {@link getProjects}, but returns an output. Sends the request once the resources in
+ * `dependsOn` exist. An error ends the program.
  *
- * @param options whose settings apply, and what must exist before the request is sent
+ * @param options the provider to use, and the resources to wait for
+ *
+ * @example
+ * ```ts
+ * const count = getProjectsOutput({ dependsOn: [project] }).apply((all) => all.length);
+ * ```
  */
 export function getProjectsOutput(options: FunctionOutputOptions = {}): pulumi.Output<GetProjectsResult> {
   const given = pulumi.all([settingsOf(options), whenCreated(options.dependsOn)]);
   return awaited(given.apply(([settings]) => found(() => projects(settings))));
 }
 
-/** Settings, and the run or provider that they belong to, whose functions share one client. An output would copy the run itself. */
+/** Settings, and the run or provider whose functions share one client. The owner is behind a function because an output would copy it. */
 interface SettingsOf {
   readonly setting: (key: string) => string | undefined;
   readonly ownerOf: () => object;
 }
 
-/** These have no effect here, but Pulumi's functions take them. */
+/** Options that Pulumi's functions accept, and that have no effect here. */
 const FURTHER_OPTIONS = ["version", "pluginDownloadURL", "async"];
 const OPTIONS = ["provider", "parent", "dependsOn"];
 
-/** Returns the settings of the explicit provider, or else of the stack. Unknown as long as the provider's arguments are. */
+/** Returns the settings of the explicit provider or of the stack. They are unknown while an argument of the provider is unknown. */
 function settingsOf({ provider, parent, ...others }: FunctionOptions): pulumi.Output<SettingsOf> {
-  // A filter among the options would widen the result.
+  // A filter that was passed as an option by mistake would have no effect.
   const unknown = Object.keys(others).find((name) => ![...OPTIONS, ...FURTHER_OPTIONS].includes(name));
   if (unknown !== undefined)
     throw new pulumi.RunError(
@@ -203,7 +217,7 @@ function settingsOf({ provider, parent, ...others }: FunctionOptions): pulumi.Ou
   const inputs = inputsOf(explicit);
   if (explicit === undefined || inputs === undefined)
     return pulumi.output({ setting: stackSetting, ownerOf: currentRun });
-  // What a token finds isn't secret because the token is.
+  // A secret token doesn't make the result secret.
   const texts: pulumi.Output<Readonly<Record<string, string | undefined>>> = pulumi.unsecret(
     pulumi.output(inputs),
   );
@@ -224,7 +238,7 @@ const stackSetting = (key: string): string | undefined => {
   return new pulumi.Config(namespace).get(name);
 };
 
-/** Runs a search. Pulumi prints its failure without a stack trace, as that of a `RunError`. */
+/** Runs a search. Marks its error as a `RunError`, which Pulumi prints without a stack trace. */
 async function found<T>(search: () => Promise<T[]>): Promise<T[]> {
   const end = keepProgramRunning();
   try {
@@ -239,15 +253,15 @@ async function found<T>(search: () => Promise<T[]>): Promise<T[]> {
 
 function awaited<T>(output: pulumi.Output<T>): pulumi.Output<T> {
   const end = keepProgramRunning();
-  resolved(output).then(end, end); // a failure stays the failure of the output
+  resolved(output).then(end, end); // an error stays in the output
   return output;
 }
 
 /**
- * Keeps an inline program of the Automation API from ending. Otherwise, it ends when all registrations have ended, and the engine deletes
- * what it would declare later.
+ * Keeps an inline program of the Automation API running. Otherwise, it ends after all registrations, and the engine deletes the resources that it
+ * would declare later.
  *
- * @returns a function that ends this, after whoever waits for the result has gone on
+ * @returns a function that ends this after the code that awaits the result has continued
  */
 function keepProgramRunning(): () => void {
   const done = pulumi.runtime.rpcKeepAlive();

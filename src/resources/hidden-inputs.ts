@@ -2,14 +2,21 @@
 
 import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
-import { formerUrns, hasFormerUrns, type Identity } from "./former-urns";
-import { type Given, NO_ORGANIZATION, organizationOfStack, projectFolder, resolved } from "./sdk";
+import {
+  aliasesOf,
+  type Given,
+  NO_ORGANIZATION,
+  organizationOfStack,
+  parentOf,
+  projectFolder,
+  resolved,
+} from "./sdk";
 
-/** The code that the engine stores with a resource. It never changes, so that old states work with new versions of this package. */
+/** The code that the engine stores with a resource. It never changes, so old states work with new versions of this package. */
 const providerText = (name: "project" | "instance"): string =>
   `exports.handler=()=>require("pulumi-cloudinfra/provider").${name}`;
 
-/** A resource as the constructor has it, after all transformations. */
+/** A resource after all transformations. */
 export interface Declared extends Given {
   /** The export of `pulumi-cloudinfra/provider` that serves the resource. */
   readonly provider: "project" | "instance";
@@ -18,7 +25,7 @@ export interface Declared extends Given {
 }
 
 /**
- * Returns the inputs that the provider needs, but that neither Pulumi's host nor the service knows.
+ * Returns the inputs that the provider needs but Pulumi's host doesn't pass, such as the URN and the timeouts.
  *
  * @throws Error if the option `import` is not an id
  */
@@ -26,18 +33,18 @@ export function hiddenInputs(declared: Declared): pulumi.Inputs {
   const { provider, type, name, opts } = declared;
   return {
     __provider: providerText(provider),
-    // As an output, the URN would make a resource wait for its parent, and so for its siblings.
+    // As an output, the URN would make a resource wait for its parent, and therefore for its siblings.
     __urn: resolved(pulumi.createUrn(name, type, opts.parent)),
     ...(isManaged(opts) ? managedInputs(declared) : {}),
   };
 }
 
-/** Reports whether the program manages the object, and does not only read it. */
+/** Reports whether the program manages the object instead of only reading it. */
 export function isManaged({ id, urn }: pulumi.CustomResourceOptions): boolean {
   return id === undefined && urn === undefined;
 }
 
-// For each property, even one without a value, the SDK takes four stack traces. They are most of the time that a program takes.
+// A property without a value is left out: the SDK captures four stack traces for each property, which is most of a program's run time.
 function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const { create, update, delete: remove } = opts.customTimeouts ?? {};
   const timeouts = {
@@ -51,7 +58,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   const organization = organizationOfStack();
   const folder = projectFolder();
   const naming = autonaming(type);
-  // Unknown in previews, so that neither a preview nor a saved plan shows a name or key that `up` will not use.
+  // Unknown in previews, so that no preview or saved plan contains a name or key that `up` doesn't use.
   const isPreview = pulumi.runtime.isDryRun();
   return {
     __key: isPreview ? pulumi.output(pulumi.unknown) : randomUUID(),
@@ -69,7 +76,7 @@ function managedInputs({ type, name, props, opts }: Declared): pulumi.Inputs {
   };
 }
 
-/** @throws Error if it isn't an id: the provider would create an object instead of adopting one */
+/** @throws Error if the option is not an id, because the provider would then create an object instead of adopting one */
 function idToImport(name: string, id: unknown): string | undefined {
   if (id === undefined || (typeof id === "string" && id !== "")) return id;
   throw new Error(
@@ -97,20 +104,93 @@ export async function namesOfSecrets(props: pulumi.Inputs): Promise<string[] | u
   return names.length > 0 ? names : undefined;
 }
 
+/** The parts of a resource's URN, and its aliases, which contain parts of former URNs. */
+interface Identity {
+  readonly name: string;
+  readonly type: string;
+  readonly parent?: pulumi.Resource | undefined;
+  readonly aliases?: readonly pulumi.Input<pulumi.URN | pulumi.Alias>[] | undefined;
+}
+
 async function otherUrns(identity: Identity): Promise<string[] | undefined> {
   const now = await resolved(pulumi.createUrn(identity.name, identity.type, identity.parent));
   const others = (await formerUrns(identity)).filter((urn) => urn !== now);
   return others.length > 0 ? others : undefined;
 }
 
+/** Reports whether a resource may have had another URN. */
+function hasFormerUrns({ aliases = [], parent }: Pick<Identity, "aliases" | "parent">): boolean {
+  if (aliases.length > 0) return true;
+  return parent !== undefined && hasFormerUrns({ aliases: aliasesOf(parent), parent: parentOf(parent) });
+}
+
 /**
- * How to generate the names of a type's resources: a pattern, or `false` if the program must give them. The pattern still contains
- * `${name}` and the random parts, which the provider fills in.
+ * Resolves to the URNs that a resource may have had according to its aliases and to those of its parents. They may include its current URN.
+ */
+async function formerUrns(identity: Identity): Promise<string[]> {
+  const { name, type, parent, aliases = [] } = identity;
+  const own = (await Promise.all(aliases.map((alias) => urnsOf(alias, identity)))).flat();
+  if (parent === undefined) return [...new Set(own)];
+  const identities = [{ name, type }, ...own.map(nameAndType)];
+  const parentUrns = await formerUrnsOf(parent);
+  const inherited = parentUrns.flatMap((urn) => identities.map((child) => inheritedUrn(child, parent, urn)));
+  return [...new Set([...own, ...inherited])];
+}
+
+async function formerUrnsOf(resource: pulumi.Resource): Promise<string[]> {
+  const above = { aliases: aliasesOf(resource), parent: parentOf(resource) };
+  if (!hasFormerUrns(above)) return [];
+  return formerUrns({ name: pulumi.resourceName(resource), type: pulumi.resourceType(resource), ...above });
+}
+
+/** Resolves to the URNs of an alias. There are several if the alias names a parent that has aliases itself. */
+async function urnsOf(given: pulumi.Input<pulumi.URN | pulumi.Alias>, now: Identity): Promise<string[]> {
+  const alias = await resolved(given);
+  if (alias === undefined || typeof alias === "string") return alias === undefined ? [] : [alias];
+  const { stack = pulumi.getStack(), project = pulumi.getProject() } = alias;
+  const { name = now.name, type = now.type } = alias;
+  const parent = Object.hasOwn(alias, "parent") ? alias.parent : now.parent;
+  const urnIn = (parentUrn: string | undefined): string =>
+    `urn:pulumi:${stack}::${project}::${typesAbove(parentUrn)}${type}::${name}`;
+  if (!pulumi.Resource.isInstance(parent)) return [urnIn(parent)];
+  const isInherited = parent === now.parent; // `formerUrns` adds the URNs inherited from the resource's own parent
+  return [await resolved(parent.urn), ...(isInherited ? [] : await formerUrnsOf(parent))].map(urnIn);
+}
+
+/** Returns the types with which a child's URN begins: those of its parent, without the stack's own type. */
+function typesAbove(parentUrn: string | undefined): string {
+  const types = parentUrn?.split("::")[2];
+  return types === undefined || types === "pulumi:pulumi:Stack" ? "" : `${types}$`;
+}
+
+/** Returns the URN that a child had when its parent had another URN. A child that is named after its parent was renamed with it. */
+function inheritedUrn(
+  child: Pick<Identity, "name" | "type">,
+  parent: pulumi.Resource,
+  parentUrn: string,
+): string {
+  const parentName = pulumi.resourceName(parent);
+  const { name: formerName } = nameAndType(parentUrn);
+  const name = child.name.startsWith(parentName)
+    ? formerName + child.name.slice(parentName.length)
+    : child.name;
+  const [stack, project] = parentUrn.split("::");
+  return `${stack}::${project}::${typesAbove(parentUrn)}${child.type}::${name}`;
+}
+
+function nameAndType(urn: string): { name: string; type: string } {
+  const [, , types = "", ...name] = urn.split("::");
+  return { name: name.join("::"), type: types.split("$").at(-1) ?? "" };
+}
+
+/**
+ * How to generate the names of a type's resources: a pattern, or `false` if the program must set them. The provider replaces `${name}` and the
+ * random parts of the pattern.
  */
 type Naming = string | false;
 
 /**
- * Reads the setting `pulumi:autonaming` for a type of resources. The engine reads it, too, but Pulumi's host doesn't pass it on.
+ * Reads the setting `pulumi:autonaming` for a type of resources, because Pulumi's host doesn't pass it on.
  *
  * @returns `undefined` if the setting leaves names to the provider
  * @throws Error if a pattern names a configuration key that is missing
@@ -140,7 +220,7 @@ function withStackValues(pattern: string): string {
   });
 }
 
-/** A value of the project's configuration; a dot leads into a structured value. */
+/** Returns a value of the project's configuration. A dot in the path separates the keys of a structured value. */
 function configValue(path: string): string | undefined {
   const config = new pulumi.Config();
   const [key = "", ...rest] = path.split(".");

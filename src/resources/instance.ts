@@ -1,38 +1,40 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterConstruction, beginConstruction, type DynamicResource, isOfType } from "./dynamic-resource";
 
-/** Mode of a public address, or an address. The API names one value. */
+/** Mode of a public address, or an IP address. `"auto"` is the only mode that the API specifies. */
 export type PublicIp = "auto" | (string & Record<never, never>);
 
-/** Status of an instance. The API names one value. */
+/** Status of an instance. `"running"` is the only status that the API specifies. */
 export type InstanceStatus = "running" | (string & Record<never, never>);
 
 /** Arguments of an {@link Instance}. */
 export interface InstanceArgs {
-  /** Id of the project that contains the instance: `project.id`. A change replaces the instance. */
+  /** Id of the project that contains the instance, such as `project.id`. A change replaces the instance. */
   project: pulumi.Input<string>;
   /**
-   * Name of the instance. Updated in place. If it is given, a replacement deletes the old instance first.
-   * @default a generated name, which is kept: the resource's name and seven characters, or what `pulumi:autonaming` says
+   * Name of the instance. A change updates the instance in place. If you set a name, a replacement deletes the old instance first.
+   * @default a generated name that stays the same: the resource's name and seven characters, or the pattern in `pulumi:autonaming`
    */
   name?: pulumi.Input<string | undefined>;
   /** Image to create the instance from. A change replaces the instance. */
   image: pulumi.Input<string>;
-  /** Flavor (size) of the instance. Updated in place. */
+  /** Flavor (size) of the instance. A change updates the instance in place. */
   flavor: pulumi.Input<string>;
-  /** Network of the instance. Updated in place. */
+  /** Network of the instance. A change updates the instance in place. */
   network: pulumi.Input<string>;
   /**
-   * Mode of the public address, for example `"auto"`. The address itself is {@link Instance.ipAddress}. Updated in place.
+   * Mode of the public address, for example `"auto"`. The address itself is {@link Instance.ipAddress}. A change updates the instance in
+   * place.
    * @default the service's default
    */
   publicIp?: pulumi.Input<PublicIp | undefined>;
   /**
-   * SSH public keys, one line each. Their order and comments don't matter. An empty list removes all keys. Updated in place.
-   * @default the instance keeps the keys that others add
+   * SSH public keys, one line each. Their order and comments don't matter. An empty list removes all keys. A change updates the instance in
+   * place.
+   * @default the keys are not managed
    */
   sshKeys?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  /** Labels. Only those set here are managed, and others are kept. Updated in place. */
+  /** Labels. Only the keys set here are managed; other labels are kept. A change updates the instance in place. @default none */
   labels?: pulumi.Input<Record<string, pulumi.Input<string>> | undefined>;
 }
 
@@ -46,50 +48,65 @@ const resource: DynamicResource = {
   secretOutputs: ["additionalProperties", "__pending", "__words", "__applied"],
 };
 
-/** A virtual machine instance in a project. Its `id` is the id that the service assigns. */
+/**
+ * A virtual machine in a project. Its `id` is the id that the service assigns.
+ *
+ * @example
+ * ```ts
+ * const project = new Project("shop", { region: "eu-1" });
+ * const web = new Instance(
+ *   "web",
+ *   { project: project.id, image: "ubuntu-24.04", flavor: "small", network: "default", publicIp: "auto" },
+ *   { customTimeouts: { create: "20m" } },
+ * );
+ * export const address = web.ipAddress;
+ * ```
+ */
 export class Instance extends pulumi.CustomResource {
-  /** The type of instances in states and policies. */
+  /** Type token of instances in states and policies. */
   static readonly __pulumiType = resource.type;
 
   /** Id of the project that contains the instance. */
   declare readonly project: pulumi.Output<string>;
-  /** Name of the instance, as given or generated. */
+  /** Name of the instance, from the program or generated. */
   declare readonly name: pulumi.Output<string>;
-  /** Image, as given. */
+  /** Image, as written in the program. */
   declare readonly image: pulumi.Output<string>;
-  /** Flavor, as given. */
+  /** Flavor, as written in the program. */
   declare readonly flavor: pulumi.Output<string>;
-  /** Network, as given. */
+  /** Network, as written in the program. */
   declare readonly network: pulumi.Output<string>;
-  /** Public address mode, as given: `"auto"` stays `"auto"`. */
+  /** Mode of the public address, as written in the program: `"auto"` stays `"auto"`. */
   declare readonly publicIp: pulumi.Output<PublicIp | undefined>;
-  /** SSH public keys, as given. */
+  /** SSH public keys, as written in the program. */
   declare readonly sshKeys: pulumi.Output<string[] | undefined>;
-  /** The labels that this program manages. */
+  /** Labels that this program manages. */
   declare readonly labels: pulumi.Output<Record<string, string> | undefined>;
-  /** Status at the service, for example `"running"`. */
+  /** Status that the service reported, for example `"running"`. */
   declare readonly status: pulumi.Output<InstanceStatus | undefined>;
-  /** When the service created the instance (ISO 8601, UTC). */
+  /** Time of the creation (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
-  /** Revision of the instance. Every update requires that the service still has this revision. */
+  /** Revision of the instance. An update succeeds only if the service still has this revision. */
   declare readonly revision: pulumi.Output<string | undefined>;
-  /** Address of the instance at the service. */
+  /** URL of the instance in the API. */
   declare readonly url: pulumi.Output<string>;
-  /** Public IP address of the instance, if it has one: the address that `publicIp: "auto"` resulted in. */
+  /** Public IP address, if the instance has one. With `publicIp: "auto"`, this is the assigned address. */
   declare readonly ipAddress: pulumi.Output<string | undefined>;
-  /** All other fields that the service returned, with the service's names. Secret, because they may contain an initial password. */
+  /** All other fields that the service returned, with the service's names. They are secret because they may contain an initial password. */
   declare readonly additionalProperties: pulumi.Output<Record<string, unknown> | undefined>;
 
-  /** Whether an object is an instance of this package, also if another copy of the package has created it. */
+  /** Reports whether an object is an `Instance`, even if it comes from another copy of this package. */
   static override isInstance(object: unknown): object is Instance {
     return isOfType(object, resource.type);
   }
 
   /**
-   * @param name the resource's name in the program, unique among its siblings
-   * @param args the instance's arguments; a wrong one is rejected before any request
-   * @param opts Pulumi's options. `customTimeouts` limits the waits. `import` adopts the object with that id after comparing it with
-   * `args`: it updates what can be changed in place, and other differences are an error
+   * Declares an instance. `pulumi preview` and `pulumi up` report invalid arguments before any request is sent.
+   *
+   * @param name name of the resource in the program, unique among its siblings
+   * @param args arguments of the instance
+   * @param opts resource options of Pulumi. `customTimeouts` limits each wait (30 minutes by default). `import` adopts the instance with that
+   * id: differences from `args` are updated in place, or are an error if they would require a replacement
    * @throws Error if the program's folder doesn't resolve this package, or if `import` is not an id
    */
   constructor(name: string, args: InstanceArgs, opts: pulumi.CustomResourceOptions = {}) {
@@ -105,12 +122,17 @@ export class Instance extends pulumi.CustomResource {
   }
 
   /**
-   * Reads an instance that this program does not manage. Each `up` and preview reads it again, and nothing changes or deletes it. It is an
-   * error if the service doesn't return the instance.
+   * Reads an instance that this program doesn't manage. Every preview and `up` reads it again, and nothing changes or deletes it. If the service
+   * doesn't return it, the command fails with `not_found`.
    *
-   * @param name the resource's name in the program, unique among its siblings
-   * @param id the service's id
-   * @param opts Pulumi's options, such as `provider`
+   * @param name name of the resource in the program, unique among its siblings
+   * @param id id of the instance at the service
+   * @param opts resource options of Pulumi, such as `provider`
+   *
+   * @example
+   * ```ts
+   * const bastion = Instance.get("bastion", "ins-5a2e");
+   * ```
    */
   static get(name: string, id: pulumi.Input<pulumi.ID>, opts: pulumi.CustomResourceOptions = {}): Instance {
     return new Instance(name, {} as InstanceArgs, { ...opts, id });

@@ -5,10 +5,10 @@ import { afterConstruction, beginConstruction, type DynamicResource, isOfType } 
 export interface ProjectArgs {
   /**
    * Name of the project. A change replaces the project.
-   * @default a generated name, which is kept: the resource's name and seven characters, or what `pulumi:autonaming` says
+   * @default a generated name that stays the same: the resource's name and seven characters, or the pattern in `pulumi:autonaming`
    */
   name?: pulumi.Input<string | undefined>;
-  /** Region of the project, as the service names it. A change replaces the project. */
+  /** Region of the project, for example `"eu-1"`. A change replaces the project. */
   region: pulumi.Input<string>;
 }
 
@@ -19,30 +19,40 @@ const resource: DynamicResource = {
   secretOutputs: ["__pending", "__words", "__applied"],
 };
 
-/** A project of the Cloud Infrastructure Service. Its `id` is the id that the service assigns. */
+/**
+ * A project, which contains instances. Its `id` is the id that the service assigns.
+ *
+ * @example
+ * ```ts
+ * const project = new Project("shop", { region: "eu-1" });
+ * export const projectId = project.id;
+ * ```
+ */
 export class Project extends pulumi.CustomResource {
-  /** The type of projects in states and policies. */
+  /** Type token of projects in states and policies. */
   static readonly __pulumiType = resource.type;
 
-  /** Name of the project, as given or generated. */
+  /** Name of the project, from the program or generated. */
   declare readonly name: pulumi.Output<string>;
-  /** Region of the project, as given. */
+  /** Region of the project, as written in the program. */
   declare readonly region: pulumi.Output<string>;
-  /** Description that the service returned, or `undefined` if it returned none. */
+  /** Description that the service returned, if any. */
   declare readonly description: pulumi.Output<string | undefined>;
-  /** When the service created the project (ISO 8601, UTC). */
+  /** Time of the creation (ISO 8601, UTC). */
   declare readonly createdAt: pulumi.Output<string | undefined>;
 
-  /** Whether an object is a project of this package, also if another copy of the package has created it. */
+  /** Reports whether an object is a `Project`, even if it comes from another copy of this package. */
   static override isInstance(object: unknown): object is Project {
     return isOfType(object, resource.type);
   }
 
   /**
-   * @param name the resource's name in the program, unique among its siblings
-   * @param args the project's arguments; a wrong one is rejected before any request
-   * @param opts Pulumi's options. `customTimeouts` limits the waits. `import` adopts the object with that id after comparing it with
-   * `args`: it updates what can be changed in place, and other differences are an error
+   * Declares a project. `pulumi preview` and `pulumi up` report invalid arguments before any request is sent.
+   *
+   * @param name name of the resource in the program, unique among its siblings
+   * @param args arguments of the project
+   * @param opts resource options of Pulumi. `customTimeouts` limits each wait (30 minutes by default). `import` adopts the project with that
+   * id, and fails if it differs from `args`
    * @throws Error if the program's folder doesn't resolve this package, or if `import` is not an id
    */
   constructor(name: string, args: ProjectArgs, opts: pulumi.CustomResourceOptions = {}) {
@@ -58,12 +68,17 @@ export class Project extends pulumi.CustomResource {
   }
 
   /**
-   * Reads a project that this program does not manage. Each `up` and preview reads it again, and nothing changes or deletes it. It is an
-   * error if the service doesn't return the project.
+   * Reads a project that this program doesn't manage. Every preview and `up` reads it again, and nothing changes or deletes it. If the service
+   * doesn't return it, the command fails with `not_found`.
    *
-   * @param name the resource's name in the program, unique among its siblings
-   * @param id the service's id
-   * @param opts Pulumi's options, such as `provider`
+   * @param name name of the resource in the program, unique among its siblings
+   * @param id id of the project at the service
+   * @param opts resource options of Pulumi, such as `provider`
+   *
+   * @example
+   * ```ts
+   * const shared = Project.get("shared", "prj-1");
+   * ```
    */
   static get(name: string, id: pulumi.Input<pulumi.ID>, opts: pulumi.CustomResourceOptions = {}): Project {
     return new Project(name, {} as ProjectArgs, { ...opts, id });

@@ -1,70 +1,77 @@
 import * as pulumi from "@pulumi/pulumi";
+import { secretSettings } from "../config/settings";
 
 /**
- * Arguments of a {@link Provider}: the settings of the package. A setting that is left out is taken from its environment variable, but a token
- * only if the endpoint is left out, too. The stack's configuration doesn't apply, apart from `cloudinfra:journalDir`: a stack has one journal.
+ * Arguments of a {@link Provider}. If you omit an argument, the provider reads its environment variable, such as
+ * `CLOUDINFRA_OPERATION_TIMEOUT` for `operationTimeout`. If you pass `endpoint`, it doesn't read the variables of the token sources. The
+ * stack's configuration doesn't apply, apart from `cloudinfra:journalDir`, because a stack has one journal.
  */
 export interface ProviderArgs {
-  /** Address of the service, with or without `/v1`. Plain `http` only for this machine. @default `CLOUDINFRA_ENDPOINT` */
+  /** Base URL of the service (required), with or without `/v1`. `http://` is allowed only for this machine, or with `allowHttp`. */
   endpoint?: pulumi.Input<string | undefined>;
-  /** The token. Always encrypted in the state. @default `CLOUDINFRA_TOKEN`, if `endpoint` is left out */
+  /** Token of the service. It is always encrypted in the state. */
   token?: pulumi.Input<string | undefined>;
-  /** A file with the token, from the program's folder. It is read again when the token is rejected. */
+  /** Path of a file that contains the token, relative to the program's folder. It is read again if the service rejects the token. */
   tokenFile?: pulumi.Input<string | undefined>;
-  /** A command that prints the token, or JSON with `token` or `access_token`. It runs again when the token is rejected. */
+  /** Shell command that prints the token, or JSON with `token` or `access_token`. It runs again if the service rejects the token. */
   tokenCommand?: pulumi.Input<string | undefined>;
-  /** Where a token of the machine is exchanged for one of the service (OIDC, RFC 8693). */
+  /** URL of the token endpoint that exchanges the token in `oidcSubject` for a token of the service (RFC 8693). */
   oidcTokenEndpoint?: pulumi.Input<string | undefined>;
-  /** In place of `oidcTokenEndpoint`: the issuer whose metadata names it. */
+  /** URL of the OpenID Connect issuer whose metadata contains the token endpoint. */
   oidcIssuer?: pulumi.Input<string | undefined>;
-  /** The token to exchange: `github`, `file:<path>` or `env:<variable>`. */
+  /** Token to exchange: `github` for the identity token of a GitHub Actions job, `file:<path>`, or `env:<variable>`. */
   oidcSubject?: pulumi.Input<string | undefined>;
-  /** Audience of the token to request from GitHub. @default the value of `oidcAudience` */
+  /** Audience of the token that the provider requests from GitHub Actions. @default the value of `oidcAudience` */
   oidcSubjectAudience?: pulumi.Input<string | undefined>;
-  /** Type of the token to exchange. @default `urn:ietf:params:oauth:token-type:jwt` */
+  /** Type of the token to exchange, as a URN. @default `urn:ietf:params:oauth:token-type:jwt` */
   oidcSubjectTokenType?: pulumi.Input<string | undefined>;
   /** Audience of the new token. */
   oidcAudience?: pulumi.Input<string | undefined>;
   /** Scope of the new token. */
   oidcScope?: pulumi.Input<string | undefined>;
-  /** Id of the client, if the exchange requires one. */
+  /** Client id, if the token endpoint requires one. */
   oidcClientId?: pulumi.Input<string | undefined>;
-  /** Secret of the client. Always encrypted in the state. */
+  /** Client secret, if the token endpoint requires one. It is always encrypted in the state. */
   oidcClientSecret?: pulumi.Input<string | undefined>;
-  /** How long a create, update or delete may take if `customTimeouts` doesn't say. @default `30m` */
+  /** Maximum duration of a create, update or delete, unless the `customTimeouts` option of the resource sets another one. @default `30m` */
   operationTimeout?: pulumi.Input<string | undefined>;
-  /** Whether plain `http` is allowed for other machines, too. @default false */
+  /** Whether to allow `http://` endpoints on other machines. The token is then sent unencrypted. @default `false` */
   allowHttp?: pulumi.Input<boolean | undefined>;
-  /** A file with the certificates of private authorities (PEM), from the program's folder. */
+  /** Path of a PEM file with certificate authorities to trust in addition to those of Node.js, relative to the program's folder. */
   caFile?: pulumi.Input<string | undefined>;
-  /** The maximum number of concurrent requests. */
+  /** Maximum number of concurrent requests. @default `16` */
   concurrency?: pulumi.Input<number | undefined>;
-  /** The maximum number of requests per second. */
+  /** Maximum number of requests per second. It can be a fraction. @default no limit */
   maxRequestsPerSecond?: pulumi.Input<number | undefined>;
-  /** Name of the field that holds an instance's revision, if it is an unusual one. */
+  /**
+   * Name of the field that contains an instance's revision, if the service uses an unusual name.
+   * @default the `ETag` header, or a field with a usual name
+   */
   revisionField?: pulumi.Input<string | undefined>;
-  /** Name of the field that holds an instance's public address, if it is an unusual one. */
+  /**
+   * Name of the field that contains an instance's public IP address, if the service uses an unusual name.
+   * @default `ip_address`, `public_address` or `public_ip`
+   */
   ipAddressField?: pulumi.Input<string | undefined>;
-  /** Addresses that the service had before it moved. */
+  /** Base URLs that the service had before it moved to `endpoint`. */
   formerEndpoints?: pulumi.Input<pulumi.Input<string>[] | undefined>;
 }
 
-/** Arguments that are secret, however the program gives them. */
-const SECRETS: ReadonlySet<string> = new Set(["token", "oidcClientSecret"]);
-
 const INPUTS = Symbol.for("pulumi-cloudinfra.providerInputs");
 
-/** A provider's settings as the provider process gets them: texts, by their key in the configuration. */
+/** The settings of a provider as its process receives them: strings, by their key in the configuration. */
 export type ProviderInputs = Readonly<Record<string, pulumi.Input<string | undefined>>>;
 
 /**
- * An explicit provider: settings for some of a program's resources, such as those of another account or region. Pass it with the option
- * `provider`, or to a component with `providers`, whose children inherit it. Without an explicit provider, the stack's configuration applies.
+ * An explicit provider: settings for some of the resources of a program, such as those in another account or region. Pass it to resources
+ * with the `provider` option, or to a component with `providers`, whose children inherit it. Resources without an explicit provider use the
+ * stack's configuration.
  *
- * An argument may be an output, for example a token that another resource creates. If you change an argument, nothing is replaced.
+ * Arguments can be outputs, for example a token that another resource creates. A changed argument updates the provider and replaces nothing.
  *
  * @example
  * ```ts
+ * const config = new pulumi.Config();
  * const eu = new Provider("eu", { endpoint: "https://eu.example.com", token: config.requireSecret("euToken") });
  * const project = new Project("shop", { region: "eu-1" }, { provider: eu });
  * const running = getInstances({ status: "running" }, { provider: eu });
@@ -72,9 +79,12 @@ export type ProviderInputs = Readonly<Record<string, pulumi.Input<string | undef
  */
 export class Provider extends pulumi.ProviderResource {
   /**
-   * @param name the provider's name in the program. Errors name it
-   * @param args the settings. Wrong ones are errors of the first resource that needs the service
-   * @param opts Pulumi's options
+   * Declares a provider. The first request that uses it fails if a required argument is missing (`config_missing`) or invalid
+   * (`config_invalid`).
+   *
+   * @param name name of the provider in the program, which errors contain
+   * @param args settings of the provider. @default environment variables
+   * @param opts resource options of Pulumi
    */
   constructor(name: string, args: ProviderArgs = {}, opts: pulumi.ResourceOptions = {}) {
     const inputs = providerInputs(name, args);
@@ -84,13 +94,13 @@ export class Provider extends pulumi.ProviderResource {
 }
 
 function providerInputs(name: string, args: ProviderArgs): ProviderInputs {
-  // All provider processes of a stack, and the program, must find the same entries.
+  // The program and all provider processes of a stack share one journal.
   const journalDir = new pulumi.Config("cloudinfra").get("journalDir");
   const named = Object.entries({ ...args, journalDir }).filter(([, value]) => value !== undefined);
   const inputs = named.map(([key, value]: [string, unknown]) => {
     const given: pulumi.Output<unknown> = pulumi.output(value);
     const text = given.apply(asText);
-    return [`cloudinfra:${key}`, SECRETS.has(key) ? pulumi.secret(text) : text];
+    return [`cloudinfra:${key}`, secretSettings.includes(key) ? pulumi.secret(text) : text];
   });
   return { ...Object.fromEntries(inputs), "cloudinfra:providerName": name };
 }

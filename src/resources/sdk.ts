@@ -1,20 +1,55 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 
-// How to get at what the SDK knows. This is the only file that uses parts of the SDK that its types leave out. They are the same in all
-// versions that this package supports.
+// This is the only file that uses parts of the SDK that its types leave out. They are the same in all supported versions.
 
-/** Waits until a component's constructor, and its `initialize` method, have ended. */
-export async function constructed(component: pulumi.ComponentResource): Promise<void> {
-  await Reflect.get(component, "__data");
+/** The `dependsOn` option of a function, which takes the same values as that of a resource. */
+export type DependsOn =
+  | pulumi.Input<pulumi.Resource>
+  | pulumi.Input<readonly pulumi.Input<pulumi.Resource>[]>;
+
+/**
+ * Resolves once the engine has created these resources. A component stands for all its children, as in the `dependsOn` option of resources. In
+ * a preview that creates one of them, the output is unknown.
+ */
+export function whenCreated(dependsOn: DependsOn | undefined): pulumi.Output<unknown> {
+  const given: pulumi.Output<unknown> = pulumi.output(dependsOn);
+  return given.apply((value) => created(resourcesIn(value)));
 }
 
-/** Returns the children that a component has declared so far. */
-export function childrenOf(component: pulumi.Resource): Iterable<pulumi.Resource> {
-  const children: unknown = Reflect.get(component, "__childResources");
-  return children instanceof Set ? children : [];
+function created(resources: readonly pulumi.Resource[], before = 0): pulumi.Output<unknown> {
+  return pulumi.output(withChildren(resources)).apply((all) => {
+    const ids = pulumi.all(all.map((one) => (pulumi.CustomResource.isInstance(one) ? one.id : one.urn)));
+    // A component may declare a child only after the id of another one has resolved.
+    return all.length === before ? ids : ids.apply(() => created(resources, all.length));
+  });
+}
+
+function resourcesIn(value: unknown): pulumi.Resource[] {
+  const values: unknown[] = Array.isArray(value) ? value : [value];
+  return values
+    .filter((one) => one !== undefined)
+    .map((one) => {
+      if (pulumi.Resource.isInstance(one)) return one;
+      throw new pulumi.RunError("cloudinfra: dependsOn: must be a resource or a list of resources");
+    });
+}
+
+/** Returns the resources and, recursively, the children of components that this program runs. A remote component is one resource. */
+async function withChildren(
+  resources: Iterable<pulumi.Resource>,
+  found = new Set<pulumi.Resource>(),
+): Promise<pulumi.Resource[]> {
+  for (const resource of resources) {
+    if (found.has(resource)) continue;
+    found.add(resource);
+    if (!pulumi.ComponentResource.isInstance(resource)) continue;
+    await Reflect.get(resource, "__data"); // the end of its constructor and of its `initialize` method
+    const children: unknown = Reflect.get(resource, "__childResources");
+    if (children instanceof Set) await withChildren(children, found);
+  }
+  return [...found];
 }
 
 /** Returns a resource's parent; `undefined` for the stack. */
@@ -39,7 +74,7 @@ export async function resolved<T>(input: pulumi.Input<T>): Promise<pulumi.Unwrap
   return Reflect.apply(Reflect.get(output, "promise"), output, []);
 }
 
-/** The name that backends without organizations, such as those in files, use for all stacks. */
+/** The organization of all stacks in backends without organizations, such as a folder. */
 export const NO_ORGANIZATION = "organization";
 
 /** Returns the organization of the stack, or `undefined` if it has none. */
@@ -48,19 +83,19 @@ export function organizationOfStack(): string | undefined {
     const name = pulumi.getOrganization();
     return name === NO_ORGANIZATION ? undefined : name;
   } catch {
-    return undefined; // the SDK throws if it doesn't know the organization, for example in unit tests
+    return undefined; // the SDK throws if it has no organization, for example in unit tests
   }
 }
 
-/** Returns the folder of Pulumi's project file, from the program's folder, if that isn't in it: `main` may lead out of it. */
+/** Returns the folder of Pulumi's project file, relative to the program's folder, if that is outside of it (`main: ../…`). */
 export function projectFolder(): string | undefined {
   const root = pulumi.getRootDirectory();
-  if (!path.isAbsolute(root) || !isOutside(root) || !existsSync(root)) return undefined; // an inline program doesn't know it
+  if (!path.isAbsolute(root) || !isOutside(root) || !existsSync(root)) return undefined; // an inline program has none
   const real = realpathSync(root);
   return isOutside(real) ? path.relative(process.cwd(), real) : undefined;
 }
 
-/** Whether the program's folder is neither a folder nor below it. */
+/** Reports whether the program's folder is outside of a folder. */
 function isOutside(folder: string): boolean {
   return path.relative(folder, process.cwd()).split(path.sep)[0] === "..";
 }
@@ -72,61 +107,23 @@ export interface Given {
 }
 
 /**
- * Returns a transformation that calls `finish` after all other transformations have run: those of the resource, of its parents and of the
- * stack. Put it first in the option `transformations`.
+ * Returns a transformation that calls `finish` after all other transformations: those of the resource, of its parents and of the stack. Put
+ * it first in the option `transformations`.
  *
- * The SDK loops over a list that it has stored in the resource, so a transformation can append another one while the loop runs.
+ * The SDK loops over a list that it has stored in the resource, so a transformation can append another one during the loop.
  */
 export function lastTransformation(finish: (given: Given) => Given): pulumi.ResourceTransformation {
   let owner: pulumi.Resource | undefined;
   return function first({ resource, props, opts }) {
     owner ??= resource;
-    if (resource !== owner) return undefined; // another transformation passed these options on to a resource of its own
+    if (resource !== owner) return undefined; // another transformation has passed these options to another resource
     const all: unknown = Reflect.get(resource, "__transformations");
     if (!Array.isArray(all)) return finish({ props, opts });
     all.push((final: Given) => {
       all.pop();
-      all.splice(all.indexOf(first), 1); // the resource's children inherit what stays
+      all.splice(all.indexOf(first), 1); // the resource's children inherit the list
       return finish(final);
     });
     return undefined;
   };
-}
-
-const AFTER_RUN = Symbol.for("pulumi-cloudinfra.afterRun");
-const MAX_WORK_MS = 10_000;
-
-/**
- * Does some work after the engine has done everything that the program asked for, deletions included, and before the program ends. The
- * work is left out if the program or the engine fails. Only the first call for a run counts, even if there are several copies of this package.
- *
- * At that point, programs of the CLI and inline programs send the same last request, so it is sent from here.
- */
-export function afterRun(work: () => Promise<void>): void {
-  const monitor: object | undefined = pulumi.runtime.getMonitor();
-  if (monitor === undefined || AFTER_RUN in monitor) return;
-  const signal: unknown = Reflect.get(monitor, "signalAndWaitForShutdown");
-  if (typeof signal !== "function") return;
-  const signalAndWaitForShutdown = (request: unknown, callback: (error: unknown, reply: unknown) => void) => {
-    const answered = async (error: unknown, reply: unknown): Promise<void> => {
-      if (!error) await atMost(MAX_WORK_MS, work());
-      callback(error, reply);
-    };
-    Reflect.apply(signal, monitor, [request, AsyncLocalStorage.bind(answered)]);
-  };
-  Object.assign(monitor, { [AFTER_RUN]: true, signalAndWaitForShutdown });
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await Promise.race([work, late]);
-  } catch (error) {
-    void pulumi.log.debug(`cloudinfra: ${error instanceof Error ? error.message : error}`); // the program has succeeded
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,23 +1,40 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { UnsettledEntry } from "../journal/unsettled";
-import { currentRun, journalDir } from "./run";
-import { afterRun, resolved } from "./sdk";
+import type { UnsettledEntry } from "../journal/entry";
+import { afterRun, currentRun } from "./run";
+import { organizationOfStack, projectFolder, resolved } from "./sdk";
+
+// Dynamic imports keep the start of a program short.
 
 /**
- * Looks for unsettled creations when the program has ended, except in previews. The provider settles those of declared resources. Nothing
- * else would find those of resources that were removed from the program.
+ * Warns of unsettled creations when the program has ended, except in previews. The provider settles those of declared resources. Nothing else
+ * would find those of resources that were removed from the program.
  */
 export function watchForUnsettled(): void {
-  if (pulumi.runtime.isDryRun()) return;
-  afterRun(async () => {
-    const { unsettledEntries } = await import("./journal-entries.js"); // at the end: each file makes the start of a program longer
-    await warnOfUnsettled(unsettledEntries);
+  if (!pulumi.runtime.isDryRun()) afterRun(() => warnOfUnsettled(entriesOfStack));
+}
+
+async function entriesOfStack(): Promise<readonly UnsettledEntry[]> {
+  const [{ openJournal }, { stackOf }] = await Promise.all([
+    import("../journal/journal.js"),
+    import("../journal/location.js"),
+  ]);
+  const journal = openJournal({
+    ...{ endpoint: "", dir: journalDir(), organization: organizationOfStack, projectFolder },
+    warn: () => {}, // the provider reports what is wrong with the journal
   });
+  const stack = `urn:pulumi:${pulumi.getStack()}::${pulumi.getProject()}`;
+  return (await journal.listEverywhere()).filter(({ urn }) => stackOf(urn) === stack);
+}
+
+/** Returns the setting as the provider reads it: the stack takes precedence over the environment. */
+function journalDir(): string | undefined {
+  const texts = [new pulumi.Config("cloudinfra").get("journalDir"), process.env.CLOUDINFRA_JOURNAL_DIR];
+  return texts.map((text) => text?.trim()).find(Boolean);
 }
 
 /**
- * Remembers a resource once the engine has registered it: its URN, to which the provider moves the entry of a former one, and its object, which
- * may be that of another resource's interrupted creation.
+ * Records a resource once the engine has registered it. The provider moves the entry of a former URN to the resource's URN, and its object may
+ * be that of another resource's interrupted creation, so both are recorded.
  */
 export async function recordRegistration({
   urn,
@@ -42,16 +59,16 @@ export async function warnOfUnsettled(read: () => Promise<readonly UnsettledEntr
     ({ urn, id }) => !registered.has(urn) && !(id !== undefined && registered.has(objectOf(urn, id))),
   );
   if (entries.length === 0) return;
-  const { unsettledWarning } = await import("../journal/unsettled.js");
-  await pulumi.log.warn(unsettledWarning(entries, WORDS));
+  const { unsettledWarning } = await import("../journal/entry.js");
+  await pulumi.log.warn(unsettledWarning(entries, WARNING));
 }
 
-/** An object and its type, which is the last one in the URN. */
+/** Identifies an object by its id and its type, which is the last type in the URN. */
 function objectOf(urn: string, id: string): string {
   return `${urn.split("::")[2]?.split("$").at(-1)} ${id}`;
 }
 
-const WORDS = {
+const WARNING = {
   one: "the program no longer declares its resource",
   several: "the program no longer declares their resources",
   hints: [
@@ -61,7 +78,7 @@ const WORDS = {
 };
 
 /**
- * Removes the journal entry of a resource's creation once its `id` resolves, because the engine has saved the resource by then. The program
+ * Removes the journal entry of a resource's creation when its `id` resolves, because the engine has saved the resource by then. The program
  * neither waits for this nor fails because of it.
  */
 export function confirmOnceSaved(resource: pulumi.CustomResource): void {
@@ -69,9 +86,7 @@ export function confirmOnceSaved(resource: pulumi.CustomResource): void {
   const key = pulumi.output<unknown>(Reflect.get(resource, "__key"));
   const confirmed = pulumi.all([key, resource.id]).apply(([saved, id]) => {
     if (id && typeof saved === "string")
-      void import("../journal/confirm.js").then(async ({ confirm }) =>
-        confirm(saved, id, { dir: await dir }),
-      );
+      void import("../journal/confirm.js").then(({ confirm }) => confirm(saved, id, { dir }));
   });
   pulumi.recover(confirmed, () => undefined); // Pulumi reports a creation that failed
 }

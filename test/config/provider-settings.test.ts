@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readSettings, type Settings } from "../../src/config/settings";
+import { readSettings, type Settings } from "../../src/config/read-settings";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 
@@ -79,7 +79,7 @@ describe("a token goes to no other endpoint than its own", () => {
     { CLOUDINFRA_OIDC_ISSUER: "https://sts.example.com", CLOUDINFRA_OIDC_SUBJECT: "github" },
   ])("a provider with an endpoint needs a token of its own, whatever else is set: %j", (environment) => {
     const said = words({ endpoint: eu.endpoint }, environment);
-    expect(said).toContain('the provider "eu" has no token');
+    expect(said).toContain('the provider "eu" has no `token`');
     expect(said).toContain('Pass `token` to the provider "eu" in the program');
   });
 
@@ -103,11 +103,11 @@ test.each<[string, Texts, string]>([
     '`concurrency` of the provider "eu" is not a number',
   ],
   ["two tokens", { ...eu, tokenFile: "t-secret" }, 'the argument `tokenFile` of the provider "eu"'],
-  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no endpoint'],
+  ["no endpoint", { token: "t-secret" }, 'the provider "eu" has no `endpoint`'],
   [
     "an exchange whose subject can't be read",
     { endpoint: eu.endpoint, oidcIssuer: "https://sts.example.com", oidcSubject: "t-secret" },
-    '`oidcSubject` of the provider "eu" is none of github, file:<path> or env:<variable>',
+    '`oidcSubject` of the provider "eu" is not github, file:<path> or env:<variable>',
   ],
 ])("what is wrong is said without a value: %s", (_what, args, why) => {
   const said = words(args);

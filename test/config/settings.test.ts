@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readSettings, type Settings } from "../../src/config/settings";
+import { readSettings, type Settings } from "../../src/config/read-settings";
 import { isCloudInfraError } from "../../src/diagnostics/error";
 import { formatError } from "../../src/diagnostics/format";
 
@@ -28,7 +28,7 @@ describe("what is missing", () => {
       [
         'creating instance "web" failed: cloudinfra:endpoint is not set: the address of the service is needed',
         "  code config_missing",
-        "  hint: pulumi config set cloudinfra:endpoint https://api.example.com, or the variable CLOUDINFRA_ENDPOINT",
+        "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the variable CLOUDINFRA_ENDPOINT.",
       ].join("\n"),
     );
   });
@@ -38,8 +38,8 @@ describe("what is missing", () => {
       [
         'creating instance "web" failed: cloudinfra:token is not set: a token is needed',
         "  code config_missing",
-        "  hint: pulumi config set --secret cloudinfra:token, or the variable CLOUDINFRA_TOKEN; " +
-          "or cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer",
+        "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the variable CLOUDINFRA_TOKEN. You can set " +
+          "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
       ].join("\n"),
     );
   });
@@ -66,7 +66,9 @@ describe("what is wrong names the setting, where it stands and what corrects it 
     expect(inStack).not.toContain(`${value} `);
     const inVariable = words(needed, { [variable]: value });
     expect(inVariable).toContain(`the variable ${variable} is not `);
-    expect(inVariable).toContain(`pulumi config set cloudinfra:${name} …, or the variable ${variable}`);
+    expect(inVariable).toContain(
+      `pulumi config set cloudinfra:${name} …\`, or set the variable ${variable}.`,
+    );
   });
 });
 
@@ -142,16 +144,15 @@ describe("the token's source", () => {
     [undefined, "cloudinfra:oidcSubject is not set: the stack's setting cloudinfra:oidcIssuer needs a token"],
     [
       "eyJ-a-token",
-      "the stack's setting cloudinfra:oidcSubject is none of github, file:<path> or env:<variable>",
+      "the stack's setting cloudinfra:oidcSubject is not github, file:<path> or env:<variable>",
     ],
-    ["file:", "cloudinfra:oidcSubject is none of"],
+    ["file:", "cloudinfra:oidcSubject is not github"],
   ])("of an exchange with the subject %s is an error that tells the forms", (oidcSubject, wanted) => {
     const oidcIssuer = "https://sts.example.com";
     const said = words({ endpoint: needed.endpoint, oidcIssuer, ...(oidcSubject && { oidcSubject }) });
     expect(said).toContain(wanted);
-    expect(said).toContain(
-      "hint: pulumi config set cloudinfra:oidcSubject github, file:<path> or env:<variable>",
-    );
+    expect(said).toContain("hint: Run `pulumi config set cloudinfra:oidcSubject …`");
+    expect(said).toContain("The value must be github, file:<path> or env:<variable>.");
     expect(said.includes("CLOUDINFRA_OIDC_SUBJECT")).toBe(oidcSubject === undefined);
     expect(said).not.toContain("eyJ-a-token");
   });
@@ -178,7 +179,7 @@ describe("the token's source", () => {
     const said = words({ endpoint: needed.endpoint, ...stack }, environment);
     expect(said).toContain("the token has more than one source");
     expect(said).toContain(names);
-    expect(said).toContain("hint: keep one of them");
+    expect(said).toContain("hint: Keep one of them.");
     expect(said).not.toContain("t-1");
   });
 });

@@ -305,7 +305,9 @@ describe("a foreign entry: a file whose name is this resource's, and whose conte
     expect(await journal.read({ urn: URN })).toBeUndefined();
     expect(readFileSync(file, "utf8")).toBe(text);
     expect(warnings).toEqual([
-      expect.stringContaining(`${file} is not used: it is about another resource, stack or service`),
+      expect.stringContaining(
+        `${file} is ignored, because its content is of another resource, stack or service`,
+      ),
     ]);
   });
 });

@@ -87,7 +87,7 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     await vi.advanceTimersByTimeAsync(1);
     await begin;
     vi.useRealTimers();
-    expect(there.warnings).toEqual([expect.stringContaining("the disk has not answered for 10 s")]);
+    expect(there.warnings).toEqual([expect.stringContaining("the disk has not responded for 10 s")]);
   });
 
   test("a disk that never answers is accessed only once", async () => {
@@ -113,7 +113,7 @@ describe("a journal that can't be used is as if it were empty: one warning, and 
     expect(await all).toEqual([[undefined, [], undefined, []], undefined, undefined, undefined]);
     expect(await journal.run.has({ settled: "key-3" })).toBe(true);
     expect(calls).toHaveLength(1);
-    expect(there.warnings).toEqual([expect.stringContaining("the disk has not answered for 10 s")]);
+    expect(there.warnings).toEqual([expect.stringContaining("the disk has not responded for 10 s")]);
   });
 });
 

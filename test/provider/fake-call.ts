@@ -1,4 +1,4 @@
-import { readSettings } from "../../src/config/settings";
+import { readSettings } from "../../src/config/read-settings";
 import { type Kind, withAddressField } from "../../src/model/kinds";
 import { deadlineIn } from "../../src/polling/clock";
 import type { Context } from "../../src/provider/context";

@@ -1,18 +1,16 @@
 import { globSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { variableName } from "../../src/config/setting-values";
-import { PROVIDER_NAME, readSettings, type Settings } from "../../src/config/settings";
+import { readSettings, type Settings } from "../../src/config/read-settings";
+import { PROVIDER_NAME, type SettingName, settings, variableName } from "../../src/config/settings";
 import { parseDuration } from "../../src/diagnostics/durations";
 import { REPOSITORY } from "../harness/modules";
 import { readMarkdown } from "./markdown";
-import { settings } from "./tables";
 
 type Texts = Readonly<Record<string, string>>;
 
-const table = settings().map(({ name, default: usual }) => ({
-  setting: name,
-  variable: variableName(name),
-  usual,
+const table = (Object.keys(settings) as SettingName[]).map((setting) => ({
+  setting,
+  variable: variableName(setting),
 }));
 
 const usual = { endpoint: "https://usual.example.com", token: "usual" };
@@ -34,7 +32,7 @@ const read = (stack: Texts, environment: Texts = {}): Settings =>
 
 describe("the table of settings in docs/configuration.md", () => {
   it("lists each setting and variable that is read, and no other", () => {
-    const settings: string[] = [];
+    const names: string[] = [];
     const variables: string[] = [];
     const needed: Texts = {
       CLOUDINFRA_ENDPOINT: usual.endpoint,
@@ -42,7 +40,7 @@ describe("the table of settings in docs/configuration.md", () => {
       CLOUDINFRA_OIDC_SUBJECT: exchange.oidcSubject,
     };
     const lookUp = (key: string): undefined => {
-      settings.push(key);
+      names.push(key);
     };
     const environment = new Proxy<Texts>(needed, {
       get: (_, name) => {
@@ -51,7 +49,7 @@ describe("the table of settings in docs/configuration.md", () => {
       },
     });
     readSettings(lookUp, environment);
-    const lookedUp = new Set(settings.filter((key) => key !== PROVIDER_NAME));
+    const lookedUp = new Set(names.filter((key) => key !== PROVIDER_NAME));
     expect(table.map(({ setting }) => `cloudinfra:${setting}`).sort()).toEqual([...lookedUp].sort());
     expect(table.map(({ variable }) => variable).sort()).toEqual([...new Set(variables)].sort());
   });
@@ -84,8 +82,7 @@ describe("the table of settings in docs/configuration.md", () => {
   });
 
   it("gives the default of operationTimeout", () => {
-    const duration = table.find(({ setting }) => setting === "operationTimeout")?.usual ?? "";
-    expect(read(usual).operationTimeoutMs).toBe(parseDuration(duration.replaceAll("`", "")));
+    expect(read(usual).operationTimeoutMs).toBe(parseDuration(settings.operationTimeout.default));
   });
 });
 

@@ -1,4 +1,4 @@
-import { variableName } from "../../src/config/setting-values";
+import { type Setting, type SettingName, settings, variableName } from "../../src/config/settings";
 import { type Field, instanceFields, projectFields } from "../../src/model/fields";
 import { type Property, propertiesOf } from "./declarations";
 import { statusMessages } from "./status-messages";
@@ -29,32 +29,24 @@ export const TABLES: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/** The stack has one journal, so only the stack and the environment set its folder. */
-const JOURNAL_DIR: Property = {
-  name: "journalDir",
-  type: "string",
-  isOptional: true,
-  default: "`~/.local/state/pulumi-cloudinfra/journal`",
-  description:
-    "Folder of the [journal](reliability.md#the-journal), from the program's folder. It is not an argument of `Provider`, because a stack has one journal.",
-};
-
-/** All settings, in the order of the arguments of `Provider`. */
-export function settings(): Property[] {
-  return [...propertiesOf("provider.ts", "ProviderArgs"), JOURNAL_DIR];
-}
-
 function settingsTable(): string {
-  const rows = settings().map(({ name, default: usual, description }) => [
-    `${code(`cloudinfra:${name}`)}<br>${code(variableName(name))}`,
-    usual === undefined || isOwnVariable(name, usual) ? description : `${description} Default: ${usual}.`,
+  const rows = Object.entries<Setting>(settings).map(([name, setting]) => [
+    `${code(`cloudinfra:${name}`)}<br>${code(variableName(name as SettingName))}`,
+    setting.type,
+    descriptionOf(setting),
   ]);
-  return table(["Setting and variable", "Description"], rows);
+  return table(["Setting and variable", "Type", "Description"], rows);
 }
 
-/** The default of an explicit provider's argument may be the setting itself. */
-function isOwnVariable(name: string, usual: string): boolean {
-  return usual.includes(variableName(name));
+function descriptionOf({ description, default: usual, otherwise, isSecret }: Setting): string {
+  const fallback = usual === undefined ? otherwise : code(usual);
+  return [
+    description,
+    isSecret ? "Set it with `--secret`." : undefined,
+    fallback === undefined ? undefined : `Default: ${fallback}.`,
+  ]
+    .filter((part) => part !== undefined)
+    .join(" ");
 }
 
 function argumentsTable(properties: readonly Property[], fields: readonly Field[]): string {
@@ -80,7 +72,7 @@ function defaultOf({ argument }: Field, property: Property | undefined): string 
 
 /** The column "A change" says it already. */
 function withoutChange(description: string): string {
-  return description.replaceAll(/\s*(?:A change replaces the \w+|Updated in place)\./g, "");
+  return description.replaceAll(/\s*(?:A change (?:replaces|updates) the \w+(?: in place)?|Updated in place)\./g, "");
 }
 
 function furtherOutputs(file: string, type: string, args: string): Property[] {

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
-import { whenCreated } from "../../src/resources/depends-on";
+import { whenCreated } from "../../src/resources/sdk";
 
 type DependsOn = Parameters<typeof whenCreated>[0];
 

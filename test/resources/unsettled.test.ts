@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
-import type { UnsettledEntry } from "../../src/journal/unsettled";
-import { afterRun } from "../../src/resources/sdk";
+import type { UnsettledEntry } from "../../src/journal/entry";
+import { afterRun } from "../../src/resources/run";
 import { recordRegistration, warnOfUnsettled } from "../../src/resources/unfinished-creations";
 import { type Run, registered } from "./registered";
 
@@ -10,9 +10,13 @@ const args: InstanceArgs = { project: "prj-1", image: "debian-13", flavor: "m1.s
 const urnOf = (type: string, name: string): string =>
   `urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:${type}::${name}`;
 const at = Date.UTC(2026, 10, 22, 11, 30, 5);
-const web: UnsettledEntry = { urn: urnOf("Instance", "web"), kind: "instance", at, id: "ins-1" };
-const api: UnsettledEntry = { urn: urnOf("Instance", "api"), kind: "instance", at, operation: "op-7" };
-const shop: UnsettledEntry = { urn: urnOf("Project", "shop"), kind: "project", at };
+const web: UnsettledEntry = { urn: urnOf("Instance", "web"), at, id: "ins-1" };
+const api: UnsettledEntry = {
+  urn: urnOf("Instance", "api"),
+  at,
+  operation: { id: "op-7", url: "https://api.example.com/v1/operations/op-7" },
+};
+const shop: UnsettledEntry = { urn: urnOf("Project", "shop"), at };
 
 beforeEach(() => {
   vi.spyOn(pulumi.log, "warn").mockResolvedValue();

@@ -5,12 +5,12 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { settings as knownSettings } from "../../src/config/settings";
 import { fakeEngine } from "../engine";
 import { changesOf, expectOk } from "../harness/assertions";
 import { linkModules, REPOSITORY } from "../harness/modules";
 import { isolatedEnvironment, pulumiOnPath } from "../harness/pulumi-environment";
 import { fenced, readMarkdown, section } from "../readme/markdown";
-import { settings as knownSettings } from "../readme/tables";
 
 interface Setting {
   readonly description: string;
@@ -82,7 +82,7 @@ it("becomes a program that previews with nothing set", async () => {
 });
 
 it("asks for settings that there are, for the token as a secret", () => {
-  const known = knownSettings().map(({ name: setting }) => `cloudinfra:${setting}`);
+  const known = Object.keys(knownSettings).map((setting) => `cloudinfra:${setting}`);
   const program = readFileSync(path.join(FOLDER, "index.ts"), "utf8");
   const own = [...program.matchAll(/\.get\("(\w+)"\) \?\? "([^"]+)"/g)].map(([, name, usual]) => [
     name,

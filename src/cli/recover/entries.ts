@@ -1,7 +1,6 @@
-import type { Entry } from "../../journal/entry";
+import { type Entry, visibleId } from "../../journal/entry";
 import type { CreationPurpose, Journal, NewEntry } from "../../journal/journal";
 import { stackOf } from "../../journal/location";
-import { summarizeEntry } from "../../journal/unsettled";
 import { shellWord } from "../command";
 import type { RecoverArgs } from "./args";
 import { type InterruptedCreation, type PendingCreations, placeholderKeys } from "./creations";
@@ -145,7 +144,7 @@ export async function findStrayEntries(journal: Journal, deployment: Deployment)
   // An empty state doesn't name its stack, and the entries of other stacks are none of its business.
   const own = (await journal.list()).filter(({ urn }) => stackOf(urn) === stack);
   return own.flatMap((entry) => {
-    const { urn, id } = summarizeEntry(entry);
+    const [urn, id] = [entry.urn, visibleId(entry)];
     if (isHeld(entry))
       return `journal entry for an object that the stack has${id === undefined ? "" : ` (${id})`}: keep the object\n  ${urn}`;
     if (known.includes(urn)) return [];

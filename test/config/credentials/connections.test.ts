@@ -147,12 +147,12 @@ describe("a private authority", () => {
 
   test.each([
     ["none.pem", undefined, "can't be read: ENOENT"],
-    ["empty.pem", "", "holds no certificate"],
-    ["key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "holds no certificate"],
+    ["empty.pem", "", "contains no certificate"],
+    ["key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "contains no certificate"],
     [
       "damaged.pem",
       "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
-      "holds a damaged certificate, number 1",
+      "contains a damaged certificate (number 1)",
     ],
   ])("of %s is an error that names the file", (name, text, why) => {
     const file = path.join(folder, name);

@@ -1,17 +1,17 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parseImportArgs } from "../../../src/cli/import/args";
-import { variableName } from "../../../src/config/setting-values";
-import { readSettings } from "../../../src/config/settings";
+import { readSettings } from "../../../src/config/read-settings";
+import { type SettingName, settings, variableName } from "../../../src/config/settings";
 import { complaints } from "../../harness/compiler";
+import { REPOSITORY } from "../../harness/modules";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../../readme/markdown";
 import { newcomersFolder } from "../../readme/program-folder";
-import { settings } from "../../readme/tables";
 
 const page = readMarkdown("docs/credentials.md");
-const known = settings().map(({ name }) => ({ name, variable: variableName(name) }));
-
-/** What the commands of a part set, as a stack would have it. */
+/** The stack settings that the commands of a section set. */
 function settingsOf(text: string): Record<string, string> {
   const commands = fenced(text, "sh").join("\n");
   const set = [
@@ -25,41 +25,48 @@ const sourceOf = (stack: Record<string, string>, environment: Record<string, str
     .token;
 
 describe("docs/credentials.md", () => {
-  it("names only settings and variables that exist, and each that is about tokens", () => {
+  it("names only existing settings and variables, and all that concern tokens", () => {
     const named = page.match(/\bcloudinfra:[a-z]\w+|\bCLOUDINFRA_\w+/g) ?? [];
-    const names = known.flatMap(({ name, variable }) => [`cloudinfra:${name}`, variable]);
-    expect(named.filter((name) => !names.includes(name))).toEqual([]);
-    const about = known.map(({ name }) => name).filter((name) => /^(token|oidc|caFile)/.test(name));
+    const names = Object.keys(settings) as SettingName[];
+    const known = names.flatMap((name) => [`cloudinfra:${name}`, variableName(name)]);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+    const about = names.filter((name) => /^(token|oidc|caFile)/.test(name));
     expect(about.filter((name) => !page.includes(name))).toEqual([]);
   });
 
   it.each([
-    ["A personal token", "token"],
-    ["A file", "tokenFile"],
-    ["A command", "tokenCommand"],
-  ])("%s is set as it says", (heading, kind) => {
+    ["A Pulumi secret", "token"],
+    ["A token file", "tokenFile"],
+    ["A token command", "tokenCommand"],
+  ])("section %s sets the source that it describes", (heading, kind) => {
     expect(sourceOf(settingsOf(section(page, heading)))).toMatchObject({ kind });
   });
 
-  it("says of each value with a name like a secret's whether it is one: otherwise, the CLI may refuse it", () => {
+  it('marks every value as a secret or as plaintext if its name contains "token" or "secret", because the CLI may reject it otherwise', () => {
     const commands = page.match(/pulumi config set .*(?:token|secret).*/gi) ?? [];
     expect(commands.filter((command) => !/--(?:secret|plaintext) /.test(command))).toEqual([]);
     expect(commands.length).toBeGreaterThan(3);
   });
 
-  const [workflow, pod] = fenced(page, "yaml").map((text): unknown => parse(text));
-  const [inActions = "", inKubernetes = ""] = page.split("### ").slice(1);
+  const [workflow, pipeline, pod] = fenced(page, "yaml").map((text): unknown => parse(text));
+  const [, , inKubernetes = ""] = page.split("### ").slice(1);
 
-  it("has a workflow for GitHub that may ask for a token, and its settings", () => {
-    expect(workflow).toMatchObject({
-      permissions: { "id-token": "write" },
-      jobs: { up: { steps: expect.any(Array) } },
+  it("has a GitHub workflow that may request an identity token, and its settings", () => {
+    expect(workflow).toMatchObject({ permissions: { "id-token": "write" } });
+    const { env } = Object(workflow).jobs.up.steps.at(-1);
+    expect(sourceOf({}, env)).toMatchObject({
+      subject: { kind: "github" },
+      subjectAudience: "https://api.example.com",
     });
-    const found = sourceOf(settingsOf(inActions));
-    expect(found).toMatchObject({ subject: { kind: "github" }, subjectAudience: "https://api.example.com" });
   });
 
-  it("has a pod with a projected token, and its settings", () => {
+  it("has a GitLab job whose identity token is in the variable that its settings name", () => {
+    const { id_tokens: tokens, variables } = Object(pipeline).up;
+    const [name] = Object.keys(tokens);
+    expect(sourceOf({}, variables)).toMatchObject({ subject: { kind: "env", name } });
+  });
+
+  it("has a Kubernetes pod whose projected token is in the file that its settings name", () => {
     expect(inKubernetes).toContain("projected token");
     const [container] = Object(pod).spec.containers;
     const env = Object.fromEntries(
@@ -74,25 +81,15 @@ describe("docs/credentials.md", () => {
     });
   });
 
-  it("quotes messages that exist", () => {
-    const sources = [
-      "settings",
-      "setting-values",
-      "token-settings",
-      "oidc-subject",
-      "oidc-http",
-      "oidc-exchange",
-      "token-command",
-      "token-file",
-    ];
+  it("quotes only messages that the code contains", () => {
     const code = [
-      ...sources.map((name) => `src/config/${name}.ts`),
+      ...readdirSync(path.join(REPOSITORY, "src/config")).map((name) => `src/config/${name}`),
       "src/api/errors.ts",
       "src/diagnostics/hints.ts",
     ]
       .map(readMarkdown)
       .join();
-    const messages = tableRows(section(page, "What goes wrong")).flatMap(([cell = ""]) => quoted(cell));
+    const messages = tableRows(section(page, "Errors")).flatMap(([cell = ""]) => quoted(cell));
     expect(messages.length).toBeGreaterThan(5);
     const inCode = (message: string): string =>
       message
@@ -104,16 +101,16 @@ describe("docs/credentials.md", () => {
 
   const providersPart = section(page, "Several accounts or regions");
 
-  it("has a program with an explicit provider that compiles", async () => {
+  it("contains a program with an explicit provider that compiles", async () => {
     expect(await complaints(newcomersFolder(fenced(providersPart, "ts").join()))).toBe("");
   });
 
-  it("names a way to call `import` that it takes", () => {
+  it("shows arguments that the `import` command accepts", () => {
     const [, args = ""] = /`npx pulumi-cloudinfra import (.+?)`/.exec(providersPart) ?? [];
     expect(parseImportArgs(["--project", "p", ...args.split(" ")])).toMatchObject({ provider: "eu" });
   });
 
-  it("leads to parts of itself that are there", () => {
+  it("links only to sections that exist", () => {
     const anchors = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
     const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, text = ""]) =>
       text

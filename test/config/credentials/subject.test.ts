@@ -56,7 +56,7 @@ describe("GitHub Actions' token", () => {
   );
 
   test.each([
-    [{ body: { token: "x" } }, "contains no token"],
+    [{ body: { token: "x" } }, `has no valid "value"`],
     [{ body: { value: "" } }, "the token of GitHub Actions is empty"],
     [{ status: 403, body: { error: "forbidden" } }, "rejected the request: forbidden (403)"],
     [

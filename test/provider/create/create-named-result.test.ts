@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { instanceKind } from "../../../src/model/kinds";
 import { hiddenOf } from "../../../src/model/state";
@@ -46,7 +46,9 @@ describe("an object that a resumed creation has made, and that the list does not
     fake.unlisted.add("ins-1");
     const begun: string[] = [];
     const { session, ...call } = finished(callTo(fake, instanceKind));
-    const journal = { ...session.journal, begin: async ({ key }: { key: string }) => void begun.push(key) };
+    const begin = vi.spyOn(session.journal, "begin");
+    begin.mockImplementation(async ({ key }) => void begun.push(key));
+    onTestFinished(() => begin.mockRestore());
     const news = instanceNews();
     const pending = {
       key: KEY,
@@ -65,7 +67,7 @@ describe("an object that a resumed creation has made, and that the list does not
       at: undefined,
       key: undefined,
     });
-    const late = { ...call, session: { ...session, journal }, deadline: deadlineIn(ms, session.clock) };
+    const late = { ...call, session, deadline: deadlineIn(ms, session.clock) };
     return { failure: await failureOf(create(late, news)), begun };
   };
 

@@ -5,43 +5,40 @@ import os from "node:os";
 import path from "node:path";
 import { appendOrCreate, codeOf, type Disk, fileNamesIn, readText, removeOld, withDiskTimeout } from "./disk";
 
-/** How the names of these files end. */
-const FACTS_SUFFIX = ".facts";
+// What provider processes record on disk besides entries: the facts of one run, and the deletions that this machine has requested.
 
+const FACTS_SUFFIX = ".facts";
 const DAY_MS = 24 * 60 * 60_000;
 
-/**
- * What the create and delete calls of one run of the engine must agree on. A run may have several provider processes, one for each
- * explicit provider and for each version, so the facts are in files that all of them read.
- */
+/** What the calls of one run must agree on. The run has a provider process for each explicit provider and for each version. */
 export type Fact =
-  /** The object is what a resource now is: nothing may delete it. */
+  /** The object is the current object of a resource, so nothing may delete it. */
   | { readonly live: string }
-  /** The resource with this URN or key adopted the object, which an earlier run may have reported: the engine must not take it for a new one. */
+  /** The resource with this URN or key adopted the object, which may have been reported before: the engine must not treat it as new. */
   | { readonly adopted: string; readonly by: string }
-  /** The object, which the `import` option named, has been deleted. */
+  /** The object that the `import` option names has been deleted. */
   | { readonly gone: string }
-  /** The creation with this key has come to its end, and its object has been dealt with. */
+  /** The creation with this key is settled. */
   | { readonly settled: string }
-  /** The resource with this key is being replaced: the create that follows deals with its unfinished creations. */
+  /** The resource with this key is being replaced, so the create that follows settles its creations. */
   | { readonly replacing: string }
-  /** The run has a program, which warns of unsettled creations itself: a process that only deletes doesn't know that. */
+  /** The run has a program, which warns of unsettled creations itself. A process that only deletes can't see that. */
   | { readonly hasProgram: true };
 
 const RETRACTED = "not ";
 
 /**
- * The facts of one run. Each process writes those that it adds into a file of its own, in a temporary folder, which all processes share
- * whatever their settings are. If it can't be used, the files are in the journal's folder. If no disk can, only this process knows them.
+ * The facts of one run. Each process appends its own facts to a file in a temporary folder that all processes share, whatever their settings
+ * are. If that folder can't be used, the file is in the journal's folder. If no disk can be used, only this process has its facts.
  */
 export class RunFacts {
   private readonly own = new Set<string>();
-  /** How the names of the files of this run begin. */
+  /** The prefix of all file names of this run. */
   private readonly prefix: string;
   private readonly name: string;
   private isTidy = false;
 
-  /** @param run identifies the run: the engine's address. Undefined if there is only this process */
+  /** @param run identifies the run by the engine's address. Undefined if there is only this process */
   constructor(
     private readonly disk: Disk,
     private readonly folder: () => string,
@@ -59,7 +56,7 @@ export class RunFacts {
     await this.write(line);
   }
 
-  /** Takes back what this process has added. */
+  /** Retracts a fact that this process has added. */
   async retract(fact: Fact): Promise<void> {
     const line = JSON.stringify(fact);
     if (this.own.delete(line)) await this.write(RETRACTED + line);
@@ -86,7 +83,7 @@ export class RunFacts {
     return this.own.has(JSON.stringify(fact)) || this.hasOther(fact);
   }
 
-  /** Whether another process of this run has added the fact. */
+  /** Reports whether another process of this run has added the fact. */
   async hasOther(fact: Fact): Promise<boolean> {
     const line = JSON.stringify(fact);
     if (this.own.has(line)) return false;
@@ -107,35 +104,35 @@ export class RunFacts {
     );
   }
 
-  /** An earlier run may have had an engine with the same address. A process of this run may have died, but its engine still runs. */
+  /** An earlier run may have used the same address. A process of this run may have ended, but its engine is still running. */
   private isOfRun(name: string): boolean {
     if (!name.startsWith(this.prefix) || !name.endsWith(FACTS_SUFFIX)) return false;
     const [pid = "", lineage = ""] = name.slice(this.prefix.length).split(".");
     return isRunning(Number(pid)) || lineage.split("-").some((one) => ancestors().includes(Number(one)));
   }
 
-  /** Where the facts of this run may be. */
+  /** The folders that may contain facts of this run. */
   private folders(): string[] {
     if (this.run === undefined) return [];
     return [temporaryFolder, this.folder].flatMap((folder) => {
       try {
         return [folder()];
       } catch {
-        return []; // there is no home
+        return []; // the user has no home
       }
     });
   }
 }
 
-/** Only this user can use it. */
+/** Only this user can access the folder. */
 function temporaryFolder(): string {
   return path.join(os.tmpdir(), `pulumi-cloudinfra-${os.userInfo().uid}`);
 }
 
-/** Of this process, asked for once: the parent's number may change when it ends. */
+/** Determined once, because the parent's process id changes when the parent ends. */
 let lineage: readonly number[] | undefined;
 
-/** The parent of this process, and the parent of that if the system tells: one of them is the engine, the other one may be a script. */
+/** Returns the process ids of the parent and, if known, the grandparent. One of them is the engine, and the other one may be a script. */
 function ancestors(): readonly number[] {
   lineage ??= [process.ppid, parentOf(process.ppid) ?? 0].filter((pid) => pid > 1);
   return lineage;
@@ -157,5 +154,49 @@ function isRunning(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (error) {
     return codeOf(error) === "EPERM"; // another user's process
+  }
+}
+
+/** The suffix of the files that record deletion requests. */
+export const DELETION_SUFFIX = ".deletion";
+
+/**
+ * The objects whose deletion this machine has requested with the current token. If a process is killed before the engine saves a deletion,
+ * this is the only evidence that the object was deleted and isn't merely hidden. If the disk can't be used, there is no record.
+ */
+export class DeletionRequests {
+  /**
+   * @param token returns the current token. Another token may see less, even from the same source, for example if somebody else has logged in.
+   * Only a hash of it is written
+   */
+  constructor(
+    private readonly disk: Disk,
+    private readonly folder: () => string,
+    private readonly token: () => string,
+  ) {}
+
+  /** Records that the deletion of an object is about to be requested. */
+  async add(object: string): Promise<void> {
+    await this.withFile(object, (file) => appendOrCreate(this.disk, file, object));
+  }
+
+  async has(object: string): Promise<boolean> {
+    const text = await this.withFile(object, (file) => readText(this.disk, file));
+    return text?.startsWith(object) ?? false;
+  }
+
+  /** Removes the record because the object still exists, or exists again. */
+  async remove(object: string): Promise<void> {
+    await this.withFile(object, (file) => this.disk.unlink(file));
+  }
+
+  private async withFile<T>(object: string, work: (file: string) => Promise<T>): Promise<T | undefined> {
+    try {
+      const name = hash("sha256", JSON.stringify([object, this.token()])).slice(0, 24) + DELETION_SUFFIX;
+      const file = path.join(this.folder(), name);
+      return await withDiskTimeout(path.dirname(file), () => work(file));
+    } catch {
+      return undefined;
+    }
   }
 }

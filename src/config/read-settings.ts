@@ -1,0 +1,264 @@
+import * as v from "valibot";
+import { parseDuration } from "../diagnostics/durations";
+import { CloudInfraError } from "../diagnostics/error";
+import { PROVIDER_NAME, type Setting, type SettingName, settings, variableName } from "./settings";
+
+/** The parsed settings of the process. */
+export interface Settings {
+  /** Name of the explicit provider. Undefined for the default provider. */
+  readonly provider: string | undefined;
+  readonly endpoint: string;
+  readonly token: TokenSetting;
+  readonly operationTimeoutMs: number;
+  readonly allowHttp: boolean;
+  readonly concurrency: number;
+  readonly maxRequestsPerSecond: number | undefined;
+  readonly revisionField: string | undefined;
+  readonly ipAddressField: string | undefined;
+  readonly formerEndpoints: readonly string[];
+  readonly journalDir: string | undefined;
+  readonly caFile: string | undefined;
+}
+
+/** The source of the token. */
+export type TokenSetting = PlainTokenSetting | OidcSetting;
+
+export interface PlainTokenSetting {
+  readonly kind: "token" | "tokenFile" | "tokenCommand";
+  readonly value: string;
+  /** The setting as users know it, for messages. */
+  readonly source: string;
+}
+
+/** A token exchange (RFC 8693). */
+export interface OidcSetting {
+  readonly kind: "oidcTokenEndpoint" | "oidcIssuer";
+  readonly value: string;
+  readonly source: string;
+  readonly subject: Subject;
+  readonly subjectAudience: string | undefined;
+  readonly subjectTokenType: string;
+  readonly audience: string | undefined;
+  readonly scope: string | undefined;
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+}
+
+/** Where the token to exchange comes from. */
+type Subject =
+  | { readonly kind: "github" }
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "env"; readonly name: string };
+
+/** A value and where it was found. */
+interface Found {
+  readonly value: string;
+  /** The setting and its place as users know them, for messages. */
+  readonly source: string;
+  /** How to set another value, for messages. */
+  readonly hint: string;
+}
+
+type Lookup = (name: SettingName) => Found | undefined;
+
+/**
+ * Reads the settings of the stack or of an explicit provider, and the environment. The stack and the provider's arguments take precedence
+ * over the environment. An explicit provider with its own endpoint doesn't use a token from the environment.
+ *
+ * @param configured the stack's configuration, or the arguments of an explicit provider
+ * @throws CloudInfraError `config_missing` or `config_invalid`, which names the setting but never contains its value
+ */
+export function readSettings(
+  configured: (key: string) => string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Settings {
+  const provider = configured(PROVIDER_NAME);
+  const inConfiguration: Lookup = (name) => {
+    const source =
+      provider === undefined
+        ? `the stack's setting cloudinfra:${name}`
+        : `the argument \`${name}\` of the provider "${provider}"`;
+    // The stack takes precedence over the environment, so the variable would not correct it.
+    const hint = provider === undefined ? `Run \`${command(name)}\`.` : argumentHint(name, provider);
+    return found(configured(`cloudinfra:${name}`), source, hint);
+  };
+  const inEnvironment: Lookup = (name) => {
+    const variable = variableName(name);
+    // An explicit provider doesn't read the stack's configuration.
+    const hint = provider === undefined ? hintToSet(name, provider) : `Correct the variable ${variable}.`;
+    return found(environment[variable], `the variable ${variable}`, hint);
+  };
+  const hasOwnEndpoint = provider !== undefined && inConfiguration("endpoint") !== undefined;
+  const look: Lookup = (name) =>
+    inConfiguration(name) ?? (hasOwnEndpoint && OF_ENDPOINT.test(name) ? undefined : inEnvironment(name));
+  // Otherwise, a client secret from the environment could be sent to another token endpoint.
+  const lookForExchange = provider === undefined ? look : inConfiguration;
+  const token =
+    tokenSetting(inConfiguration, lookForExchange, provider) ??
+    (hasOwnEndpoint ? undefined : tokenSetting(inEnvironment, look, provider));
+  return {
+    provider,
+    endpoint: read("endpoint", look) ?? missing("endpoint", "the address of the service", provider),
+    token: token ?? missing("token", "a token", provider),
+    operationTimeoutMs: read("operationTimeout", look),
+    allowHttp: read("allowHttp", look),
+    concurrency: read("concurrency", look),
+    maxRequestsPerSecond: read("maxRequestsPerSecond", look),
+    revisionField: read("revisionField", look),
+    ipAddressField: read("ipAddressField", look),
+    formerEndpoints: read("formerEndpoints", look) ?? [],
+    journalDir: read("journalDir", look),
+    caFile: read("caFile", look),
+  };
+}
+
+/** The settings that are for one endpoint only: a token must never be sent to another one. */
+const OF_ENDPOINT = /^(token|oidc|formerEndpoints$)/;
+
+function found(text: string | undefined, source: string, hint: string): Found | undefined {
+  const value = text?.trim();
+  return value ? { value, source, hint } : undefined;
+}
+
+/** Returns the command that sets a setting. Without a flag, the CLI may treat any value as a secret if the name contains "token". */
+function command(name: SettingName, example = "…"): string {
+  const { isSecret }: Setting = settings[name];
+  const flag = isSecret ? " --secret" : /token/i.test(name) ? " --plaintext" : "";
+  return `pulumi config set${flag} cloudinfra:${name}${isSecret ? "" : ` ${example}`}`;
+}
+
+/** Returns the hint that says how to set a setting that is missing. */
+function hintToSet(name: SettingName, provider: string | undefined, example?: string): string {
+  return provider === undefined
+    ? `Run \`${command(name, example)}\`, or set the variable ${variableName(name)}.`
+    : argumentHint(name, provider);
+}
+
+function argumentHint(name: SettingName, provider: string): string {
+  return `Pass \`${name}\` to the provider "${provider}" in the program, and run \`pulumi up\`.`;
+}
+
+function missing(name: "endpoint" | "token", what: string, provider: string | undefined): never {
+  const { example }: Setting = settings[name];
+  const prefix = provider === undefined ? "cloudinfra:" : "";
+  const others = SOURCES.slice(1).map((source) => prefix + source);
+  const or = ` You can set ${others.slice(0, -1).join(", ")} or ${others.at(-1)} instead.`;
+  throw new CloudInfraError("config_missing", `${notSet(name, provider)}: ${what} is needed`, {
+    hint: hintToSet(name, provider, example) + (name === "token" ? or : ""),
+  });
+}
+
+function notSet(name: SettingName, provider: string | undefined): string {
+  return provider === undefined
+    ? `cloudinfra:${name} is not set`
+    : `the provider "${provider}" has no \`${name}\``;
+}
+
+interface Values {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+  /** In milliseconds. */
+  readonly duration: number;
+  readonly list: readonly string[];
+}
+
+type Value<Name extends SettingName> =
+  | Values[(typeof settings)[Name]["type"]]
+  | ((typeof settings)[Name] extends { readonly default: string } ? never : undefined);
+
+/** Parses a setting, or its default. */
+function read<Name extends SettingName>(name: Name, look: Lookup): Value<Name>;
+function read(name: SettingName, look: Lookup): Values[keyof Values] | undefined {
+  const { type, default: text }: Setting = settings[name];
+  const setting = look(name);
+  const value = setting?.value ?? text;
+  if (value === undefined) return undefined;
+  const { parse, what } = types[type];
+  const parsed = parse(value);
+  if (parsed !== undefined || setting === undefined) return parsed;
+  throw new CloudInfraError("config_invalid", `${setting.source} is not ${what}`, { hint: setting.hint });
+}
+
+/** How to parse each type, and what to call it in an error. */
+const types: {
+  readonly [Type in keyof Values]: {
+    readonly parse: (text: string) => Values[Type] | undefined;
+    readonly what: string;
+  };
+} = {
+  string: { parse: (text) => text, what: "a string" },
+  number: {
+    parse: (text) => (Number.isFinite(Number(text)) && Number(text) > 0 ? Number(text) : undefined),
+    what: "a number above zero",
+  },
+  boolean: {
+    parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+    what: "true or false",
+  },
+  duration: { parse: parseDuration, what: 'a duration such as "90s", "30m" or "1h30m"' },
+  list: { parse: parseList, what: "a list of strings" },
+};
+
+/** `pulumi config set --path` writes a list as JSON. */
+function parseList(text: string): readonly string[] | undefined {
+  if (!text.startsWith("["))
+    return text
+      .split(",")
+      .map((item) => item.trim())
+      .filter(Boolean);
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), v.array(v.string())), text);
+  return parsed.success ? parsed.output : undefined;
+}
+
+const SOURCES = ["token", "tokenFile", "tokenCommand", "oidcTokenEndpoint", "oidcIssuer"] as const;
+
+/**
+ * Finds the token's source in one place.
+ *
+ * @param inPlace looks only in that place
+ * @param look finds the other settings of an exchange, which may be elsewhere
+ * @throws CloudInfraError if there are several sources, or if an exchange has no valid subject
+ */
+function tokenSetting(inPlace: Lookup, look: Lookup, provider: string | undefined): TokenSetting | undefined {
+  const given = SOURCES.flatMap((kind) => {
+    const setting = inPlace(kind);
+    return setting ? [{ kind, value: setting.value, source: setting.source }] : [];
+  });
+  if (given.length > 1) {
+    const names = given.map(({ source }) => source).join(" and ");
+    throw new CloudInfraError("config_invalid", `the token has more than one source: ${names}`, {
+      hint: "Keep one of them.",
+    });
+  }
+  const [one] = given;
+  if (one === undefined) return undefined;
+  const { kind, value, source } = one;
+  if (kind !== "oidcTokenEndpoint" && kind !== "oidcIssuer") return { kind, value, source };
+  const audience = read("oidcAudience", look);
+  return {
+    ...{ kind, value, source, audience },
+    subject: subjectOf(look("oidcSubject"), source, provider),
+    subjectAudience: read("oidcSubjectAudience", look) ?? audience,
+    subjectTokenType: read("oidcSubjectTokenType", look),
+    scope: read("oidcScope", look),
+    clientId: read("oidcClientId", look),
+    clientSecret: read("oidcClientSecret", look),
+  };
+}
+
+const SUBJECTS = "github, file:<path> or env:<variable>";
+
+function subjectOf(setting: Found | undefined, neededBy: string, provider: string | undefined): Subject {
+  const hint = `${setting?.hint ?? hintToSet("oidcSubject", provider)} The value must be ${SUBJECTS}.`;
+  if (setting === undefined) {
+    const message = `${notSet("oidcSubject", provider)}: ${neededBy} needs a token to exchange`;
+    throw new CloudInfraError("config_missing", message, { hint });
+  }
+  if (setting.value === "github") return { kind: "github" };
+  const [, kind, rest = ""] = /^(file|env):\s*(\S.*)$/.exec(setting.value) ?? [];
+  if (kind === "file") return { kind, path: rest };
+  if (kind === "env") return { kind, name: rest };
+  // The value may be the token itself, so the message doesn't contain it.
+  throw new CloudInfraError("config_invalid", `${setting.source} is not ${SUBJECTS}`, { hint });
+}
