@@ -72,7 +72,10 @@ function defaultOf({ argument }: Field, property: Property | undefined): string 
 
 /** The column "A change" says it already. */
 function withoutChange(description: string): string {
-  return description.replaceAll(/\s*(?:A change (?:replaces|updates) the \w+(?: in place)?|Updated in place)\./g, "");
+  return description.replaceAll(
+    /\s*(?:A change (?:replaces|updates) the \w+(?: in place)?|Updated in place)\./g,
+    "",
+  );
 }
 
 function furtherOutputs(file: string, type: string, args: string): Property[] {
