@@ -61,7 +61,7 @@ function argumentsTable(properties: readonly Property[], fields: readonly Field[
     field.change === "replace" ? "replaces" : field.change,
     withoutChange(property?.description ?? ""),
   ]);
-  return table(["Name", "Type", "Default", "A change", "Description"], rows);
+  return table(["Name", "Type", "Default", "Change", "Description"], rows);
 }
 
 function defaultOf({ argument }: Field, property: Property | undefined): string {
@@ -70,7 +70,7 @@ function defaultOf({ argument }: Field, property: Property | undefined): string 
   return property?.default ?? "";
 }
 
-/** The column "A change" says it already. */
+/** The column "Change" already shows it. */
 function withoutChange(description: string): string {
   return description.replaceAll(
     /\s*(?:A change (?:replaces|updates) the \w+(?: in place)?|Updated in place)\./g,
