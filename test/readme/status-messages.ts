@@ -36,7 +36,7 @@ export function statusMessages(): StatusMessage[] {
       {
         verb: "deleting",
         elapsedMs: 40_000,
-        waits: [{ for: "waiting until the service shows the instance no more" }],
+        waits: [{ for: "waiting for confirmation" }],
       },
       "The service accepted the deletion. The provider checks that the instance no longer exists.",
     ),
@@ -44,17 +44,17 @@ export function statusMessages(): StatusMessage[] {
       {
         verb: "deleting",
         elapsedMs: 4_000,
-        waits: [{ for: "waiting until the project's last instances are gone" }],
+        waits: [{ for: "cleaning up unfinished instances" }],
         step: { progress: 0.1, atMs },
       },
       "An interrupted `up` left an unfinished instance in the project. The provider finishes and deletes it first.",
     ),
     message(
-      { verb: "updating", elapsedMs: 3_000, waits: [{ for: "waiting until the service shows the change" }] },
+      { verb: "updating", elapsedMs: 3_000, waits: [{ for: "waiting for confirmation" }] },
       "The service accepted the update. The provider checks that the change is applied.",
     ),
     message(
-      { verb: "reading", elapsedMs: 14_000, waits: [{ for: "page 12 of the list of instances" }] },
+      { verb: "reading", elapsedMs: 14_000, waits: [{ for: "listing instances (page 12)" }] },
       "A refresh reads a long list, which all reads share.",
     ),
     message(
