@@ -7,17 +7,17 @@ const project = new Project("website", { region: "eu-1" });
 
 const common = { project: project.id, flavor: "small", network: "default", publicIp: "auto" };
 
-// Without a `name`: each gets one of its own, so the new instance can be made while the old one is still there.
+// Without a `name`, both instances get different names, so the new one can be created before the old one is deleted.
 const app = new Instance("app", { ...common, image });
 
-// Is changed between the two: it learns the new address while both are there.
+// Pulumi updates this instance with the new address while both instances of `app` exist.
 const entrance = new Instance("entrance", {
   ...common,
   image: "proxy-2.4",
   labels: { upstream: app.ipAddress.apply((address) => address ?? "none") },
 });
 
-/** Where the website can be reached; it stays. */
+/** Public address of the website. It doesn't change. */
 export const address = entrance.ipAddress;
-/** What the service calls the instance behind it; a new image brings a new one. */
+/** Id of the instance behind the entrance. A new image results in a new id. */
 export const behind = app.id;

@@ -7,21 +7,21 @@ interface ShopArgs {
   image: pulumi.Input<string>;
   /** Flavor of every instance. @default "small" */
   flavor?: pulumi.Input<string>;
-  /** How many workers it has: known at once, for it decides what resources there are. @default 1 */
+  /** Number of workers. A plain number, because it decides how many resources there are. @default 1 */
   workers?: number;
 }
 
-/** A shop: a project of its own with a web server and workers. */
+/** A shop: a project with a web server and workers. */
 class Shop extends pulumi.ComponentResource {
-  /** Id of its project. */
+  /** Id of the project. */
   readonly project: pulumi.Output<string>;
-  /** Where it can be reached. */
+  /** Public address of the web server. */
   readonly address: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: ShopArgs, opts?: pulumi.ComponentResourceOptions) {
     super("example:index:Shop", name, {}, opts);
 
-    // They stood beside each other in a program before there was this component: the aliases keep what was made then.
+    // Before this component existed, the program declared these resources at the top level. The aliases preserve them.
     const inside = { parent: this, aliases: [{ parent: pulumi.rootStackResource }] };
 
     const project = new Project(`${name}-project`, { region: args.region }, inside);
@@ -44,5 +44,5 @@ class Shop extends pulumi.ComponentResource {
 const north = new Shop("north", { region: "eu-1", image: "debian-13", workers: 2 });
 const south = new Shop("south", { region: "us-1", image: "debian-13", flavor: "large" });
 
-/** Where the shops can be reached. */
+/** Public addresses of the shops. */
 export const addresses = { north: north.address, south: south.address };

@@ -3,13 +3,13 @@ import { getInstancesOutput, Instance, type InstanceArgs, Project } from "pulumi
 
 const config = new pulumi.Config();
 
-/** What the instances of each role are like. */
+/** Arguments of the instances of each role. */
 const roles: Record<string, Pick<InstanceArgs, "flavor" | "publicIp">> = {
   web: { flavor: "small", publicIp: "auto" },
   worker: { flavor: "medium" },
 };
 
-/** How many there are of each; the stack may say otherwise. */
+/** Number of instances of each role. The stack's configuration takes precedence. */
 const counts: Record<string, number> = { web: 2, worker: 3, ...config.getObject("counts") };
 
 const project = new Project("fleet", { region: "eu-1" });
@@ -28,10 +28,10 @@ const fleet = Object.entries(roles).flatMap(([role, args]) =>
   ),
 );
 
-// Asks the service, once the fleet is there: it also tells of web servers that somebody else made in the project.
+// Lists all web servers of the project, even those that somebody else has created, once the fleet exists.
 const web = getInstancesOutput({ project: project.id, labels: { role: "web" } }, { dependsOn: fleet });
 
-/** How many instances this program has made. */
+/** Number of instances that this program manages. */
 export const size = fleet.length;
-/** Where the web servers can be reached. */
+/** Public addresses of the web servers. */
 export const addresses = web.apply((found) => found.flatMap(({ ipAddress }) => ipAddress ?? []).sort());

@@ -3,7 +3,7 @@ import { Instance, Project } from "pulumi-cloudinfra";
 
 const config = new pulumi.Config();
 
-// With the option `import` they are taken over instead of made. `protect` keeps a slip from deleting them.
+// The option `import` adopts existing objects. `protect` prevents accidental deletions.
 const project = new Project(
   "shop",
   { name: "shop", region: "eu-1" },
@@ -23,5 +23,5 @@ const web = new Instance(
   { import: config.require("webId"), protect: true },
 );
 
-/** How it is now. */
+/** Status of the instance. */
 export const status = web.status;

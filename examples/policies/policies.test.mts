@@ -14,7 +14,7 @@ const { resources } = await mocks(() => {
   return {};
 });
 
-/** A resource as Pulumi shows it to a policy. */
+/** Returns a resource as Pulumi passes it to a policy. */
 function shown({ type, name, args }: MockedResource): ResourceValidationArgs {
   const isType = (resource: object): boolean => "__pulumiType" in resource && resource.__pulumiType === type;
   return {
@@ -25,12 +25,12 @@ function shown({ type, name, args }: MockedResource): ResourceValidationArgs {
     },
     isType,
     asType: () => undefined,
-    getConfig: () => assert.fail("no policy of this pack has settings"),
+    getConfig: () => assert.fail("no policy of this pack has a configuration"),
     notApplicable: () => assert.fail(`${name} is of another type`),
   };
 }
 
-test("only an instance with a public address violates the policy", async () => {
+test("rejects only the instance with a public address", async () => {
   const violations: string[] = [];
   for (const resource of resources.filter(({ type }) => type === Instance.__pulumiType))
     await noPublicIp.validateResource(shown(resource), (message) => violations.push(message));

@@ -1,7 +1,7 @@
 import { type ResourceValidationPolicy, validateResourceOfType } from "@pulumi/policy";
 import { Instance } from "pulumi-cloudinfra";
 
-/** Forbids public addresses. */
+/** Rejects instances with a public address. */
 export const noPublicIp = {
   name: "no-public-ip",
   description: "Instances have no public address. The load balancer is the only way in.",

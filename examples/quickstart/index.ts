@@ -14,7 +14,7 @@ const web = new Instance("web", {
 const worker = new Instance("worker", { ...common, flavor: "medium" });
 const database = new Instance("database", { ...common, flavor: "large" });
 
-/** Where the shop can be reached. */
+/** Public address of the shop. */
 export const address = web.ipAddress;
-/** What the service calls the instances. */
+/** Ids of the instances at the service. */
 export const instances = { web: web.id, worker: worker.id, database: database.id };

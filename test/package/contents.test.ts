@@ -30,15 +30,17 @@ describe("the packed files", () => {
     expect(tests.filter((file) => !/^examples\/(testing|policies)\//.test(file))).toEqual([]);
   });
 
-  it("hold what their pages lead to; of the README's section about development, only the repository does", () => {
+  it("contain what their pages link to, except for what only the repository contains, such as SECURITY.md", () => {
+    const onlyInRepository = /^(?:SECURITY|CONTRIBUTING|ARCHITECTURE)\.md$|^test\//;
     const isThere = (target: string): boolean =>
       among(target) || files.some((file) => file.startsWith(`${target}/`));
     const pages = files.filter((file) => /^[^/]+\.md$|^(docs|examples)\/.*\.md$/.test(file));
     const dead = pages.flatMap((page) => {
-      const [text = ""] = read(page).split("\n## Development\n");
-      const targets = relativeLinks(text).filter((link) => link !== "");
-      const paths = targets.map((link) => path.posix.join(path.posix.dirname(page), link).replace(/\/$/, ""));
-      return paths.filter((target) => !isThere(target)).map((target) => `${page}: ${target}`);
+      const paths = relativeLinks(read(page)).map((link) =>
+        path.posix.join(path.posix.dirname(page), link).replace(/\/$/, ""),
+      );
+      const missing = paths.filter((target) => !onlyInRepository.test(target) && !isThere(target));
+      return missing.map((target) => `${page}: ${target}`);
     });
     expect(pages).toEqual(expect.arrayContaining(["README.md", "CHANGELOG.md", "docs/errors.md"]));
     expect(dead).toEqual([]);

@@ -1,41 +1,72 @@
+import { globSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Instance, Project } from "../../src";
 import { startEmulator } from "../../src/emulator";
+import { parseDuration } from "../../src/polling/clock";
 import { changesOf, expectConverged, expectOk, noRequestsDuring } from "../harness/assertions";
 import { complaints } from "../harness/compiler";
 import { describeOnEngines } from "../harness/describe-on-engines";
+import { REPOSITORY } from "../harness/modules";
 import { stateOf } from "../harness/state";
-import { fenced, readMarkdown } from "./markdown";
+import { fenced, quoted, readMarkdown } from "./markdown";
 import { newcomersFolder } from "./program-folder";
 
-const programs = fenced(readMarkdown("README.md"), "ts");
-const first = programs[0] ?? "";
+const [first = ""] = fenced(readMarkdown("README.md"), "ts");
 
-it("the README has a whole program", () => {
-  expect(first).toContain('from "pulumi-cloudinfra"');
-});
-
-describe.each(programs.map((source, index) => ({ source, number: index + 1 })))(
-  "program $number of the README",
-  ({ source }) => {
-    it("type-checks under strict as a CommonJS program", async () => {
-      expect(await complaints(newcomersFolder(source, "commonjs"))).toBe("");
-    });
-
-    it("type-checks under strict as an ECMAScript module", async () => {
-      expect(await complaints(newcomersFolder(source, "module"), "--module", "nodenext")).toBe("");
-    });
-  },
+/** All programs of the guides. Pieces without an import aren't whole programs. */
+const programs = globSync("docs/**/*.md", { cwd: REPOSITORY }).flatMap((page) =>
+  fenced(readMarkdown(page), "ts")
+    .filter((source) => /^import .* from "pulumi-cloudinfra"/m.test(source))
+    .map((source, index) => ({ page, source, file: `${page.replaceAll(/\W/g, "-")}-${index + 1}` })),
 );
 
-it("a mistake in such a program is seen by the type check", async () => {
-  const mistaken = first.replace('region: "eu-1"', "region: 1");
-  expect(mistaken).not.toBe(first);
-  const words = "Type 'number' is not assignable to type 'Input<string>'";
-  expect(await complaints(newcomersFolder(mistaken))).toContain(words);
+describe("the README's program", () => {
+  it("type-checks under strict as a CommonJS program", async () => {
+    expect(await complaints(newcomersFolder(first, "commonjs"))).toBe("");
+  });
+
+  it("type-checks under strict as an ECMAScript module", async () => {
+    expect(await complaints(newcomersFolder(first, "module"), "--module", "nodenext")).toBe("");
+  });
+
+  it("doesn't type-check with a wrong argument", async () => {
+    const mistaken = first.replace('region: "eu-1"', "region: 1");
+    expect(mistaken).not.toBe(first);
+    const words = "Type 'number' is not assignable to type 'Input<string>'";
+    expect(await complaints(newcomersFolder(mistaken))).toContain(words);
+  });
 });
 
-describeOnEngines("the README's first program, typed in as it stands", (engine) => {
-  it("previews without asking the service, makes a project and an instance, and yields its address", async () => {
+it("the programs of the guides type-check under strict", async () => {
+  expect(programs.length).toBeGreaterThan(10);
+  const dir = newcomersFolder(
+    programs.map(({ file }) => `export * as _${file.replaceAll("-", "_")} from "./${file}";`).join("\n"),
+  );
+  for (const { file, source } of programs)
+    writeFileSync(path.join(dir, `${file}.ts`), `${source}export {};\n`);
+  expect(await complaints(dir)).toBe("");
+});
+
+it("docs/testing.md quotes the tests of examples/testing, and the types of resources", () => {
+  const page = readMarkdown("docs/testing.md");
+  const tests = ["mocks", "emulator"].map((name) => readMarkdown(`examples/testing/${name}.test.mts`)).join();
+  const pieces = fenced(page, "ts");
+  expect(pieces).toHaveLength(2);
+  expect(pieces.filter((piece) => !tests.includes(piece))).toEqual([]);
+  for (const { __pulumiType } of [Instance, Project]) expect(quoted(page)).toContain(__pulumiType);
+});
+
+it("docs/waiting.md sets durations that are valid", () => {
+  const page = readMarkdown("docs/waiting.md");
+  const durations = [...page.matchAll(/(?:create|update|delete): "(.*?)"|operationTimeout (\d\S+)$/gm)];
+  expect(durations.map(([, option, setting]) => parseDuration(option ?? setting ?? ""))).toEqual([
+    5_400_000, 1_200_000, 600_000, 2_700_000,
+  ]);
+});
+
+describeOnEngines("the README's program", (engine) => {
+  it("previews without requests, creates a project and an instance, and exports the address", async () => {
     const emulator = await startEmulator({ behaviour: { operationMs: 100, deleteObject: 202 } });
     onTestFinished(() => emulator.stop());
     const stack = await engine.open({

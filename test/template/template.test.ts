@@ -5,11 +5,12 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { settings as knownSettings } from "../../src/config/settings";
 import { fakeEngine } from "../engine";
 import { changesOf, expectOk } from "../harness/assertions";
 import { linkModules, REPOSITORY } from "../harness/modules";
 import { isolatedEnvironment, pulumiOnPath } from "../harness/pulumi-environment";
-import { fenced, quoted, readMarkdown, section, tableRows } from "../readme/markdown";
+import { fenced, readMarkdown, section } from "../readme/markdown";
 
 interface Setting {
   readonly description: string;
@@ -47,8 +48,8 @@ function temporary(what: string): string {
 
 /** What the README says to type, but that nothing is asked for, and nothing installed. */
 async function pulumiNew(cwd: string): Promise<void> {
-  const [command = ""] = fenced(section(readMarkdown("README.md"), "Use it"), "sh").flatMap(
-    (text) => /^pulumi (new .+)$/m.exec(text)?.[1] ?? [],
+  const [command = ""] = fenced(section(readMarkdown("README.md"), "Quickstart"), "sh").flatMap(
+    (text) => /^pulumi (new [^#\n]*?) *(?:#.*)?$/m.exec(text)?.[1] ?? [],
   );
   const answers = ["--generate-only", "--yes", "--name", NAME, "--description", DESCRIPTION];
   const env = { ...process.env, ...isolatedEnvironment(temporary("cli")) };
@@ -81,9 +82,7 @@ it("becomes a program that previews with nothing set", async () => {
 });
 
 it("asks for settings that there are, for the token as a secret", () => {
-  const known = tableRows(section(readMarkdown("README.md"), "Settings")).flatMap(([name = ""]) =>
-    quoted(name).map((setting) => `cloudinfra:${setting}`),
-  );
+  const known = Object.keys(knownSettings).map((setting) => `cloudinfra:${setting}`);
   const program = readFileSync(path.join(FOLDER, "index.ts"), "utf8");
   const own = [...program.matchAll(/\.get\("(\w+)"\) \?\? "([^"]+)"/g)].map(([, name, usual]) => [
     name,

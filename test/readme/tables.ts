@@ -1,0 +1,125 @@
+import { type Setting, type SettingName, settings, variableName } from "../../src/config/settings";
+import { type Field, instanceFields, projectFields } from "../../src/model/fields";
+import { type Property, propertiesOf } from "./declarations";
+import { statusMessages } from "./status-messages";
+
+/** The tables that the pages contain between `<!-- table: NAME -->` and `<!-- end -->`, generated from the code. */
+export const TABLES: Readonly<Record<string, () => string>> = {
+  "project-arguments": () => argumentsTable(propertiesOf("project.ts", "ProjectArgs"), projectFields),
+  "project-outputs": () => outputsTable(furtherOutputs("project.ts", "Project", "ProjectArgs")),
+  "instance-arguments": () => argumentsTable(propertiesOf("instance.ts", "InstanceArgs"), instanceFields),
+  "instance-outputs": () => outputsTable(furtherOutputs("instance.ts", "Instance", "InstanceArgs")),
+  "provider-arguments": () => optionsTable(propertiesOf("provider.ts", "ProviderArgs")),
+  "getInstances-arguments": () => optionsTable(propertiesOf("functions.ts", "GetInstancesArgs")),
+  "getInstances-result": () => outputsTable(propertiesOf("functions.ts", "GetInstancesInstance")),
+  "getProjects-result": () => outputsTable(propertiesOf("functions.ts", "GetProjectsProject")),
+  "function-options": () =>
+    optionsTable([
+      ...propertiesOf("functions.ts", "FunctionOptions"),
+      ...propertiesOf("functions.ts", "FunctionOutputOptions").map((one) => ({
+        ...one,
+        description: `Only for the \`…Output\` forms. ${one.description}`,
+      })),
+    ]),
+  settings: settingsTable,
+  "status-messages": () =>
+    table(
+      ["Message", "Meaning"],
+      statusMessages().map(({ message, meaning }) => [code(message), meaning]),
+    ),
+};
+
+function settingsTable(): string {
+  const rows = Object.entries<Setting>(settings).map(([name, setting]) => [
+    `${code(`cloudinfra:${name}`)}<br>${code(variableName(name as SettingName))}`,
+    setting.type,
+    descriptionOf(setting),
+  ]);
+  return table(["Setting and variable", "Type", "Description"], rows);
+}
+
+function descriptionOf({ description, default: usual, otherwise, isSecret }: Setting): string {
+  const fallback = usual === undefined ? otherwise : code(usual);
+  return [
+    description,
+    isSecret ? "Set it with `--secret`." : undefined,
+    fallback === undefined ? undefined : `Default: ${fallback}.`,
+  ]
+    .filter((part) => part !== undefined)
+    .join(" ");
+}
+
+function argumentsTable(properties: readonly Property[], fields: readonly Field[]): string {
+  const ordered = fields.map((field) => ({
+    field,
+    property: properties.find(({ name }) => name === field.name),
+  }));
+  const rows = ordered.map(({ field, property }) => [
+    code(field.name),
+    code(property?.type ?? ""),
+    defaultOf(field, property),
+    field.change === "replace" ? "replaces" : field.change,
+    withoutChange(property?.description ?? ""),
+  ]);
+  return table(["Name", "Type", "Default", "Change", "Description"], rows);
+}
+
+function defaultOf({ argument }: Field, property: Property | undefined): string {
+  if (argument === "required") return "required";
+  if (argument === "generated") return "[generated](../previews.md#generated-names)";
+  return property?.default ?? "";
+}
+
+/** The column "Change" already shows it. */
+function withoutChange(description: string): string {
+  return description.replaceAll(
+    /\s*(?:A change (?:replaces|updates) the \w+(?: in place)?|Updated in place)\./g,
+    "",
+  );
+}
+
+function furtherOutputs(file: string, type: string, args: string): Property[] {
+  const given = propertiesOf(file, args).map(({ name }) => name);
+  const id = {
+    name: "id",
+    type: "string",
+    isOptional: false,
+    default: undefined,
+    description: "Id that the service assigns.",
+  };
+  return [id, ...propertiesOf(file, type).filter(({ name }) => !given.includes(name))];
+}
+
+function outputsTable(properties: readonly Property[]): string {
+  return table(
+    ["Name", "Type", "Description"],
+    properties.map(({ name, type, isOptional, description }) => [
+      code(name),
+      code(isOptional ? `${type} | undefined` : type),
+      description,
+    ]),
+  );
+}
+
+function optionsTable(properties: readonly Property[]): string {
+  return table(
+    ["Name", "Type", "Default", "Description"],
+    properties.map(({ name, type, default: usual, description }) => [
+      code(name),
+      code(type),
+      usual ?? "",
+      description,
+    ]),
+  );
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows].map(
+    (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`,
+  );
+  return lines.join("\n");
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
