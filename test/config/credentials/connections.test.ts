@@ -96,8 +96,8 @@ describe("a proxy", () => {
     const url = proxy.url.replace("//", "//user:pass@");
     expect(await look(open({ caFile: caFile() }, { HTTPS_PROXY: url }))).toHaveLength(1);
     const words = await wordsOf(open({ caFile: caFile() }, { HTTPS_PROXY: proxy.url }));
-    expect(words).toContain("the service can't be reached: the proxy answered 407");
-    expect(words).toContain("hint: Give the proxy's user name and password");
+    expect(words).toContain("the service can't be reached: the proxy returned 407");
+    expect(words).toContain("hint: Set the proxy's user name and password");
     expect(proxy.asked).toHaveLength(2); // asking again brings nothing
   });
 
@@ -114,7 +114,7 @@ describe("a proxy", () => {
 
   test("with an invalid URL causes an error without the URL", () => {
     expect(() => open({}, { HTTPS_PROXY: "user:secret@proxy" })).toThrow(
-      /^HTTPS_PROXY or HTTP_PROXY is not the address of a proxy$/,
+      /^HTTPS_PROXY or HTTP_PROXY isn't a valid proxy address$/,
     );
   });
 });
@@ -125,7 +125,7 @@ describe("a private certificate authority", () => {
     const proxy = await startProxy(port);
     const words = await wordsOf(open({}, { HTTPS_PROXY: proxy.url }));
     expect(words).toContain("the service can't be reached: self-signed certificate in certificate chain");
-    expect(words).toContain("certificate (PEM) with cloudinfra:caFile or NODE_EXTRA_CA_CERTS");
+    expect(words).toContain("hint: Set `cloudinfra:caFile` or NODE_EXTRA_CA_CERTS to a PEM file");
     expect(proxy.asked).toHaveLength(1);
   });
 
@@ -136,13 +136,13 @@ describe("a private certificate authority", () => {
       { endpoint: "https://other.example.test", caFile: caFile() },
       { HTTPS_PROXY: proxy.url },
     );
-    expect(await wordsOf(session)).toContain("hint: the certificate is another host's: check the address");
+    expect(await wordsOf(session)).toContain("hint: Check the address: the certificate is for another host");
   });
 
   test("is not suggested if the server doesn't use TLS", async () => {
     const { port } = await startServer(ANSWERS);
     const words = await wordsOf(open({ endpoint: `https://localhost:${port}` }));
-    expect(words).toContain("hint: what answered there does not speak TLS");
+    expect(words).toContain("hint: Check the address and its port: the server there doesn't use TLS");
   });
 
   test.each([
