@@ -251,7 +251,7 @@ describe("recover", () => {
     const { code, stderr } = await recover(["--file", write(killed), "--endpoint", "htps:/x"]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining("the option --endpoint is not a URL that begins with https://"),
+      stderr: expect.stringContaining("the option --endpoint must be a URL that begins with https://"),
     });
     expect(stderr).not.toContain("cloudinfra:endpoint");
   });

@@ -21,8 +21,7 @@ interface Run {
 }
 
 function cli(...args: string[]): Run {
-  const tsx = path.join(root, "node_modules", "tsx", "dist", "cli.mjs");
-  const child = spawn(process.execPath, [tsx, path.join(root, "src", "cli", "main.ts"), ...args]);
+  const child = spawn(process.execPath, [path.join(root, "dist", "cli", "main.js"), ...args]);
   onTestFinished(() => void child.kill("SIGKILL"));
   let stdout = "";
   let stderr = "";
