@@ -1,11 +1,10 @@
 import { isChanged, isSameJson, sameValue } from "./equality";
-import type { Field } from "./fields";
+import type { Arguments, Field, Json } from "./fields";
 import { labelsOf } from "./labels";
-import { hiddenOf, type Properties } from "./state";
 import { isUnknown } from "./unknown";
 
 /** Names of the fields in which two sets of properties differ. What is not known yet differs from all that is. */
-export function changedFields(fields: readonly Field[], olds: Properties, news: Properties): Field[] {
+export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {
   return fields.filter((field) => isChanged(field, olds[field.name], news[field.name]));
 }
 
@@ -41,12 +40,12 @@ export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
  * The inputs with the ignored arguments, labels and SSH keys as they were before. The engine does the same, except for a replacement, but
  * with its inputs: after a failure, these may have another value than the object.
  */
-export function withIgnoredValues(
+export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],
   ignored: PropertyPaths,
-  { olds, news }: { olds: Properties; news: Properties },
-): Properties {
-  const kept = fields.flatMap((field): [string, unknown][] => {
+  { olds, news }: { olds: Arguments; news: News },
+): News {
+  const kept = fields.flatMap((field): [string, Json][] => {
     const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
     if (isUnknown(news[name]) || !mentionsProperty(ignored, name)) return [];
@@ -73,7 +72,7 @@ function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => bo
 export function withReplaceOnChanges(
   fields: readonly Field[],
   paths: PropertyPaths = [],
-  { olds, news }: { olds: Properties; news: Properties },
+  { olds, news }: { olds: Arguments; news: Arguments },
 ): readonly Field[] {
   const listed = paths.map(parsePath);
   const isListed = (change: PathSteps): boolean =>
@@ -107,10 +106,4 @@ function parsePath(path: string): PathSteps {
     if (index !== undefined) return index === "*" ? index : Number(index);
     return name;
   });
-}
-
-/** The options of a program's resource that decide how it is compared. */
-export function optionsOf(inputs: Properties): ChangeOptions {
-  const { __ignoreChanges, __replaceOnChanges } = hiddenOf(inputs);
-  return { ignoreChanges: __ignoreChanges, replaceOnChanges: __replaceOnChanges };
 }

@@ -1,9 +1,8 @@
 import { isIP, isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import type { Field } from "./fields";
+import type { Arguments, Field } from "./fields";
 import { isMap } from "./labels";
 import { HASHES, hasItemMatching, keySet, sshKeysIn } from "./ssh-keys";
-import type { Properties } from "./state";
 
 /**
  * Whether two values of a field are equal. SSH keys are a set of types and keys, without comments and options. A fingerprint is equal to its
@@ -69,7 +68,11 @@ export function isChanged(field: Field, before: unknown, after: unknown): boolea
 }
 
 /** The checked inputs with the former spelling of values that are equal: the engine compares inputs by itself. */
-export function withRecordedForm(fields: readonly Field[], olds: Properties, news: Properties): Properties {
+export function withRecordedForm<News extends Arguments>(
+  fields: readonly Field[],
+  olds: Arguments,
+  news: News,
+): News {
   // A request can't carry a fingerprint in place of its key.
   const isSpelt = ({ type, name }: Field): boolean =>
     type !== "keys" || sshKeysIn(olds[name] ?? []) !== undefined;

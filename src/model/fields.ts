@@ -1,19 +1,49 @@
-/** One property that a program sets: everything that the rest of the code derives from it. */
+/** A value of a JSON document. */
+export type Json = unknown;
+
+/** An object's fields as the service sent them. */
+export type WireFields = Readonly<Record<string, Json>>;
+
+/**
+ * The arguments of a project or an instance. In previews, any of them may be an unknown value, which is a string: see
+ * {@link "./unknown"}.
+ */
+export interface Arguments {
+  readonly name?: string | undefined;
+  readonly region?: string | undefined;
+  readonly project?: string | undefined;
+  readonly image?: string | undefined;
+  readonly flavor?: string | undefined;
+  readonly network?: string | undefined;
+  readonly publicIp?: string | undefined;
+  /** A list of strings. After drift, a state has the remote value here, which may have any form. */
+  readonly sshKeys?: Json;
+  /** A map of strings. */
+  readonly labels?: Json;
+}
+
+/** The name of an argument. */
+export type ArgumentName = keyof Arguments;
+
+/** Values by the name of the argument, as the service shows them. */
+export type RemoteValues = { readonly [Name in ArgumentName]?: Json };
+
+/** One property of a resource. Validation, request bodies, outputs and drift detection derive from this description. */
 export interface Field {
   /** Name in programs. */
-  readonly name: string;
+  readonly name: ArgumentName;
   /** Name on the wire (§2). */
   readonly wire: string;
   readonly type: "text" | "keys" | "labels";
-  /** Whether a program must give it. If it may leave out the name, the provider generates one. */
+  /** Whether programs must set it. The provider generates a name if the program sets none. */
   readonly argument: "required" | "generated" | "optional";
-  /** What a change requires: a new object, or an update in place. */
+  /** Whether a change requires a replacement. */
   readonly change: "replace" | "in place";
-  /** Whether nobody can change it once the object exists. */
+  /** Whether nobody can change the property of an existing object. */
   readonly isFixed?: boolean;
-  /** Of labels, whether the service is known to keep the case of keys. */
+  /** For labels: whether the service is known to preserve the case of keys. */
   readonly keepsCase?: boolean;
-  /** Of the public address, the fields that may show it. */
+  /** For the public address: the fields that may show it. */
   readonly addressFields?: readonly string[];
 }
 
@@ -37,6 +67,3 @@ export const instanceFields: readonly Field[] = [
   { name: "sshKeys", wire: "ssh_keys", type: "keys", argument: "optional", change: "in place" },
   { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },
 ];
-
-/** An object's fields as the service sent them. */
-export type WireFields = Readonly<Record<string, unknown>>;

@@ -1,9 +1,8 @@
-import type { Field } from "./fields";
+import type { Arguments, Field, Json, WireFields } from "./fields";
 import type { Kind } from "./kinds";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
+import type { Recorded } from "./state";
 
-export type Labels = Record<string, unknown>;
+export type Labels = Readonly<Record<string, Json>>;
 
 /** Labels as a map; anything else is none. */
 export function labelsOf(value: unknown): Labels {
@@ -38,7 +37,11 @@ export function remoteKeysOf(
 }
 
 /** Returns the state without the labels whose keys only change their case: once that is done, what is shown is the program's new label. */
-export function withoutRecasedKeys(fields: readonly Field[], olds: Properties, news: Properties): Properties {
+export function withoutRecasedKeys<Olds extends Arguments>(
+  fields: readonly Field[],
+  olds: Olds,
+  news: Arguments,
+): Olds {
   const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
   const kept = labels.map(({ name }) => {
     const own = Object.keys(labelsOf(news[name]));
@@ -61,13 +64,13 @@ export function withCaseSensitiveKeys(kind: Kind): Kind {
 /** Returns the kind with label keys as the service is known to show them: `call` of an object with this state. */
 export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(
   context: Call,
-  state: Properties,
+  state: Recorded,
 ): Call {
-  return hiddenOf(state).__keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
+  return state.keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
 }
 
 /** Whether the service shows a label of the program whose key has capital letters, so that it keeps their case. */
-export function showsUpperCaseKey(fields: readonly Field[], values: Properties, object: Properties): boolean {
+export function showsUpperCaseKey(fields: readonly Field[], values: Arguments, object: WireFields): boolean {
   return fields.some(({ type, name, wire }) => {
     const shown = type === "labels" ? labelsOf(object[wire]) : {};
     return Object.keys(labelsOf(values[name])).some(

@@ -2,31 +2,42 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
 import { isSameJson } from "./equality";
-import { type Field, instanceFields } from "./fields";
+import { type Arguments, type Field, instanceFields, type RemoteValues, type WireFields } from "./fields";
 import { type Kind, projectKind } from "./kinds";
-import { labelsOf, showsUpperCaseKey } from "./labels";
+import { type Labels, labelsOf, showsUpperCaseKey } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
-import type { Properties } from "./state";
-import { hiddenOf, hiddenOutputs, toPlainJson } from "./state";
+import {
+  type HiddenInputs,
+  hiddenInputsOf,
+  type Outputs,
+  propertyOf,
+  type Recorded,
+  type RecordedMembers,
+  recorded,
+  toPlainJson,
+} from "./state";
 import { digestUnmanagedFields } from "./unmanaged";
+
+/** What the state had before. All of it is missing for a new object. */
+type PriorOutputs = RecordedMembers;
 
 /** What a resource's outputs are made of. */
 export interface OutputSources {
   /** The checked inputs, or the state's properties: the hidden ones are kept. */
-  readonly hidden: Properties;
+  readonly hidden: HiddenInputs;
   /** The values of the fields that the program manages. */
-  readonly values: Properties;
+  readonly values: Arguments;
   /** The service's own spelling of them, where it differs. */
-  readonly words: Properties;
+  readonly words: RemoteValues;
   /** What was applied to those that somebody has changed since. */
-  readonly applied?: Properties | undefined;
+  readonly applied?: RemoteValues | undefined;
   /** The outputs before; what this reply does not carry is not known to have changed. */
-  readonly before: Properties;
+  readonly before: PriorOutputs;
 }
 
 /** The same, and what the object has in fields that the program does not manage. */
 interface InstanceOutputSources extends OutputSources {
-  readonly unmanaged: Properties | undefined;
+  readonly unmanaged: RemoteValues | undefined;
 }
 
 /** What outputs depend on besides the object: its kind, the address of the service, and the settings. */
@@ -39,26 +50,27 @@ interface Service {
 }
 
 /** A resource's outputs. One that is also an input keeps the input's value, for previews echo inputs. */
-export function outputsOf(context: Service, object: ApiObject, known: OutputSources): Properties {
-  const { __unmanaged: before } = hiddenOf(known.before);
+export function outputsOf(context: Service, object: ApiObject, known: OutputSources): Recorded {
+  const { unmanaged: before } = known.before;
   const unmanaged = digestUnmanagedFields(context.kind.fields, known.values, object.fields, before);
   const own =
     context.kind === projectKind
       ? projectOutputs(object, known)
       : instanceOutputs(context, object, { ...known, unmanaged });
-  return toPlainJson({
+  const state = {
     ...own,
     ...known.values,
-    ...hiddenOutputs(known.hidden),
-    __endpoint: context.session.client.endpoint,
-    __resumed: hiddenOf(known.before).__resumed,
-    __words: unlessEmpty(known.words),
-    __applied: unlessEmpty(known.applied),
-    __unmanaged: unmanaged,
-    __keepsCase: keepsCase(context, object, known),
-    __inHeader: isInHeader(object, known) ? true : undefined,
-    __shown: shownProperties(context, object, { ...known, unmanaged }),
-  });
+    ...hiddenInputsOf(known.hidden),
+    endpoint: context.session.client.endpoint,
+    isResumed: known.before.isResumed,
+    remoteValues: unlessEmpty(known.words),
+    applied: unlessEmpty(known.applied),
+    unmanaged,
+    keepsCase: keepsCase(context, object, known),
+    isRevisionInHeader: isInHeader(object, known) ? true : undefined,
+    shown: shownProperties(context, object, { ...known, unmanaged }),
+  };
+  return recorded(toPlainJson(state));
 }
 
 /** What the state records of the case of label keys; nothing if no key has capital letters. */
@@ -68,16 +80,16 @@ function keepsCase(
   { values, before }: OutputSources,
 ): true | undefined {
   const hasCapitals = showsUpperCaseKey(kind.fields, values, wireOf(kind.fields, values));
-  const isKept = hiddenOf(before).__keepsCase || showsUpperCaseKey(kind.fields, values, fields);
+  const isKept = before.keepsCase || showsUpperCaseKey(kind.fields, values, fields);
   return hasCapitals && isKept ? true : undefined;
 }
 
 /** Whether only the ETag header has the revision. A list has none, and other replies may have none. */
 function isInHeader({ isInHeaderOnly, isFromOwnUrl }: ApiObject, { before }: OutputSources): boolean {
-  return isInHeaderOnly === true || (!isFromOwnUrl && hiddenOf(before).__inHeader === true);
+  return isInHeaderOnly === true || (!isFromOwnUrl && before.isRevisionInHeader === true);
 }
 
-function wireOf(fields: readonly Field[], values: Properties): Properties {
+function wireOf(fields: readonly Field[], values: Arguments): WireFields {
   return Object.fromEntries(fields.map(({ name, wire }) => [wire, values[name]]));
 }
 
@@ -86,8 +98,8 @@ function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
   { values, before, unmanaged = {} }: InstanceOutputSources,
-): unknown {
-  const { __shown: known = [] } = hiddenOf(before);
+): string[] | undefined {
+  const { shown: known = [] } = before;
   const isTold = isFromOwnUrl && revision !== undefined;
   const isShown = (name: string, isThere: boolean): boolean => (isTold ? isThere : known.includes(name));
   const optional = context.kind.fields.filter(
@@ -104,7 +116,7 @@ function shownProperties(
 }
 
 /** Properties, or nothing if there are none. */
-export function unlessEmpty(properties: Properties = {}): Properties | undefined {
+export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
   return Object.keys(properties).length > 0 ? properties : undefined;
 }
 
@@ -112,14 +124,14 @@ export function unlessEmpty(properties: Properties = {}): Properties | undefined
 export function initialOutputs(
   context: Service,
   object: ApiObject,
-  hidden: Properties,
-  values: Properties,
-): Properties {
+  hidden: HiddenInputs,
+  values: Arguments,
+): Recorded {
   const words = remoteValuesAfter(context.kind.fields, values, object.fields);
   return outputsOf(context, object, { hidden, values, words, before: {} });
 }
 
-function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Properties {
+function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Outputs {
   return {
     description: textOrPrevious(fields, "description", before.description),
     createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
@@ -132,7 +144,7 @@ function instanceOutputs(
   { session, kind }: Service,
   { id, fields, revision }: ApiObject,
   known: InstanceOutputSources,
-): Properties {
+): Outputs {
   const { revisionField } = session.settings;
   const { before } = known;
   const addressFields = kind.fields.flatMap((field) => field.addressFields ?? []);
@@ -149,7 +161,7 @@ function instanceOutputs(
 }
 
 /** What else the service returned. What a reply does not carry, for list items may be sparse, is as before. */
-function others(fields: ApiObject["fields"], consulted: readonly string[], before: Properties): Properties {
+function others(fields: WireFields, consulted: readonly string[], before: Outputs): Labels {
   const known = labelsOf(before.additionalProperties);
   const shown = new Set([
     ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
@@ -163,11 +175,11 @@ function others(fields: ApiObject["fields"], consulted: readonly string[], befor
 }
 
 /** Whether nothing of an object differs: then a reply without a revision says nothing about it. */
-function unchanged(own: Properties, { values, before }: OutputSources): boolean {
+function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   const now = toPlainJson({ ...own, ...values });
   return (
     Object.keys(now).length > 0 &&
-    Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, before[name]))
+    Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, propertyOf(before, name)))
   );
 }
 
@@ -209,7 +221,7 @@ function ipAddress(
   const [address] = fields.flatMap((field) => addressesIn(field, object));
   const isTold = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));
   if (address !== undefined || isTold) return address;
-  const { __unmanaged: { publicIp: others } = {} } = hiddenOf(before);
+  const { unmanaged: { publicIp: others } = {} } = before;
   const isSameMode =
     before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);
   // The address went with the mode that asked for it.
@@ -223,8 +235,8 @@ const ADDRESS_OUTPUT = "ipAddress";
  * Returns the object with null for each field that has been removed. Many services omit what has no value: what the object's own address has
  * shown, and doesn't show since the object has changed, has been removed. What it has never shown may be there.
  */
-export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Properties): ApiObject {
-  const { __shown: shown = [], revision } = hiddenOf(state);
+export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Recorded): ApiObject {
+  const { shown = [], revision } = state;
   const isChanged = revision !== undefined && object.revision !== undefined && object.revision !== revision;
   if (!object.isFromOwnUrl || !isChanged) return object;
   const removed = fields.filter(

@@ -1,10 +1,9 @@
 import * as v from "valibot";
 import type { Operation } from "../polling/operation";
-import type { Field } from "./fields";
-import type { Properties } from "./state";
+import type { Arguments, Field, RemoteValues, WireFields } from "./fields";
 
-/** The fields of a body that was sent; undefined where it is none: what a state or a file keeps may be damaged. */
-export function parseSentBody(body: string): Properties | undefined {
+/** Parses the body of a request. Returns `undefined` if it is damaged: a state or a file may have been edited. */
+export function parseSentBody(body: string): WireFields | undefined {
   try {
     const fields: unknown = JSON.parse(body);
     return typeof fields === "object" && fields !== null && !Array.isArray(fields)
@@ -15,14 +14,22 @@ export function parseSentBody(body: string): Properties | undefined {
   }
 }
 
-const schema = v.object({
+const record = v.object({
   key: v.fallback(v.optional(v.string()), undefined),
   body: v.fallback(v.optional(v.string()), undefined),
   at: v.fallback(v.optional(v.number()), undefined),
   operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
   failed: v.fallback(v.optional(v.boolean()), undefined),
-  /** What an update asked for, by argument; null where it took one back. */
-  asked: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
+  /** For updates: the requested values. Null removes the property. */
+  asked: v.fallback(
+    v.optional(
+      v.pipe(
+        v.record(v.string(), v.unknown()),
+        v.transform((values): RemoteValues => values),
+      ),
+    ),
+    undefined,
+  ),
   /** Name of the explicit provider through which a creation began. */
   provider: v.fallback(v.optional(v.string()), undefined),
   /** Names of the arguments that were secret when it began. */
@@ -40,15 +47,13 @@ const schema = v.object({
 });
 
 /**
- * What is known of work at the service that is not known to have ended, as the state keeps it: a secret, for the body may hold
- * secret inputs. The body is the text that was sent, because a repeated request must carry the same one.
+ * What the state records about a creation or an update whose outcome isn't known yet. The state keeps it as a secret, because the body may
+ * contain secret inputs. The body is the exact string that was sent, because a retry must repeat it.
  */
-export type Pending = v.InferOutput<typeof schema>;
+export type Pending = v.InferOutput<typeof record>;
 
-export function pendingOf(state: Properties): Pending | undefined {
-  const parsed = v.safeParse(schema, state.__pending);
-  return parsed.success ? parsed.output : undefined;
-}
+/** Parses a `pending` property. A value of any other form counts as absent. */
+export const pendingSchema = v.fallback(v.optional(record), undefined);
 
 /** What a creation has asked for. The program may name another project by now. */
 export interface Sent {
@@ -63,7 +68,7 @@ export function sentFields({ body = "{}" }: Pending): Sent {
 }
 
 /** The arguments of a creation request; undefined if the request is not known. */
-export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Properties | undefined {
+export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Arguments | undefined {
   const sent = parseSentBody(body);
   return sent && Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
 }

@@ -1,8 +1,7 @@
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
 import { isSameJson, referencedValue, sameValue } from "./equality";
-import type { Field, WireFields } from "./fields";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "./fields";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
-import type { Properties } from "./state";
 
 /**
  * The service's own word for a field. `undefined` where the reply does not carry it, which says nothing about it.
@@ -33,11 +32,11 @@ export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): un
  */
 export function remoteValuesAfter(
   fields: readonly Field[],
-  values: Properties,
+  values: Arguments,
   object: WireFields,
-  before: Properties = {},
-): Properties {
-  const words: Properties = {};
+  before: RemoteValues = {},
+): RemoteValues {
+  const words: Record<string, Json> = {};
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
@@ -59,7 +58,7 @@ export interface Applied {
 }
 
 /** The value that was applied before somebody changed the property, as the state has it. */
-export function appliedIn(applied: Properties, name: string): Applied | undefined {
+export function appliedIn(applied: Readonly<Record<string, Json>>, name: string): Applied | undefined {
   const pair: unknown = Object.hasOwn(applied, name) ? applied[name] : undefined;
   return isApplied(pair) ? pair : undefined;
 }
@@ -71,10 +70,10 @@ function isApplied(pair: unknown): pair is Applied {
 /** What the service holds now, in terms of the program's values. */
 export interface DriftResult {
   /** The program's values; where the service's word moved since the last apply, that word. */
-  readonly values: Properties;
-  readonly words: Properties;
+  readonly values: Arguments;
+  readonly words: RemoteValues;
   /** What was applied to the fields that somebody has changed, if the service has a word of its own for it. */
-  readonly applied: Properties;
+  readonly applied: RemoteValues;
   /** Names of the fields that somebody changed, and of those that the reply does not carry. */
   readonly drifted: readonly string[];
   readonly untold: readonly string[];
@@ -82,9 +81,9 @@ export interface DriftResult {
 
 /** What the state knows of the fields. */
 interface KnownValues {
-  readonly values: Properties;
-  readonly words: Properties;
-  readonly applied?: Properties;
+  readonly values: Arguments;
+  readonly words: RemoteValues;
+  readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
   /** Whether the words aren't known yet, because nothing has shown the object since the reply to its creation request. */
   readonly isEcho?: boolean | undefined;
@@ -96,9 +95,9 @@ export function compareRemoteValues(
   known: KnownValues,
   object: WireFields,
 ): DriftResult {
-  const values: Properties = {};
-  const words: Properties = {};
-  const applied: Properties = {};
+  const values: Record<string, Json> = {};
+  const words: Record<string, Json> = {};
+  const applied: Record<string, Json> = {};
   const drifted: string[] = [];
   const untold: string[] = [];
   for (const field of fields) {

@@ -2,32 +2,31 @@ import { CloudInfraError } from "../diagnostics/error";
 import { addressBeside } from "./addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths } from "./changes";
 import { sameValue } from "./equality";
-import type { Field, WireFields } from "./fields";
-import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
+import type { Arguments, Field, Json, WireFields } from "./fields";
+import { isUnreadable, type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteTextOf } from "./remote-values";
 import { sshKeysIn } from "./ssh-keys";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
+import type { DesiredArguments, Recorded } from "./state";
 
 /**
  * The body of a creation request (§2.2, §4.2) as text: a fixed function of the checked inputs, order of fields included,
  * because a repeated request must carry the same body.
  */
-export function creationBody(fields: readonly Field[], inputs: Properties): string {
+export function creationBody(fields: readonly Field[], inputs: Arguments): string {
   const body = fields
     .filter((field) => inputs[field.name] !== undefined)
     .map((field) => [field.wire, field.type === "labels" ? sorted(inputs[field.name]) : inputs[field.name]]);
   return JSON.stringify(Object.fromEntries(body));
 }
 
-function sorted(labels: unknown): Properties {
+function sorted(labels: Json): Labels {
   return Object.fromEntries(Object.entries(labelsOf(labels)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** What the body of an update is made of: the state, the inputs, and the object as it was read. */
 interface Sources {
-  readonly olds: Properties;
-  readonly news: Properties;
+  readonly olds: Recorded;
+  readonly news: DesiredArguments;
   readonly current: WireFields;
   readonly ignored: PropertyPaths;
 }
@@ -40,12 +39,12 @@ interface Sources {
  */
 export function updateBody(
   fields: readonly Field[],
-  olds: Properties,
-  news: Properties,
+  olds: Recorded,
+  news: DesiredArguments,
   current: WireFields,
   ignored: PropertyPaths = [],
 ): string {
-  const body: Properties = {};
+  const body: Record<string, Json> = {};
   for (const field of fields) {
     const value = sentValue(field, { olds, news, current, ignored });
     if (value !== undefined && value !== null) body[field.wire] = value;
@@ -102,12 +101,12 @@ function isSendable({ type }: Field, value: unknown): boolean {
   return typeof value !== "object" && !JSON_TEXT.test(String(value));
 }
 
-function knownRemoteValue({ name }: Field, olds: Properties): unknown {
-  const { __words: words = {} } = hiddenOf(olds);
+function knownRemoteValue({ name }: Field, olds: Recorded): unknown {
+  const { remoteValues: words = {} } = olds;
   return Object.hasOwn(words, name) ? words[name] : olds[name];
 }
 
-function mergedLabels(field: Field, sources: Sources): Properties {
+function mergedLabels(field: Field, sources: Sources): Labels {
   const { olds, news, current, ignored } = sources;
   const now = labelsOf(current[field.wire]);
   const isReadable = isShown(field, sources) && !isUnreadable(field, current[field.wire]);

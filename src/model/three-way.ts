@@ -11,12 +11,11 @@ import {
   meansNoAddress,
 } from "./addresses";
 import { isChanged, sameValue } from "./equality";
-import type { Field, WireFields } from "./fields";
-import { labelsOf } from "./labels";
+import type { Arguments, Field, WireFields } from "./fields";
+import { type Labels, labelsOf } from "./labels";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import { sshKeysIn } from "./ssh-keys";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
+import type { DesiredArguments, Recorded } from "./state";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
 export interface PropertySides {
@@ -41,8 +40,8 @@ export interface PropertySides {
 
 /** What a comparison is made of: the state, and the inputs. */
 export interface ComparedInputs {
-  readonly olds: Properties;
-  readonly news: Properties;
+  readonly olds: Arguments & Pick<Recorded, "remoteValues" | "applied" | "ipAddress">;
+  readonly news: DesiredArguments;
 }
 
 /** State, service and program beside each other, property by property. */
@@ -51,7 +50,7 @@ export function sidesOf(
   wanted: ComparedInputs,
   object: WireFields,
 ): PropertySides[] {
-  const { __words: words = {}, __applied: applied = {} } = hiddenOf(wanted.olds);
+  const { remoteValues: words = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
     // An empty map of labels manages none.
@@ -82,7 +81,7 @@ export function sidesOf(
   });
 }
 
-function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: Properties): PropertySides[] {
+function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: Labels): PropertySides[] {
   const inState = entriesOf(labels.inState);
   const known = entriesOf(labels.known);
   const now = entriesOf(labels.now);

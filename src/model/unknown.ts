@@ -1,4 +1,4 @@
-import type { Properties } from "./state";
+import type { Arguments, Field } from "./fields";
 
 /** The engine's words for "not known yet", one for each kind of value. They come at the exact leaf. */
 const sentinels = new Set([
@@ -18,10 +18,10 @@ export function isUnknown(value: unknown): boolean {
   return typeof value === "string" && sentinels.has(value);
 }
 
-/** Properties as they were before, but for the arguments that are not known yet, in whole or in part. */
-export function withUnknown(before: Properties, now: Properties): Properties {
-  const open = Object.entries(now).filter(([name, value]) => name.startsWith("__") || hasUnknown(value));
-  return { ...before, ...Object.fromEntries(open) };
+/** Returns the arguments that are unknown, in whole or in part. */
+export function unknownArguments(fields: readonly Field[], args: Arguments): Arguments {
+  const names = fields.map(({ name }) => name).filter((name) => hasUnknown(args[name]));
+  return Object.fromEntries(names.map((name) => [name, args[name]]));
 }
 
 function hasUnknown(value: unknown): boolean {

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import type { Field, WireFields } from "./fields";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "./fields";
 import type { Kind } from "./kinds";
 import { labelsOf, remoteKeysOf } from "./labels";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
+import type { Recorded } from "./state";
 
 const DIGEST_CHARACTERS = 12;
 
@@ -15,11 +14,11 @@ const DIGEST_CHARACTERS = 12;
  */
 export function digestUnmanagedFields(
   fields: readonly Field[],
-  values: Properties,
+  values: Arguments,
   object: WireFields,
-  before: Properties = {},
-): Properties | undefined {
-  const found = fields.flatMap((field): [string, unknown][] => {
+  before: RemoteValues = {},
+): RemoteValues | undefined {
+  const found = fields.flatMap((field): [string, Json][] => {
     const digest =
       object[field.wire] === undefined ? before[field.name] : digestOf(unmanagedValue(field, values, object));
     const isManaged = field.type !== "labels" && values[field.name] !== undefined;
@@ -29,7 +28,7 @@ export function digestUnmanagedFields(
 }
 
 /** The service's value of a field; of labels, those that the program does not set. */
-function unmanagedValue(field: Field, values: Properties, object: WireFields): unknown {
+function unmanagedValue(field: Field, values: Arguments, object: WireFields): Json {
   const { name, wire, type } = field;
   if (type !== "labels") return object[wire];
   const shown = labelsOf(object[wire]);
@@ -51,10 +50,10 @@ function digestOf(value: unknown): string | undefined {
  */
 export function requireUnmanagedShown(
   kind: Kind,
-  { id, olds }: { readonly id: string; readonly olds: Properties },
+  { id, olds }: { readonly id: string; readonly olds: Recorded },
   { fields, isFromOwnUrl }: ApiObject,
 ): void {
-  const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
+  const { unmanaged = {}, shown = [] } = olds;
   const hidden = kind.fields.filter(
     ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
   );

@@ -1,11 +1,12 @@
 import { comparableEndpoint } from "../api/endpoint";
 import { parseDuration } from "../diagnostics/durations";
 import { CloudInfraError } from "../diagnostics/error";
+import type { Arguments } from "../model/fields";
 import type { ObjectIdentity } from "../model/identity";
 import { type Kind, withAddressField } from "../model/kinds";
 import { isPlaceholder } from "../model/pending";
-import type { Properties } from "../model/state";
-import { type Hidden, hiddenOf } from "../model/state";
+import type { SecretSource } from "../model/secrets";
+import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn } from "../polling/clock";
 import type { Operation } from "../polling/operation";
 import { type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
@@ -22,7 +23,7 @@ export interface Context {
   readonly signal: AbortSignal;
   readonly progress: Progress;
   /** All that may hold secrets: the properties of the resource, and what the creations that it resumes or settles asked for. */
-  readonly secretSources: Properties[];
+  readonly secretSources: SecretSource[];
 }
 
 /** A look at the service that is about no resource, and so has no row. */
@@ -41,9 +42,9 @@ export function listingContext(kind: Kind, session: Session): Context {
 export function deadlineOf(
   session: Session,
   action: "create" | "read" | "update" | "delete",
-  hidden: Hidden,
+  { timeouts }: Pick<HiddenInputs, "timeouts">,
 ): Deadline {
-  const own = action === "read" ? undefined : hidden.__timeouts?.[action];
+  const own = action === "read" ? undefined : timeouts?.[action];
   const ms = own === undefined ? undefined : parseDuration(own);
   return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
 }
@@ -90,15 +91,17 @@ function waitOptions({
 }
 
 /** The arguments among a resource's properties. */
-export function argumentsOf({ kind }: Context, properties: Properties): Properties {
-  return Object.fromEntries(kind.fields.map(({ name }) => [name, properties[name]]));
+export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments): Arguments {
+  return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
 
 /** The object that a resource's state stands for. */
-export function objectRefOf(kind: Kind, id: string, state: Properties): ObjectRef {
-  const project = state.project;
-  const wasReadByGet = hiddenOf(state).__shown !== undefined;
-  return { kind, id, project: typeof project === "string" ? project : undefined, wasReadByGet };
+export function objectRefOf(
+  kind: Kind,
+  id: string,
+  { project, shown }: Pick<Recorded, "project" | "shown">,
+): ObjectRef {
+  return { kind, id, project, wasReadByGet: shown !== undefined };
 }
 
 /**
@@ -109,7 +112,7 @@ export function objectRefOf(kind: Kind, id: string, state: Properties): ObjectRe
 export function requireRecordedEndpoint(
   context: Pick<Context, "kind" | "session">,
   id: string,
-  state: Properties,
+  state: Pick<Recorded, "endpoint">,
 ): void {
   const { session, kind } = context;
   const recorded = otherRecordedEndpoint(context, state);
@@ -157,9 +160,9 @@ export function nameOfProvider(name: string | undefined): string {
 /** The endpoint at which an object was recorded, if it is not that of the call, or a former one. */
 export function otherRecordedEndpoint(
   { session }: Pick<Context, "session">,
-  state: Properties,
+  state: Pick<Recorded, "endpoint">,
 ): string | undefined {
-  const recorded = hiddenOf(state).__endpoint;
+  const recorded = state.endpoint;
   const known = [session.client.endpoint, ...session.settings.formerEndpoints].map(comparableEndpoint);
   return recorded === undefined || known.includes(comparableEndpoint(recorded)) ? undefined : recorded;
 }

@@ -4,8 +4,7 @@ import type { Entry } from "../journal/entry";
 import { projectKind } from "../model/kinds";
 import type { Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import type { Desired, Recorded } from "../model/state";
 import { argumentsOf, type Context, identityOf } from "./context";
 import { adopt, idToAdopt } from "./create/adopt";
 import { completeCreation, fitToProgram } from "./create/completion";
@@ -23,7 +22,7 @@ import { failedAgain, partialCreation } from "./partial-state";
 /** What create answers. */
 interface Created {
   readonly id: string;
-  readonly outs: Properties;
+  readonly outs: Recorded;
 }
 
 /**
@@ -33,7 +32,7 @@ interface Created {
  * @throws PartialState if the service may have created something: the next `up`, on any machine, resumes
  * @throws CloudInfraError if nothing was created
  */
-export async function create(context: Context, inputs: Properties): Promise<Created> {
+export async function create(context: Context, inputs: Desired): Promise<Created> {
   requireOwnKey(context, inputs);
   const imported = await idToAdopt(context, inputs);
   if (imported !== undefined) return adopt(context, inputs, imported);
@@ -54,8 +53,8 @@ export async function create(context: Context, inputs: Properties): Promise<Crea
 }
 
 /** The check of another resource may have shown, after this one's, that the state holds the key and its object. */
-function requireOwnKey({ session, kind }: Context, inputs: Properties): void {
-  const { __key: key, __urn: urn } = hiddenOf(inputs);
+function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
+  const { key, urn } = inputs;
   const holder = key === undefined ? undefined : session.tracker.holderOf(key);
   if (holder === undefined || holder === urn) return;
   throw new CloudInfraError("conflict", `the ${kind.name} of an interrupted creation belongs to ${holder}`, {
@@ -66,7 +65,7 @@ function requireOwnKey({ session, kind }: Context, inputs: Properties): void {
 /** @returns `undefined` if the creation failed or its object does not fit: another one is created then */
 async function resumeCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
   const end = await runCreation(context, inputs, left, true);
@@ -86,9 +85,9 @@ async function resumeCreation(
 /** How many keys are tried if the service keeps replaying a stored failure. */
 const MAX_KEYS = 3;
 
-async function createNew(context: Context, inputs: Properties, firstKey: string): Promise<Created> {
+async function createNew(context: Context, inputs: Desired, firstKey: string): Promise<Created> {
   const { journal, tracker, settings } = context.session;
-  const { __urn: urn = "", __secrets: secrets, __autonamed: isAutonamed } = hiddenOf(inputs);
+  const { urn = "", secrets, isAutonamed } = inputs;
   const body = creationBody(context.kind.fields, inputs);
   const { key: replaces, displaces } = tracker.get(urn);
   const lineage = { resource: keyOf(inputs, firstKey), replaces, projectKey: projectKey(context, inputs) };
@@ -101,7 +100,7 @@ async function createNew(context: Context, inputs: Properties, firstKey: string)
     if (other !== undefined) return joinOtherProcess(context, inputs, other, body);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "made") {
-      const hidden = end.isEcho ? { __echoed: true } : {};
+      const hidden = end.isEcho ? { isEcho: true } : {};
       const outs = await completeCreation(
         context,
         end.object,
@@ -128,7 +127,7 @@ async function createNew(context: Context, inputs: Properties, firstKey: string)
  */
 async function joinOtherProcess(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   other: Entry,
   body: string,
 ): Promise<Created> {
@@ -143,10 +142,10 @@ async function joinOtherProcess(
 
 async function reportCreated(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   pending: Pending,
   id: string,
-  outs: Properties,
+  outs: Recorded,
   isAdopted = false,
 ): Promise<Created> {
   await markLive(context, inputs, id, { isAdopted });
@@ -155,8 +154,8 @@ async function reportCreated(
 }
 
 /** Key of this stack's resource for the project of an instance. */
-function projectKey({ session }: Context, { project }: Properties): string | undefined {
-  if (typeof project !== "string") return undefined;
+function projectKey({ session }: Context, { project }: Desired): string | undefined {
+  if (project === undefined) return undefined;
   return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
@@ -164,14 +163,14 @@ function projectKey({ session }: Context, { project }: Properties): string | und
  * A key whose object was deleted in this run would bring that object's creation back, and one that has failed would fail again: an error
  * hook makes the engine repeat a call with the same inputs.
  */
-async function unusedKey({ session }: Context, inputs: Properties): Promise<string> {
+async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);
   while (await session.journal.run.has({ settled: key })) key = nextKey(key);
   return key;
 }
 
 /** The idempotency key that the engine saved with the inputs before it called create (§4.7). */
-function keyOf(inputs: Properties, otherwise: string = uuidV4()): string {
-  const key = hiddenOf(inputs).__key;
+function keyOf(inputs: Desired, otherwise: string = uuidV4()): string {
+  const key = inputs.key;
   return key !== undefined && validate(key) ? key : otherwise;
 }

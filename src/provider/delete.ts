@@ -3,10 +3,9 @@ import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import { identityKey } from "../model/identity";
 import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
-import { isPlaceholder, type Pending, pendingOf, sentFields } from "../model/pending";
+import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { requestedArguments } from "../model/secrets";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import { desired, inputsIn, type Recorded } from "../model/state";
 import { isTerminal } from "../polling/operation";
 import { type Context, identityOf, requireRecordedEndpoint, waitForOperationEnd } from "./context";
 import {
@@ -26,12 +25,12 @@ import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./warnings";
  * Deletes a resource. An unfinished creation of it is brought to its end first; so are an interrupted replacement of it, and the
  * interrupted creations of a project's instances.
  */
-export async function deleteResource(context: Context, id: string, state: Properties): Promise<void> {
-  const pending = isPlaceholder(id) ? pendingOf(state) : undefined;
+export async function deleteResource(context: Context, id: string, state: Recorded): Promise<void> {
+  const pending = isPlaceholder(id) ? state.pending : undefined;
   if (pending !== undefined && (await isFinishedOrGivenUp(context, pending))) return;
   requireRecordedEndpoint(context, id, state);
   const { tracker, journal } = context.session;
-  const { __urn: urn, __key: key, __import: imported } = hiddenOf(state);
+  const { urn, key, importId: imported } = state;
   // With `deleteBeforeReplace`, this comes before the create that deals with unfinished creations of the resource.
   const isHandedOver =
     tracker.isHandedOver(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
@@ -67,8 +66,8 @@ async function isUnfinished(context: Context, purpose: CreationPurpose): Promise
 }
 
 /** Deletes an object that no other resource has. */
-async function deleteObject(context: Context, id: string, state: Properties): Promise<void> {
-  const { __key: key, __import: imported } = hiddenOf(state);
+async function deleteObject(context: Context, id: string, state: Recorded): Promise<void> {
+  const { key, importId: imported } = state;
   const late =
     context.kind === projectKind
       ? await context.progress.during("waiting for the deletion of the project's last instances", () =>
@@ -76,7 +75,7 @@ async function deleteObject(context: Context, id: string, state: Properties): Pr
         )
       : [];
   const made = await idAfterRename(context, await createdObjectId(context, id, state), state);
-  const option = { isRetained: context.session.tracker.isRetained(hiddenOf(state)) };
+  const option = { isRetained: context.session.tracker.isRetained(state) };
   await removeObject(context, made, state.project, option).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state)))
       throw error;
@@ -87,8 +86,8 @@ async function deleteObject(context: Context, id: string, state: Properties): Pr
 }
 
 /** Waits for what an earlier run began, which the service may finish before it deletes the object. @returns whether it has ended */
-async function hasEnded(context: Context, state: Properties): Promise<boolean> {
-  const { operation } = pendingOf(state) ?? {};
+async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
+  const { operation } = state.pending ?? {};
   const seen = operation && (await fetchOperation(context, operation));
   if (seen === undefined) return false;
   if (!isTerminal(seen))
@@ -98,12 +97,12 @@ async function hasEnded(context: Context, state: Properties): Promise<boolean> {
   return true;
 }
 
-async function deletePlaceholder(context: Context, state: Properties, pending: Pending): Promise<void> {
+async function deletePlaceholder(context: Context, state: Recorded, pending: Pending): Promise<void> {
   const { journal } = context.session;
   const { key } = pending;
   if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have settled it meanwhile (L3)
-  await finishAndDiscard(context, state, { ...pending, isInState: true });
-  const { __key: resource } = hiddenOf(state);
+  await finishAndDiscard(context, inputsIn(state), { ...pending, isInState: true });
+  const { key: resource } = state;
   const entry = resource === undefined ? undefined : await journal.find(resource);
   if (entry !== undefined && entry.key === key) await journal.remove(entry.key);
 }
@@ -112,7 +111,7 @@ async function deletePlaceholder(context: Context, state: Properties, pending: P
  * The engine may ask for a replacement without telling create about it. Create has then adopted the same object again: because of the
  * `import` option, or because an interrupted program had left the entry of its creation.
  */
-async function requireNotAdoptedAgain(context: Context, id: string, state: Properties): Promise<void> {
+async function requireNotAdoptedAgain(context: Context, id: string, state: Recorded): Promise<void> {
   if (!(await isAdoptedAgain(context, id, state))) return;
   throw new CloudInfraError(
     "import_differs",
@@ -149,7 +148,7 @@ async function finishInstancesOf(
       await warnOfPossibleObjects(instances, entry);
       late.push(entry);
     } else if (entry.id === undefined) {
-      const mayBeThere = await finishAndDiscardEntry(instances, { __urn: entry.urn, project }, entry);
+      const mayBeThere = await finishAndDiscardEntry(instances, desired({ urn: entry.urn, project }), entry);
       if (entry.isLate && mayBeThere) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!tracker.wasDeleted(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))

@@ -1,12 +1,18 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { changedFields, withIgnoredValues, withReplaceOnChanges } from "../model/changes";
-import type { Field } from "../model/fields";
+import type { Arguments, Field } from "../model/fields";
 import { identityKey } from "../model/identity";
 import type { Kind } from "../model/kinds";
-import { isPlaceholder, pendingOf } from "../model/pending";
-import { hiddenOf, type Properties } from "../model/state";
-import { withUnknown } from "../model/unknown";
-import { requireRecordedEndpoint } from "./context";
+import { isPlaceholder } from "../model/pending";
+import {
+  type Desired,
+  type DesiredArguments,
+  type HiddenInputs,
+  propertyOf,
+  type Recorded,
+} from "../model/state";
+import { unknownArguments } from "../model/unknown";
+import { argumentsOf, requireRecordedEndpoint } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
 import type { DiffResult } from "./host";
@@ -19,12 +25,12 @@ export async function diffResource(
   kind: Kind,
   sessions: Sessions,
   log: EngineLog,
-  { id, olds, news }: { id: string; olds: Properties; news: Properties },
+  { id, olds, news }: { id: string; olds: Recorded; news: Desired },
 ): Promise<DiffResult> {
-  const { __urn: urn } = hiddenOf(news);
-  const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
+  const { urn } = news;
+  const { key, importId: importedBefore, endpoint, isResumed } = olds;
   const { journal, tracker } = sessions;
-  const pending = pendingOf(olds);
+  const pending = olds.pending;
   const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh compares, too, in the other direction
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
@@ -51,7 +57,8 @@ export async function diffResource(
     const options = tracker.optionsOf(key);
     // The dependents of a resource that is deleted before its replacement get a diff without a check. It is about what becomes unknown: their
     // inputs may differ from the object because of `ignoreChanges`, which no check has reported.
-    const given = checkedWithOlds || tracker.isRefreshed(object) ? news : withUnknown(olds, news);
+    const given =
+      checkedWithOlds || tracker.isRefreshed(object) ? news : withPriorArguments(kind, olds, news);
     const wanted = withIgnoredValues(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
     const plainly = diff(
       withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted }),
@@ -103,6 +110,12 @@ export async function diffResource(
   }
 }
 
+/** Returns the inputs with the arguments of the state in place of all that are known. */
+function withPriorArguments(kind: Kind, olds: Recorded, news: Desired): Desired {
+  const { isAutonamed } = olds;
+  return { ...news, isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
+}
+
 function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {
   return new CloudInfraError(
     "import_differs",
@@ -116,21 +129,25 @@ function otherImport({ name }: Kind, id: string, imported: string): CloudInfraEr
 }
 
 /** Names of the arguments that the program marks as secret, while the state has them, and what is derived from them, in the clear. */
-function newlySecret(olds: Properties, news: Properties): string[] {
-  const { __secrets: before = [], __sealed: sealed = [] } = hiddenOf(olds);
-  const { __secrets: now = [] } = hiddenOf(news);
-  return now.filter((name) => olds[name] !== undefined && ![...before, ...sealed].includes(name));
+function newlySecret(olds: Recorded, news: Desired): string[] {
+  const { secrets: before = [], formerSecrets: sealed = [] } = olds;
+  const { secrets: now = [] } = news;
+  return now.filter((name) => propertyOf(olds, name) !== undefined && ![...before, ...sealed].includes(name));
 }
 
 /**
  * What the engine would have to do. Hidden inputs never make a difference; a name that the program gave may have to be
  * unique, so its resource is deleted before it is made anew.
  */
-export function diff(fields: readonly Field[], olds: Properties, news: Properties): DiffResult {
+export function diff(
+  fields: readonly Field[],
+  olds: Arguments,
+  news: Arguments & DesiredArguments & Pick<HiddenInputs, "isAutonamed">,
+): DiffResult {
   const changed = changedFields(fields, olds, news);
   return {
     changes: changed.length > 0 ? undefined : false,
     replaces: changed.filter((field) => field.change === "replace").map((field) => field.name),
-    deleteBeforeReplace: hiddenOf(news).__autonamed !== true,
+    deleteBeforeReplace: news.isAutonamed !== true,
   };
 }

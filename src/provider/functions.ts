@@ -6,8 +6,8 @@ import { withoutSecrets } from "../diagnostics/redact";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
 import { outputsOf } from "../model/outputs";
 import { toProgramValue } from "../model/remote-values";
-import { type Secrets, secretsOf } from "../model/secrets";
-import type { Properties } from "../model/state";
+import { type Secrets, secretsIn } from "../model/secrets";
+import type { Recorded } from "../model/state";
 import { type Context, listingContext } from "./context";
 import { instanceFilter } from "./filters";
 import { isDeleted } from "./lookup/lookup-result";
@@ -40,7 +40,7 @@ export async function findInstances(
   sessions: Sessions,
   secrets: readonly string[] = [],
 ) {
-  const known = secretsOf({ ...Object(given), __secrets: secrets });
+  const known = secretsIn(given, secrets);
   const objects = await find(instanceKind, { setting, sessions, known }, () => {
     const filter = instanceFilter(given, secrets);
     return (client, context) => client.instances.list(filter, context);
@@ -71,7 +71,7 @@ async function find(
   kind: Kind,
   { setting, sessions, known }: FunctionCall,
   prepare: () => Search,
-): Promise<Properties[]> {
+): Promise<FoundObject[]> {
   try {
     const search = prepare();
     sessions.configure(setting);
@@ -97,8 +97,10 @@ async function find(
   }
 }
 
-/** An object in the service's words, under the program's names. */
-function programProperties(context: Context, object: ApiObject): Properties {
+type FoundObject = Recorded & { readonly id: string };
+
+/** Returns an object's properties by their names in programs. */
+function programProperties(context: Context, object: ApiObject): FoundObject {
   const values = Object.fromEntries(
     context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
   );

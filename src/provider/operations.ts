@@ -1,6 +1,6 @@
 import { isCloudInfraError } from "../diagnostics/error";
-import { type Pending, pendingOf, toOperation } from "../model/pending";
-import type { Properties } from "../model/state";
+import { type Pending, toOperation } from "../model/pending";
+import type { Recorded } from "../model/state";
 import { isTerminal, type Operation } from "../polling/operation";
 import { type Context, objectRefOf, waitForOperationEnd } from "./context";
 
@@ -26,8 +26,8 @@ export async function fetchOperation(
 /**
  * Returns the id of the object that an unfinished creation has made: a running operation may name another one than it does in the end. If the object isn't shown yet, waits for the end of the creation, because the object could not be deleted before.
  */
-export async function createdObjectId(context: Context, id: string, state: Properties): Promise<string> {
-  const { key, operation, failed } = pendingOf(state) ?? {};
+export async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
+  const { key, operation, failed } = state.pending ?? {};
   if (key === undefined || operation === undefined || failed) return id;
   const seen = await fetchOperation(context, operation);
   if (seen === undefined) return id;

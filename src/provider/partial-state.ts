@@ -1,8 +1,7 @@
 import { CloudInfraError, detailsOf } from "../diagnostics/error";
 import { hintFor, longerTimeoutHint } from "../diagnostics/hints";
 import { argumentsSent, type Pending, placeholderId } from "../model/pending";
-import type { Properties } from "../model/state";
-import { hiddenOf, hiddenOutputs, toPlainJson } from "../model/state";
+import { type Desired, hiddenInputsOf, type Recorded, recorded } from "../model/state";
 import { argumentsOf, type Context } from "./context";
 
 /** A failure that leaves something behind: the engine saves the resource, and any machine can go on with it. */
@@ -10,7 +9,7 @@ export class PartialState extends CloudInfraError {
   constructor(
     readonly why: CloudInfraError,
     readonly id: string,
-    readonly outs: Properties,
+    readonly outs: Recorded,
     hint: string,
   ) {
     super(why.code, why.summary, { ...detailsOf(why), hint, cause: why });
@@ -21,18 +20,18 @@ export class PartialState extends CloudInfraError {
 export function partialCreation(
   context: Context,
   error: CloudInfraError,
-  inputs: Properties,
+  inputs: Desired,
   pending: Pending,
 ): PartialState {
   const known = error.resultId;
   const { failed } = pending;
-  const hasOwnTimeout = hiddenOf(inputs).__timeouts?.create !== undefined;
-  const outs = toPlainJson({
+  const hasOwnTimeout = inputs.timeouts?.create !== undefined;
+  const outs = recorded({
     // What the service makes, which need not be what the program declares by now.
     ...(argumentsSent(context.kind.fields, pending) ?? argumentsOf(context, inputs)),
-    ...hiddenOutputs(inputs),
-    __endpoint: context.session.client.endpoint,
-    __pending: pending,
+    ...hiddenInputsOf(inputs),
+    endpoint: context.session.client.endpoint,
+    pending,
   });
   const hint = failed
     ? `${context.kind.name} ${known} was left behind, and is in the state as failed: run \`pulumi up\` again, which replaces it`
@@ -45,7 +44,7 @@ export function partialCreation(
 export function failedAgain(
   context: Context,
   error: CloudInfraError,
-  inputs: Properties,
+  inputs: Desired,
   key: string,
 ): CloudInfraError {
   if (error instanceof PartialState) return error;

@@ -3,9 +3,25 @@ import { isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import type { FailedCall } from "../diagnostics/hints";
 import { type Kind, withAddressField } from "../model/kinds";
-import { pendingOf } from "../model/pending";
-import { markSecret, markSecretOutputs, secretsOf, withKeptSecrets } from "../model/secrets";
-import { type Hidden, hiddenOf, type Properties, resourceName, toPlainJson } from "../model/state";
+import {
+  type SecretSource,
+  type SecretSources,
+  secretOutputs,
+  secretsOf,
+  withKeptSecrets,
+} from "../model/secrets";
+import {
+  type Desired,
+  type HiddenInputs,
+  markSecret,
+  type Properties,
+  parseDeclared,
+  parseDesired,
+  parseRecorded,
+  type Recorded,
+  resourceName,
+  toBag,
+} from "../model/state";
 import { checkResource } from "./check";
 import { type Context, deadlineOf, identityOf } from "./context";
 import { create } from "./create";
@@ -38,38 +54,48 @@ export interface ProviderEnvironment {
 /** The provider of one kind, as the host calls it: here what the host hands over is parsed, and errors become words. */
 export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostProvider {
   const { sessions, log, interruption, inCi, layOut } = surroundings;
-  /** Runs one call; `id` is the object's, where there is one already. `seal` marks the secrets among outputs. */
+  /** Runs one call of a verb. `id` is that of an existing object. `seal` serializes outputs and marks the secrets among them. */
   async function run<T>(
     action: keyof typeof VERBS,
-    properties: Properties,
-    work: (context: Context, seal: (outputs: Properties) => Properties) => Promise<T>,
-    { id, olds = {}, given = properties }: { id?: string; olds?: Properties; given?: Properties } = {},
+    resource: Desired | Recorded,
+    work: (context: Context, seal: Seal) => Promise<T>,
+    {
+      id,
+      olds = {},
+      given = resource,
+    }: { id?: string; olds?: SecretSource; given?: SecretSources["given"] } = {},
   ): Promise<T> {
-    const secretSources = [properties, olds];
-    const seal = (outputs: Properties): Properties =>
-      markSecretOutputs(kind.fields, outputs, { given, before: olds, known: secretSources });
-    const hidden = hiddenOf(properties);
-    const progress = new Progress(log.statusLogFor(sessions.tracker.displayUrnOf(hidden)), VERBS[action], {
+    const secretSources: SecretSource[] = [resource, olds];
+    const seal: Seal = (outputs) => {
+      const { names, former } = secretOutputs(kind.fields, outputs, {
+        given,
+        before: olds,
+        known: secretSources,
+      });
+      const formerSecrets = former.length === 0 ? undefined : former;
+      return { bag: toBag({ ...outputs, formerSecrets }, names), former };
+    };
+    const progress = new Progress(log.statusLogFor(sessions.tracker.displayUrnOf(resource)), VERBS[action], {
       clock: sessions.clock,
       inCi,
     }).begin();
     try {
       const session = sessions.open();
-      const deadline = deadlineOf(session, action, hidden);
+      const deadline = deadlineOf(session, action, resource);
       const shownKind = withAddressField(kind, session.settings.ipAddressField);
       return await interruption.during((signal) =>
         work({ kind: shownKind, session, deadline, signal, progress, secretSources }, seal),
       );
     } catch (error) {
-      const words = wordsFor(error, VERBS[action], properties, {
+      const words = wordsFor(error, VERBS[action], resource, {
         ...{ id, known: secretSources },
-        occasion: failedCallOf(action, hidden),
+        occasion: failedCallOf(action, resource),
       });
       const left = stateAfterFailure(error, id);
       if (left !== undefined) {
         // The host adds the provider's text to what succeeded, not to this.
-        const saved = seal(toPlainJson({ ...left.outs, __provider: properties.__provider }));
-        throw new InitializationError(left.id, saved, words, error);
+        const { bag } = seal({ ...left.outs, providerText: resource.providerText });
+        throw new InitializationError(left.id, bag, words, error);
       }
       throw new HostError(words, error);
     } finally {
@@ -80,13 +106,12 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
   function wordsFor(
     error: unknown,
     verb: string,
-    properties: Properties,
+    { urn, key }: HiddenInputs,
     { id, known, occasion }: FailureContext,
   ): string {
-    const hidden = hiddenOf(properties);
-    const name = resourceName(hidden) ?? id ?? "";
+    const name = resourceName(urn) ?? id ?? "";
     // Without a check in this run, the name is the state's, and the resource may have been renamed since.
-    const isStale = hidden.__key !== undefined && !sessions.tracker.hasCurrentValues(hidden.__key);
+    const isStale = key !== undefined && !sessions.tracker.hasCurrentValues(key);
     const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
     const secrets = secretsOf(...known);
     const circumstances = {
@@ -100,62 +125,73 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     return layOut(formatError(error, circumstances));
   }
 
-  /** The inputs of a resource that exists, with what the program says beside its arguments. */
-  function saidNow(olds: Properties, given: Properties): Properties {
+  /** Returns the inputs of an existing resource with what the program says in this run. */
+  function withCurrentValues(olds: Recorded, given: Desired): Desired {
     const { tracker } = sessions;
-    return withKeptSecrets(tracker.withCurrentValues(given), olds, tracker.ignoredBy(hiddenOf(given).__key));
+    return withKeptSecrets(tracker.withCurrentValues(given), olds, tracker.ignoredBy(given.key));
   }
 
   /** By the resource's key, what an update has left: an error hook makes the engine repeat it with the state from before. */
-  const unsaved = new Map<string, { readonly before: Properties; readonly left: PartialFailure }>();
+  const unsaved = new Map<string, { readonly before: Recorded; readonly left: PartialFailure }>();
 
   return {
     configure: async ({ config }) => sessions.configure((key) => config.get(key)),
-    check: (olds, news) => checkResource(kind, sessions, log, { olds, news }),
-    diff: async (id, olds, given) => {
-      const news = saidNow(olds, given);
+    check: async (inputsBefore, program) => {
+      const isNew = Object.keys(inputsBefore).length === 0;
+      const olds = isNew ? undefined : parseDesired(inputsBefore);
+      const { inputs, failures } = await checkResource(kind, sessions, log, {
+        olds,
+        news: parseDeclared(program),
+      });
+      return { inputs: toBag(inputs), failures };
+    },
+    diff: async (id, state, inputs) => {
+      const olds = parseRecorded(state);
+      const news = withCurrentValues(olds, parseDesired(inputs));
       try {
         return await diffResource(kind, sessions, log, { id, olds, news });
       } catch (error) {
         throw new HostError(wordsFor(error, "comparing", news, { id, known: [news, olds] }), error);
       }
     },
-    create: (inputs) =>
-      run("create", inputs, async (context, seal) => {
+    create: (properties) => {
+      const inputs = parseDesired(properties);
+      return run("create", inputs, async (context, seal) => {
         const { id, outs } = await create(context, inputs);
-        return { id, outs: seal(outs) };
-      }),
-    read: (id, props) =>
-      run(
-        "read",
-        props,
-        async (context, seal) => {
-          const found = await read(context, id, props);
-          if (!isFound(found)) return found;
-          sessions.tracker.recordRead(identityOf(context, found.id));
-          const outputs = seal(found.props);
-          const { __sealed = [] } = hiddenOf(outputs);
-          // The engine marks only what was secret in the state before: what an update has made since was not.
-          const { secrets = [] } = pendingOf(props) ?? {};
-          const others = secrets.filter((name) => !__sealed.includes(name));
-          return {
-            ...found,
-            props: markSecret(outputs, others),
-            inputs: markSecret(found.inputs, [...__sealed, ...others]),
-          };
-        },
-        { id, olds: props, given: secretMarksOf(props) },
-      ),
-    update: (id, before, given) => {
-      const { __key: key = id } = hiddenOf(before);
+        return { id, outs: seal(outs).bag };
+      });
+    },
+    read: (id, properties) => {
+      const state = parseRecorded(properties);
+      const { secrets = [], formerSecrets = [] } = state;
+      // Secret inputs, as far as a refresh can tell: without those of which only the former value is secret.
+      const given = { secrets: secrets.filter((name) => !formerSecrets.includes(name)) };
+      const work = async (context: Context, seal: Seal): Promise<ReadResult> => {
+        const found = await read(context, id, state);
+        if (found === undefined) return {};
+        sessions.tracker.recordRead(identityOf(context, found.id));
+        const { bag, former } = seal(found.props);
+        // The engine marks only what was secret in the state before: what an update has requested since was not.
+        const others = state.pending?.secrets?.filter((name) => !former.includes(name)) ?? [];
+        return {
+          id: found.id,
+          props: markSecret(bag, others),
+          inputs: toBag(found.inputs, [...former, ...others]),
+        };
+      };
+      return run("read", state, work, { id, olds: state, given });
+    },
+    update: (id, state, inputs) => {
+      const before = parseRecorded(state);
+      const { key = id } = before;
       const first = unsaved.get(key);
       const earlier = isDeepStrictEqual(first?.before, before) ? first?.left : undefined;
       const olds = earlier?.outs ?? before;
-      const news = saidNow(olds, given);
-      const work = async (context: Context, seal: (outputs: Properties) => Properties) => {
+      const news = withCurrentValues(olds, parseDesired(inputs));
+      const work = async (context: Context, seal: Seal) => {
         try {
           const { outs } = await updateResource(context, id, olds, news);
-          return { outs: seal(outs) };
+          return { outs: seal(outs).bag };
         } catch (error) {
           if (isPartialFailure(error)) unsaved.set(key, { before, left: error });
           else if (earlier !== undefined && isCloudInfraError(error))
@@ -165,42 +201,33 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       };
       return run("update", news, work, { id, olds });
     },
-    delete: (id, props) => {
-      recordDeletion(sessions, interruption, props);
+    delete: (id, properties) => {
+      const state = parseRecorded(properties);
+      recordDeletion(sessions, interruption, state);
       return run(
         "delete",
-        sessions.tracker.withCurrentValues(props),
-        (context) => deleteResource(context, id, props),
-        {
-          id,
-          olds: props,
-        },
+        sessions.tracker.withCurrentValues(state),
+        (context) => deleteResource(context, id, state),
+        { id, olds: state },
       );
     },
   };
 }
 
+/** Serializes outputs. `former` lists those that are secret because of a former secret. */
+type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
+
 /** What is known of a failed call beside its properties. */
 interface FailureContext {
   readonly id: string | undefined;
   /** All that may hold secrets. */
-  readonly known: readonly Properties[];
+  readonly known: readonly SecretSource[];
   readonly occasion?: FailedCall;
 }
 
-function isFound(answer: ReadResult): answer is Extract<ReadResult, { id: string }> {
-  return answer.id !== undefined;
-}
-
-/** The arguments that a refresh knows to be secret among the inputs: not those of which only the state's old value is. */
-function secretMarksOf(state: Properties): Properties {
-  const { __secrets = [], __sealed = [] } = hiddenOf(state);
-  return { __secrets: __secrets.filter((name) => !__sealed.includes(name)) };
-}
-
-function failedCallOf(verb: keyof typeof VERBS, { __key, __timeouts }: Hidden): FailedCall {
-  const hasOwnTimeout = verb !== "read" && __timeouts?.[verb] !== undefined;
-  return { verb, isLookedUp: __key === undefined, hasOwnTimeout };
+function failedCallOf(verb: keyof typeof VERBS, { key, timeouts }: HiddenInputs): FailedCall {
+  const hasOwnTimeout = verb !== "read" && timeouts?.[verb] !== undefined;
+  return { verb, isLookedUp: key === undefined, hasOwnTimeout };
 }
 
 /** A failure that leaves something in the state. */
@@ -214,7 +241,7 @@ function isPartialFailure(error: unknown): error is PartialFailure {
 function stateAfterFailure(
   error: unknown,
   id: string | undefined,
-): { id: string; outs: Properties } | undefined {
+): { id: string; outs: Recorded } | undefined {
   if (error instanceof PartialState) return error;
   return error instanceof NotApplied && id !== undefined ? { id, outs: error.outs } : undefined;
 }

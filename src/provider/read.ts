@@ -1,39 +1,48 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/equality";
-import type { Field } from "../model/fields";
+import type { Arguments, Field, RemoteValues } from "../model/fields";
 import { withRecordedKeyCase } from "../model/labels";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
-import { isPlaceholder, type Pending, pendingOf } from "../model/pending";
+import { isPlaceholder, type Pending } from "../model/pending";
 import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
-import type { Properties } from "../model/state";
-import { hiddenInputs, hiddenOf, toPlainJson } from "../model/state";
+import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/operation";
 import { findOrConfirmAbsence } from "./absence";
 import { argumentsOf, type Context, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
-import type { ReadResult } from "./host";
 import { findCreated, findCreatedOrAbsent, findNamedByOperation } from "./lagging-reads";
 import { fetchOperation } from "./operations";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/renamed";
 import { compareRequested } from "./update/requested";
 
+/** A resource as the service has it. */
+export interface FoundResource {
+  readonly id: string;
+  readonly props: Recorded;
+  readonly inputs: Desired;
+}
+
 /**
  * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that the next `up` shows drift and removes
  * it. The answer is empty if the object no longer exists; only the first `get` of such an object is an error.
  */
-export async function read(initial: Context, id: string, state: Properties): Promise<ReadResult> {
+export async function read(
+  initial: Context,
+  id: string,
+  state: Recorded,
+): Promise<FoundResource | undefined> {
   requireRecordedEndpoint(initial, id, state);
   const context = withRecordedKeyCase(initial, state);
   if (isPlaceholder(id)) return readPlaceholder(context, id, state);
-  const pending = pendingOf(state);
+  const pending = state.pending;
   const { resultId } = context.session.client;
   if (pending?.key !== undefined) return readUnfinishedCreation(context, id, state, pending);
   const { otherId, ...others } = pending ?? {};
   // Somebody else's object may have the former id by now.
   if (otherId !== undefined && (await lookUp(context, otherId, state)) !== undefined)
-    return read(context, otherId, { ...state, __pending: others });
+    return read(context, otherId, { ...state, pending: others });
   const operation = pending?.operation && (await fetchOperation(context, pending.operation));
   const mayHaveOther = pending !== undefined && otherId === undefined && mayBeRenamed(state, pending);
   const result = mayHaveOther && operation && isSuccess(operation) ? resultId(operation) : undefined;
@@ -54,15 +63,14 @@ export async function read(initial: Context, id: string, state: Properties): Pro
   const seen = refreshedState(context, withoutRequested(context, now, pending), state);
   // An update that may be in progress may end under the revision that is shown already: only the former one is safe. An operation that
   // can't be found may be in progress, too (E2).
-  const { __pending, revision } = state;
-  return { ...seen, props: toPlainJson({ ...seen.props, __pending, revision }) };
+  return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
 }
 
 /** What an update of unknown outcome has made is the program's. The service may still make the rest, unless its operation has failed. */
 function readAfterUpdate(
   context: Context,
   object: ApiObject,
-  state: Properties,
+  state: Recorded,
   { operation: _, otherId: __, ...pending }: Pending,
   operation: Operation | undefined,
 ): FoundResource {
@@ -71,10 +79,10 @@ function readAfterUpdate(
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
   const marks =
     pending.isUnsure === true ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
-  const __applied = unlessEmpty({ ...marks, ...hiddenOf(seen.props).__applied });
+  const applied = unlessEmpty({ ...marks, ...seen.props.applied });
   return {
     ...seen,
-    props: toPlainJson({ ...seen.props, __applied, __pending: { ...pending, asked: left } }),
+    props: { ...seen.props, applied, pending: { ...pending, asked: left } },
   };
 }
 
@@ -84,11 +92,11 @@ function readAfterUpdate(
  */
 function marksForRequested(
   { kind }: Context,
-  asked: Properties,
+  asked: RemoteValues,
   { before, now }: BeforeAndAfter,
-): Properties {
-  const { __applied: marks = {}, __unmanaged: others = {} } = hiddenOf(before);
-  const { __unmanaged: othersNow = {} } = hiddenOf(now);
+): RemoteValues {
+  const { applied: marks = {}, unmanaged: others = {} } = before;
+  const { unmanaged: othersNow = {} } = now;
   const hasMoved = (field: Field): boolean =>
     !sameValue(field, before[field.name], now[field.name]) ||
     (othersNow[field.name] !== undefined && othersNow[field.name] !== others[field.name]);
@@ -103,15 +111,15 @@ function marksForRequested(
 
 /** The state before a refresh, and after it. */
 interface BeforeAndAfter {
-  readonly before: Properties;
-  readonly now: Properties;
+  readonly before: Recorded;
+  readonly now: Recorded;
 }
 
-async function lookUp(context: Context, id: string, state: Properties): Promise<ApiObject | undefined> {
+async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   const { finder } = context.session;
   const ref = objectRefOf(context.kind, id, state);
   // A list may omit values (§2.1, §4.4) or spell them in another way, and nothing else of the object is known yet.
-  const isAlone = isFirstLookup(state) || pendingOf(state)?.key !== undefined;
+  const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
   const first = await (isAlone ? finder.find(ref, context) : finder.findRecent(ref, context));
   // Nothing is lost with a lookup, so that two checks are enough.
   const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
@@ -120,19 +128,18 @@ async function lookUp(context: Context, id: string, state: Properties): Promise<
 }
 
 /** An object from a list, which shows no ETag, without the field that isn't its revision. */
-function withoutOtherField({ session }: Context, object: ApiObject, state: Properties): ApiObject {
-  const isOther = hiddenOf(state).__inHeader && session.settings.revisionField === undefined;
+function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {
+  const isOther = state.isRevisionInHeader && session.settings.revisionField === undefined;
   return isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
 }
 
-const isManaged = (state: Properties): boolean => hiddenOf(state).__key !== undefined;
+const isManaged = (state: Recorded): boolean => state.key !== undefined;
 
 /** The engine reads a `get` with its inputs alone, and refreshes it with what was read before. */
-const isFirstLookup = (state: Properties): boolean =>
-  !isManaged(state) && hiddenOf(state).__endpoint === undefined;
+const isFirstLookup = (state: Recorded): boolean => !isManaged(state) && state.endpoint === undefined;
 
-function notFound({ kind }: Context, id: string, state: Properties): Record<string, never> {
-  if (!isFirstLookup(state)) return {};
+function notFound({ kind }: Context, id: string, state: Recorded): undefined {
+  if (!isFirstLookup(state)) return undefined;
   throw new CloudInfraError("not_found", `there is no ${kind.name} ${id}`);
 }
 
@@ -140,9 +147,9 @@ function notFound({ kind }: Context, id: string, state: Properties): Record<stri
 async function readRenamed(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
-): Promise<ReadResult> {
+): Promise<FoundResource | undefined> {
   const found = await findRenamed(context, id, state, pending);
   if (found === undefined) return notFound(context, id, state);
   const { id: other } = found;
@@ -154,9 +161,9 @@ async function readRenamed(
 async function readUnfinishedCreation(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
-): Promise<ReadResult> {
+): Promise<FoundResource | undefined> {
   const unchanged = { id, props: state, inputs: inputsOf(context, state) };
   const { operation, failed } = pending;
   const seen = operation && !failed ? await fetchOperation(context, operation) : undefined;
@@ -170,13 +177,13 @@ async function readUnfinishedCreation(
   const object = await find(context, real, state);
   const isUnknown = operation !== undefined && !failed && seen === undefined;
   // If nobody can tell how the creation ended, an object that doesn't show may still be created.
-  if (object === undefined) return isUnknown || isMade ? unchanged : {};
+  if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return readFinishedCreation(context, object, real, state);
 }
 
 /** The object of a creation that has succeeded. */
-function findCreatedObject(context: Context, id: string, state: Properties): Promise<ApiObject | undefined> {
+function findCreatedObject(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   return findCreated(context, objectRefOf(context.kind, id, state));
 }
 
@@ -184,7 +191,7 @@ function findCreatedObject(context: Context, id: string, state: Properties): Pro
 async function findFailedObject(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
 ): Promise<ApiObject | undefined> {
   return (
     (await findNamedByOperation(context, objectRefOf(context.kind, id, state))) ?? lookUp(context, id, state)
@@ -196,7 +203,7 @@ function readFinishedCreation(
   context: Context,
   object: ApiObject,
   id: string,
-  state: Properties,
+  state: Recorded,
 ): FoundResource {
   const props = outputsOfCreation(context, object, state);
   return { id, props, inputs: inputsOf(context, props) };
@@ -204,33 +211,38 @@ function readFinishedCreation(
 
 /** What a failed creation has left behind is kept, so that the next `up` replaces it. */
 function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
-  return { ...found, props: toPlainJson({ ...found.props, __pending: { ...pending, failed: true } }) };
+  return { ...found, props: { ...found.props, pending: { ...pending, failed: true } } };
 }
 
 /** A creation of an object whose id is not known: once it is done, the resource gets that id; if it failed and left nothing, it is removed. */
-async function readPlaceholder(context: Context, id: string, state: Properties): Promise<ReadResult> {
-  const pending = pendingOf(state);
+async function readPlaceholder(
+  context: Context,
+  id: string,
+  state: Recorded,
+): Promise<FoundResource | undefined> {
+  const pending = state.pending;
   const unchanged = { id, props: state, inputs: inputsOf(context, state) };
   const seen = pending?.operation && (await fetchOperation(context, pending.operation));
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   const real = context.session.client.resultId(seen);
-  if (real === undefined) return isSuccess(seen) ? unchanged : {};
+  if (real === undefined) return isSuccess(seen) ? unchanged : undefined;
   const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
-  if (object === undefined) return isSuccess(seen) ? unchanged : {};
+  if (object === undefined) return isSuccess(seen) ? unchanged : undefined;
   await extendEntry(context, pending, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
   return readFinishedCreation(context, object, real, state);
 }
 
-function inputsOf(context: Context, state: Properties): Properties {
-  return toPlainJson({ ...hiddenInputs(state), ...argumentsOf(context, state) });
+/** Returns the inputs of a resource with these arguments. */
+function inputsOf(context: Context, state: Recorded, args: Arguments = argumentsOf(context, state)): Desired {
+  return desired({ ...savedInputsOf(state), ...args });
 }
 
 /**
  * A list may spell values in another way than an object by itself does, or leave some out: what looks changed there is looked
  * at by itself, and what does not show, unless the revision says that nothing has changed.
  */
-async function completeIfChanged(context: Context, item: ApiObject, state: Properties): Promise<ApiObject> {
+async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { drifted, untold } = compareWithState(context, item, state);
   if (drifted.length === 0 && (untold.length === 0 || hasRecordedRevision(item, state))) return item;
   return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
@@ -244,12 +256,12 @@ function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: 
 }
 
 /** Whether the object still has the revision that the state knows: then nobody has changed it (§4.5). */
-function hasRecordedRevision({ revision }: ApiObject, state: Properties): boolean {
-  return revision !== undefined && revision === hiddenOf(state).revision;
+function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean {
+  return revision !== undefined && revision === state.revision;
 }
 
-function compareWithState(context: Context, object: ApiObject, state: Properties): DriftResult {
-  const { __words: words = {}, __applied: applied = {}, __echoed: isEcho } = hiddenOf(state);
+function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
+  const { remoteValues: words = {}, applied = {}, isEcho } = state;
   const { ipAddress } = state;
   const known = { values: argumentsOf(context, state), words, applied, isEcho, ipAddress };
   // A list may show the same values in another way.
@@ -258,28 +270,20 @@ function compareWithState(context: Context, object: ApiObject, state: Properties
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }
 
-function refreshedState(context: Context, object: ApiObject, state: Properties): FoundResource {
+function refreshedState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const { values, words, applied } = compareWithState(context, object, state);
   const props = outputsOf(context, object, { hidden: state, values, words, applied, before: state });
   return {
     id: object.id,
     props: hasRecordedRevision(object, state)
-      ? toPlainJson({
-          ...props,
-          __unmanaged: state.__unmanaged,
-          __shown: state.__shown,
-          __keepsCase: state.__keepsCase,
-        })
+      ? { ...props, unmanaged: state.unmanaged, shown: state.shown, keepsCase: state.keepsCase }
       : props,
-    inputs: toPlainJson({ ...hiddenInputs(state), ...values }),
+    inputs: inputsOf(context, state, values),
   };
 }
 
-/** What a look has found. */
-type FoundResource = Extract<ReadResult, { id: string }>;
-
 /** A resource that is only looked up shows the remote values. What any reply but that of its own address leaves out is as before. */
-function externalState(context: Context, object: ApiObject, state: Properties): ReadResult {
+function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const shown = (field: Field): unknown => {
     const word = object.fields[field.wire];
     return word === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, word);
@@ -288,6 +292,6 @@ function externalState(context: Context, object: ApiObject, state: Properties): 
   return {
     id: object.id,
     props: outputsOf(context, object, { hidden: state, values, words: {}, before: state }),
-    inputs: toPlainJson(hiddenInputs(state)),
+    inputs: inputsOf(context, state, {}),
   };
 }

@@ -24,7 +24,7 @@ const MAX_PAUSE_MS = 15_000;
 export async function removeObject(
   context: Context,
   id: string,
-  project: unknown,
+  project: string | undefined,
   { isRetained = false } = {},
 ): Promise<void> {
   if (await isLive(context, id)) return;

@@ -4,8 +4,13 @@ import type { CreationPurpose } from "../journal/journal";
 import type { ChangeOptions, PropertyPaths } from "../model/changes";
 import { identityKey, type ObjectIdentity } from "../model/identity";
 import { isPlaceholder, type Pending } from "../model/pending";
-import type { Properties } from "../model/state";
-import { type CurrentValues, currentValuesOf, type Hidden, hiddenOf, toPlainJson } from "../model/state";
+import {
+  type HiddenInputs,
+  type ProgramValues,
+  programValuesOf,
+  toPlainJson,
+  withProgramValues,
+} from "../model/state";
 
 /** What check and diff of this process reported about one URN. */
 export interface TrackedResource {
@@ -75,7 +80,7 @@ export class ResourceTracker {
   /** Keys of resources whose replacement's create deals with their unfinished creations. */
   private readonly replacing = new Set<string>();
   /** By key, what the program says of a resource beside its arguments. */
-  private readonly said = new Map<string, CurrentValues>();
+  private readonly said = new Map<string, ProgramValues>();
   /** By key, what the option `ignoreChanges` lists. */
   private readonly options = new Map<string, ChangeOptions>();
   /** By key and URN, whether a resource has the option `retainOnDelete`. */
@@ -222,9 +227,13 @@ export class ResourceTracker {
   }
 
   /** Records what the program says of a resource with this key beside its arguments; the state may hold older values (I4). */
-  recordProgramValues(key: string, now: CurrentValues, options: ChangeOptions = {}): void {
+  recordProgramValues(
+    key: string,
+    now: ProgramValues,
+    { ignoreChanges, replaceOnChanges }: ChangeOptions = {},
+  ): void {
     this.said.set(key, now);
-    this.options.set(key, options);
+    this.options.set(key, { ignoreChanges, replaceOnChanges });
   }
 
   /** What the program's option `ignoreChanges` lists for the resource with this key. */
@@ -248,17 +257,16 @@ export class ResourceTracker {
   }
 
   /** Whether the program's resource with this key or URN has the option `retainOnDelete`. */
-  isRetained({ __key: key = "", __urn: urn = "" }: Pick<Hidden, "__key" | "__urn">): boolean {
+  isRetained({ key = "", urn = "" }: Pick<HiddenInputs, "key" | "urn">): boolean {
     return this.retained.get(key) ?? this.retained.get(urn) ?? false;
   }
 
-  /** Returns properties with what the program says now, if it was said in this run. */
-  withCurrentValues(properties: Properties): Properties {
-    const { __key: key } = hiddenOf(properties);
-    const now = key === undefined ? undefined : this.said.get(key);
-    const isSaid =
-      now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(currentValuesOf(properties)));
-    return isSaid ? properties : { ...properties, __now: now };
+  /** Returns inputs or a state with what the program says in this run, if a check has reported it. */
+  withCurrentValues<State extends HiddenInputs>(state: State): State {
+    const now = state.key === undefined ? undefined : this.said.get(state.key);
+    const isSame =
+      now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(programValuesOf(state)));
+    return isSame ? state : withProgramValues(state, now);
   }
 
   /** Whether a check of this run has told what the program says now of the resource with this key. */
@@ -267,7 +275,7 @@ export class ResourceTracker {
   }
 
   /** URN under which Pulumi shows a resource. Undefined if the recorded one now belongs to another resource. */
-  displayUrnOf({ __urn: urn, __key: key }: Pick<Hidden, "__urn" | "__key">): string | undefined {
+  displayUrnOf({ urn, key }: Pick<HiddenInputs, "urn" | "key">): string | undefined {
     return this.hasCurrentValues(key) || urn === undefined || !this.resources.has(urn) ? urn : undefined;
   }
 

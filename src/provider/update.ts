@@ -1,10 +1,10 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { withIgnoredValues } from "../model/changes";
 import { sameValue } from "../model/equality";
+import type { RemoteValues } from "../model/fields";
 import { withRecordedKeyCase } from "../model/labels";
-import { type Pending, pendingOf, toOperation } from "../model/pending";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import { type Pending, toOperation } from "../model/pending";
+import type { Desired, Recorded, RecordedMembers } from "../model/state";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/three-way";
 import { isSuccess, isTerminal } from "../polling/operation";
 import { operationFailed } from "../polling/wait";
@@ -38,14 +38,14 @@ import { findSameNamed } from "./warnings";
 export async function updateResource(
   initial: Context,
   id: string,
-  olds: Properties,
-  news: Properties,
-): Promise<{ outs: Properties }> {
+  olds: Recorded,
+  news: Desired,
+): Promise<{ outs: Recorded }> {
   requireRecordedEndpoint(initial, id, olds);
   const context = withRecordedKeyCase(initial, olds);
-  const { __urn: urn, __key: key } = hiddenOf(news);
+  const { urn, key } = news;
   if (urn !== undefined) await finishUnfinishedCreations(context, id, olds, possiblePurposes(urn, key));
-  const pending = pendingOf(olds);
+  const pending = olds.pending;
   if (pending?.otherId !== undefined) throw otherIdError(context, id, pending.otherId, olds);
   const state = pending === undefined ? olds : await finishPending(context, id, { olds, pending });
   const ignored = context.session.tracker.ignoredBy(key);
@@ -61,8 +61,8 @@ export async function updateResource(
  */
 function unsettledIn(
   { kind }: Context,
-  { state, news, pending }: { state: Properties; news: Properties; pending: Pending },
-): Properties | undefined {
+  { state, news, pending }: { state: Recorded; news: Desired; pending: Pending },
+): RemoteValues | undefined {
   const { asked = {} } = pending;
   const open = kind.fields.filter((field) => {
     if (!Object.hasOwn(asked, field.name)) return false;
@@ -81,8 +81,8 @@ function unsettledIn(
 async function finishPending(
   context: Context,
   id: string,
-  { olds, pending }: { olds: Properties; pending: Pending },
-): Promise<Properties> {
+  { olds, pending }: { olds: Recorded; pending: Pending },
+): Promise<Recorded> {
   if (pending.key !== undefined) requireSameProvider(context, pending);
   const ended = await waitForPending(context, id, olds, pending);
   const { error, result = id } = ended;
@@ -91,7 +91,7 @@ async function finishPending(
     return {
       ...olds,
       ...(await finishPendingUpdate(context, id, olds, pending, ended)),
-      __pending: undefined,
+      pending: undefined,
     };
   }
   if (result !== id) throw otherResult(context, id, olds, result);
@@ -103,7 +103,7 @@ async function finishPending(
     return outputsOfCreation(context, object, olds);
   if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
-  const outs = { ...olds, __pending: { ...pending, failed: true } };
+  const outs = { ...olds, pending: { ...pending, failed: true } };
   const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
   throw new PartialState(
     failure,
@@ -117,7 +117,7 @@ async function finishPending(
 async function creationUnclear(
   context: Context,
   id: string,
-  { olds, pending, error }: { olds: Properties; pending: Pending; error: CloudInfraError },
+  { olds, pending, error }: { olds: Recorded; pending: Pending; error: CloudInfraError },
 ): Promise<PartialState> {
   const { name } = context.kind;
   const others = (await findSameNamed(context, pending)).join(", ");
@@ -135,10 +135,10 @@ async function creationUnclear(
 async function finishPendingUpdate(
   context: Context,
   id: string,
-  olds: Properties,
+  olds: Recorded,
   pending: Pending,
   { error, result, wasRunning = false }: PendingEnd,
-): Promise<Properties> {
+): Promise<RecordedMembers> {
   const rename = { id, state: olds, pending, told: { id: result, isProof: true } };
   const other = await findUnderReportedId(context, rename);
   if (other !== undefined) throw foundUnderOtherId(context, other, rename);
@@ -153,7 +153,7 @@ async function finishPendingUpdate(
 }
 
 /** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */
-function otherResult({ kind }: Context, id: string, olds: Properties, result: string): PartialState {
+function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
   const message = `the creation of ${kind.name} ${id} has made ${kind.name} ${result}`;
   const hint =
     "Nothing else was created. Run `pulumi refresh`, which corrects the id in the state, then `pulumi up`";
@@ -172,7 +172,7 @@ interface PendingEnd {
 async function waitForPending(
   context: Context,
   id: string,
-  olds: Properties,
+  olds: Recorded,
   { operation, failed }: Pending,
 ): Promise<PendingEnd> {
   if (failed) return { error: new CloudInfraError("operation_failed", "its creation failed") };

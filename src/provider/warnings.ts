@@ -4,8 +4,7 @@ import { redact } from "../diagnostics/redact";
 import { isSameName } from "../model/names";
 import { isKeyKept, type Pending, sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
-import type { Properties } from "../model/state";
-import { hiddenOf, resourceName } from "../model/state";
+import { type Desired, resourceName } from "../model/state";
 import { type Context, identityOf } from "./context";
 import { GIVE_UP } from "./partial-state";
 
@@ -14,10 +13,10 @@ const FORGET = `then ${GIVE_UP}. Then run \`pulumi up\` again`;
 /** The outcome of a creation can't be found out: its key is no longer valid (§4.7), or its operation can't be found (E2). */
 export async function outcomeUnknown(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   pending: Pending,
 ): Promise<CloudInfraError> {
-  const held = context.session.tracker.get(hiddenOf(inputs).__urn ?? "").id;
+  const held = context.session.tracker.get(inputs.urn ?? "").id;
   const same = (await findSameNamed(context, pending)).filter((id) => id !== held);
   const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
   const what = !isKeyKept(pending)
@@ -53,11 +52,11 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
 /** Another resource has the object: it has imported it, or the service has assigned its id again. */
 export async function warnOfObjectAdoptedElsewhere(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   { id }: ApiObject,
 ): Promise<void> {
   const { name } = context.kind;
-  const resource = resourceName(hiddenOf(inputs));
+  const resource = resourceName(inputs.urn);
   const words =
     `cloudinfra: another resource of the program has ${name} ${id}, which an interrupted run created for "${resource}". ` +
     `Another ${name} is created for "${resource}".`;
@@ -95,13 +94,13 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
 }
 
 /** The service stored a failure of this creation, which says nothing about what it had done by then (§4.7). */
-export async function warnOfSameNamed(context: Context, inputs: Properties, pending: Pending): Promise<void> {
+export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
     const ids = await findSameNamed(context, pending);
     if (ids.length === 0) return;
     // The object's own name may be a secret, and so may whatever the service calls an id.
     const words =
-      `cloudinfra: the service failed to create ${context.kind.name} "${resourceName(hiddenOf(inputs)) ?? ""}", and may have made it all the ` +
+      `cloudinfra: the service failed to create ${context.kind.name} "${resourceName(inputs.urn) ?? ""}", and may have made it all the ` +
       `same: its list shows ${ids.join(", ")} under that name. Another is made now. Look at the service, and delete there what nobody uses.`;
     await warnWithoutSecrets(context, words);
   } catch (error) {

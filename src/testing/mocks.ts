@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
+import { parseDeclared, toBag } from "../model/state";
 import { isUnknown } from "../model/unknown";
 import { check } from "../provider/check";
 import { matchesFilter } from "../provider/filters";
@@ -129,7 +130,9 @@ type Properties = Readonly<Record<string, unknown>>;
 /** Returns the inputs as the provider checks and completes them. */
 function checked(kind: Kind, name: string, inputs: Properties, preview: boolean) {
   const key = preview ? inputs.__key : uuidV5(`${kind.name} ${name}`, NAMESPACE);
-  return check(kind, {}, { ...inputs, __key: key });
+  const news = parseDeclared({ ...inputs, __key: key });
+  const { inputs: checkedInputs, failures } = check(kind, { olds: undefined, news });
+  return { inputs: toBag(checkedInputs), failures };
 }
 
 function withoutHidden(properties: Properties): Properties {

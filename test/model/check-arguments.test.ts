@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { instanceKind, projectKind } from "../../src/model/kinds";
 import type { Properties } from "../../src/model/state";
-import { check } from "../../src/provider/check";
 import {
   instanceNews,
   projectNews,
@@ -10,6 +9,7 @@ import {
   UNKNOWN_MAP,
   UNKNOWN_TEXT,
 } from "../provider/samples";
+import { check } from "./typed";
 
 const reasons = (news: Properties): string[] =>
   check(instanceKind, {}, news).failures.map(({ reason }) => reason);

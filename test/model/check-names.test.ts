@@ -4,10 +4,9 @@ import { projectFields } from "../../src/model/fields";
 import { instanceKind, projectKind } from "../../src/model/kinds";
 import type { Properties } from "../../src/model/state";
 import { toPlainJson } from "../../src/model/state";
-import { check } from "../../src/provider/check";
-import { diff } from "../../src/provider/diff";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "../provider/samples";
 import { startService } from "../provider/service";
+import { check, diff } from "./typed";
 
 /** As the host gets it: without anything undefined. */
 const checked = (olds: Properties, news: Properties): Properties =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { instanceKind } from "../../src/model/kinds";
-import { check } from "../../src/provider/check";
 import { instanceNews, SSH_KEY } from "../provider/samples";
+import { check } from "./typed";
 
 const withArgument = (name: string, value: unknown): string[] =>
   check(instanceKind, {}, instanceNews({ [name]: value })).failures.map(({ reason }) => reason);

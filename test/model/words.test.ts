@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceFields } from "../../src/model/fields";
+import { type Arguments, instanceFields } from "../../src/model/fields";
 import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../src/model/remote-values";
 import type { Properties } from "../../src/model/state";
 
@@ -72,7 +72,7 @@ test.each([
 );
 
 describe("drift is measured against the service's own words", () => {
-  const compare = (object: Properties, words: Properties = {}, known = values) =>
+  const compare = (object: Properties, words: Properties = {}, known: Arguments = values) =>
     compareRemoteValues(instanceFields, { values: known, words }, object);
 
   test("an unchanged object has none, and keeps the values as the program has them", () => {
@@ -95,7 +95,7 @@ describe("drift is measured against the service's own words", () => {
     ["sshKeys", "ssh_keys", []],
     ["labels", "labels", { team: "ops" }],
     ["labels", "labels", {}],
-  ])("%s changed by somebody else becomes the value: %s %j", (name, wire, word) => {
+  ] as const)("%s changed by somebody else becomes the value: %s %j", (name, wire, word) => {
     const seen = compare({ ...echo, [wire]: word });
     expect(seen.drifted).toEqual([name]);
     expect(seen.values[name]).toEqual(word);

@@ -2,7 +2,7 @@ import { v4 as uuidV4 } from "uuid";
 import type { ApiObject } from "../../api/client";
 import type { WireFields } from "../../model/fields";
 import { initialOutputs } from "../../model/outputs";
-import type { Properties } from "../../model/state";
+import { type Properties, toBag } from "../../model/state";
 import type { Context } from "../../provider/context";
 import { expressArguments } from "./arguments";
 import type { StackProvider } from "./stack-resources";
@@ -70,14 +70,15 @@ function declaration(
   object: ApiObject,
   args: Properties,
 ): Omit<Declaration, "left" | "name"> {
-  const hidden = { __key: uuidV4() };
-  const { additionalProperties: _secret, ...outputs } = initialOutputs(context, object, hidden, args);
+  const hidden = { key: uuidV4() };
+  const state = initialOutputs(context, object, hidden, args);
+  const outputs = toBag({ ...state, additionalProperties: undefined });
   const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${context.kind.name}`;
   return {
     type: context.kind.name === "project" ? "Project" : "Instance",
     id: object.id,
     args,
-    inputs: { ...args, ...hidden, __provider },
+    inputs: { ...args, __key: hidden.key, __provider },
     outputs: { ...outputs, __provider },
   };
 }

@@ -1,7 +1,7 @@
 import { PROVIDER_NAME } from "../../config/settings";
 import { CloudInfraError } from "../../diagnostics/error";
 import { isUrnOf, type Kind } from "../../model/kinds";
-import { resourceName } from "../../model/state";
+import { parseRecorded, resourceName } from "../../model/state";
 import { type Context, otherRecordedEndpoint } from "../../provider/context";
 import { pulumiOutput, stackOption } from "../pulumi";
 import { unfinishedCreations } from "../recover/creations";
@@ -50,12 +50,10 @@ export async function stackResources(cwd: string, stack: string | undefined): Pr
           one.id === id &&
           !one.external &&
           isUrnOf(context.kind, one.urn) &&
-          otherRecordedEndpoint(context, one.outputs) === undefined,
+          otherRecordedEndpoint(context, parseRecorded(one.outputs)) === undefined,
       ),
     namesOf: (kind) =>
-      resources
-        .filter(({ urn }) => isUrnOf(kind, urn))
-        .flatMap(({ urn }) => resourceName({ __urn: urn }) ?? []),
+      resources.filter(({ urn }) => isUrnOf(kind, urn)).flatMap(({ urn }) => resourceName(urn) ?? []),
     provider: (name) => providerOf(deployment, name),
   };
 }

@@ -3,10 +3,9 @@ import * as v from "valibot";
 import { PROVIDER_NAME } from "../../config/settings";
 import type { NewEntry } from "../../journal/journal";
 import { instanceKind, type Kind, projectKind } from "../../model/kinds";
-import { isPlaceholder, type Pending, pendingOf } from "../../model/pending";
+import { isPlaceholder, type Pending } from "../../model/pending";
 import { creationBody } from "../../model/request-body";
-import type { Properties } from "../../model/state";
-import { type Hidden, hiddenOf, resourceName } from "../../model/state";
+import { type Desired, type Properties, parseDesired, parseRecorded, resourceName } from "../../model/state";
 import { nextKey } from "../../provider/create/run";
 import { type Deployment, type Resource, withoutSecretMarks } from "./export";
 
@@ -44,27 +43,27 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
   const pending = deployment.pending_operations.flatMap(({ type, resource }) => {
     const kind = type === "creating" ? kinds.get(resource.type) : undefined;
     if (kind === undefined) return [];
-    const inputs = propertiesInClear(resource.inputs);
-    const [hidden, replaced] = [hiddenOf(inputs), replacedBy(resource, deployment)];
-    return [{ kind, resource, inputs, hidden, replaced, retried: retriedBy(hidden, replaced) }];
+    const given = propertiesInClear(resource.inputs);
+    const [inputs, replaced] = [parseDesired(given), replacedBy(resource, deployment)];
+    return [{ kind, resource, given, inputs, replaced, retried: retriedBy(inputs, replaced) }];
   });
   // A resumed creation that was interrupted again is pending twice, under one key. The request that was sent with the key is the first
   // one, which comes last in the list.
-  const identity = ({ hidden, resource, retried }: (typeof pending)[number]): string =>
-    JSON.stringify([hidden.__key ?? resource.urn, retried?.key]);
+  const identity = ({ inputs, resource, retried }: (typeof pending)[number]): string =>
+    JSON.stringify([inputs.key ?? resource.urn, retried?.key]);
   const each = [...new Map(pending.map((one) => [identity(one), one])).values()];
   // A resource with the `import` option adopts an object. Only its replacement creates one.
-  const adopts = ({ hidden, replaced }: (typeof each)[number]): boolean =>
-    hidden.__import !== undefined && ![replaced?.id, replaced?.inputs.__import].includes(hidden.__import);
-  const isHeld = ({ hidden, retried }: (typeof each)[number]): boolean =>
-    retried === undefined && held.has(hidden.__key ?? "");
+  const adopts = ({ inputs, replaced }: (typeof each)[number]): boolean =>
+    inputs.importId !== undefined && ![replaced?.id, replaced?.inputs.__import].includes(inputs.importId);
+  const isHeld = ({ inputs, retried }: (typeof each)[number]): boolean =>
+    retried === undefined && held.has(inputs.key ?? "");
   const open = each.filter((one) => !isHeld(one) && !adopts(one));
-  const cutOff = open.map(({ kind, resource, inputs, hidden, replaced, retried }) => {
-    const urn = urnForNextUp(resource.urn, hidden.__urn);
+  const cutOff = open.map(({ kind, resource, given, inputs, replaced, retried }) => {
+    const urn = urnForNextUp(resource.urn, inputs.urn);
     return {
       what: titleOf(kind, resource.urn),
       ...{ urn, provider: resource.provider },
-      begun: newEntryOf(kind, { ...hidden, __urn: urn }, inputs, {
+      begun: newEntryOf(kind, { ...inputs, urn }, given, {
         replaces: replaced && keysOf(replaced)[0],
         projectKey: keyOfProject(resource, inputs, deployment),
         provider: nameOfProvider(resource, deployment),
@@ -85,8 +84,7 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
 export function unfinishedCreations(deployment: Deployment): string[] {
   const placeholders = deployment.resources.flatMap(({ type, id = "", urn, outputs }) => {
     const kind = isPlaceholder(id) ? kinds.get(type) : undefined;
-    if (kind === undefined || pendingOf({ __pending: withoutSecretMarks(outputs.__pending) })?.failed)
-      return [];
+    if (kind === undefined || pendingIn(outputs)?.failed) return [];
     return [titleOf(kind, urn)];
   });
   return [...new Set([...placeholders, ...pendingCreations(deployment).cutOff.map(({ what }) => what)])];
@@ -98,7 +96,7 @@ export function placeholderKeys({ resources }: Deployment, urn: string): string[
   return [...new Set(placeholders.flatMap(keysOf))];
 }
 
-const titleOf = (kind: Kind, urn: string): string => `${kind.name} "${resourceName({ __urn: urn })}"`;
+const titleOf = (kind: Kind, urn: string): string => `${kind.name} "${resourceName(urn)}"`;
 
 /**
  * The engine renames the resources and pending operations of a stack, but not their inputs. So the stack and the project are those of
@@ -124,7 +122,7 @@ function replacedBy(pending: Resource, { resources }: Deployment): Resource | un
 /** The key of the resource that has the project of an instance. */
 function keyOfProject(
   { provider }: Resource,
-  { project }: Properties,
+  { project }: Desired,
   { resources }: Deployment,
 ): string | undefined {
   const found = resources.find(
@@ -144,9 +142,9 @@ function nameOfProvider({ provider }: Resource, { resources }: Deployment): stri
  * The placeholder's creation, if a pending creation has resumed a placeholder: if the resumed creation failed, the next key may have been sent.
  * A placeholder only holds its own key.
  */
-function retriedBy({ __key: key }: Hidden, replaced: Resource | undefined): Pending | undefined {
+function retriedBy({ key }: Desired, replaced: Resource | undefined): Pending | undefined {
   if (key === undefined || !isPlaceholder(replaced?.id ?? "") || replaced === undefined) return undefined;
-  const pending = pendingOf({ __pending: withoutSecretMarks(replaced.outputs.__pending) });
+  const pending = pendingIn(replaced.outputs);
   return keysOf(replaced).includes(key) && !pending?.failed ? pending : undefined;
 }
 
@@ -160,18 +158,13 @@ const UNKNOWN_AGE = 0;
  */
 function newEntryOf(
   kind: Kind,
-  {
-    __urn: urn,
-    __key: key,
-    __keyAt: at = UNKNOWN_AGE,
-    __secrets: secrets,
-    __autonamed: isAutonamed,
-  }: Hidden & { readonly __urn: string },
-  inputs: Properties,
+  inputs: Desired & { readonly urn: string },
+  given: Properties,
   more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> &
     Partial<Pick<NewEntry, "key" | "at">>,
 ): NewEntry | undefined {
-  const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
+  const { urn, key, keyAt: at = UNKNOWN_AGE, secrets, isAutonamed } = inputs;
+  const args = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("__")));
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   const body = creationBody(kind.fields, inputs);
   return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };
@@ -183,9 +176,14 @@ function heldKeys({ resources }: Deployment): ReadonlySet<string> {
 }
 
 function keysOf({ inputs, outputs }: Resource): string[] {
-  const pending = v.safeParse(v.object({ key: v.string() }), withoutSecretMarks(outputs.__pending));
-  const keys = [inputs, outputs].map(({ __key }) => hiddenOf({ __key: withoutSecretMarks(__key) }).__key);
-  return [...keys, pending.success ? pending.output.key : undefined].filter((key) => key !== undefined);
+  const keys = [inputs, outputs].map(
+    (properties) => parseDesired({ __key: withoutSecretMarks(properties.__key) }).key,
+  );
+  return [...keys, pendingIn(outputs)?.key].filter((key) => key !== undefined);
+}
+
+function pendingIn(outputs: Properties): Pending | undefined {
+  return parseRecorded({ __pending: withoutSecretMarks(outputs.__pending) }).pending;
 }
 
 function propertiesInClear(properties: Properties): Properties {

@@ -1,5 +1,5 @@
 import { parseEndpoint } from "../../api/endpoint";
-import { hiddenOf } from "../../model/state";
+import { parseDesired } from "../../model/state";
 import type { RecoverArgs } from "./args";
 import type { InterruptedCreation } from "./creations";
 import { type Deployment, type Resource, withoutSecretMarks } from "./export";
@@ -121,7 +121,8 @@ export function organizationOf(
   if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
   const known = [...resources, ...pending_operations.map(({ resource }) => resource)]
     .map(
-      ({ inputs }) => hiddenOf({ __organization: withoutSecretMarks(inputs.__organization) }).__organization,
+      ({ inputs }) =>
+        parseDesired({ __organization: withoutSecretMarks(inputs.__organization) }).organization,
     )
     .filter((organization) => organization !== undefined);
   const [only, ...others] = new Set(known);

@@ -4,8 +4,7 @@ import type { Entry } from "../../journal/entry";
 import { identityKey } from "../../model/identity";
 import { isUrnOf, type Kind } from "../../model/kinds";
 import { initialOutputs } from "../../model/outputs";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { isTerminal } from "../../polling/operation";
 import { argumentsOf, type Context, identityOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
@@ -26,9 +25,9 @@ import {
  *
  * @throws CloudInfraError `not_found` if this run has deleted the object as another resource's
  */
-export async function idToAdopt(context: Context, inputs: Properties): Promise<string | undefined> {
+export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
-  const { __import: id, __urn: urn } = hiddenOf(inputs);
+  const { importId: id, urn } = inputs;
   if (id === undefined) return undefined;
   const object = identityOf(context, id);
   // An error hook makes the engine repeat a create that has failed after the adoption.
@@ -60,9 +59,9 @@ function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
  */
 export async function adopt(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   id: string,
-): Promise<{ id: string; outs: Properties }> {
+): Promise<{ id: string; outs: Recorded }> {
   await requireUnmanaged(context, inputs, id);
   const before = await compareForImport(context, inputs, id);
   const left = await findUnfinishedCreation(context, inputs);
@@ -95,11 +94,11 @@ export async function adopt(
 }
 
 /** If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted. */
-const ADOPTED = { __resumed: true };
+const ADOPTED = { isResumed: true };
 
 /** Two resources never share an object. */
-async function requireUnmanaged(context: Context, inputs: Properties, id: string): Promise<void> {
-  const { __urn: urn = "" } = hiddenOf(inputs);
+async function requireUnmanaged(context: Context, inputs: Desired, id: string): Promise<void> {
+  const { urn = "" } = inputs;
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   const holder = claimForImport(tracker, object, urn);
@@ -115,7 +114,7 @@ async function requireUnmanaged(context: Context, inputs: Properties, id: string
  */
 async function finishOwnCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   left: UnfinishedCreation,
   makers: readonly PossibleCreator[],
 ): Promise<boolean> {

@@ -10,13 +10,12 @@ import {
   withReplaceOnChanges,
 } from "../../model/changes";
 import { referencedValue, sameValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
+import type { Arguments, Field, WireFields } from "../../model/fields";
 import type { Kind } from "../../model/kinds";
 import { isUnreadable, labelsOf } from "../../model/labels";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { contradicts } from "../../model/three-way";
 import { isUnknown } from "../../model/unknown";
 import { argumentsOf, type Context } from "../context";
@@ -38,12 +37,12 @@ export async function fitToProgram(
   context: Context,
   object: ApiObject,
   unfinished: UnfinishedCreation,
-  inputs: Properties,
-): Promise<Properties | undefined> {
+  inputs: Desired,
+): Promise<Recorded | undefined> {
   const { fields } = context.kind;
   const asked = argumentsSent(fields, unfinished);
   if (asked === undefined) throw requestUnknown(context, object);
-  const options = context.session.tracker.optionsOf(hiddenOf(inputs).__key);
+  const options = context.session.tracker.optionsOf(inputs.key);
   const { ignoreChanges = [], replaceOnChanges } = options;
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   if (hasReplacingChange(fields, asked, wanted, replaceOnChanges)) {
@@ -57,14 +56,14 @@ export async function fitToProgram(
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
   }
-  return completeCreation(context, object, asked, wanted, unfinished, { __resumed: true });
+  return completeCreation(context, object, asked, wanted, unfinished, { isResumed: true });
 }
 
 /** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
 export function needsReplacement(
   { fields }: Kind,
   pending: Pending,
-  inputs: Properties,
+  inputs: Desired,
   { ignoreChanges = [], replaceOnChanges }: ChangeOptions,
 ): boolean {
   const asked = argumentsSent(fields, pending);
@@ -76,8 +75,8 @@ export function needsReplacement(
 
 function hasReplacingChange(
   fields: readonly Field[],
-  asked: Properties,
-  inputs: Properties,
+  asked: Arguments,
+  inputs: Desired,
   replaceOnChanges: PropertyPaths | undefined,
 ): boolean {
   const judged = withReplaceOnChanges(fields, replaceOnChanges, { olds: asked, news: inputs });
@@ -95,13 +94,13 @@ function hasReplacingChange(
 export async function completeCreation(
   context: Context,
   object: ApiObject,
-  asked: Properties,
-  inputs: Properties,
+  asked: Arguments,
+  inputs: Desired,
   pending: Pending,
-  hidden: Properties = {},
-): Promise<Properties> {
+  hidden: Pick<Recorded, "isResumed" | "isEcho"> = {},
+): Promise<Recorded> {
   const { fields } = context.kind;
-  const isFresh = hidden.__resumed !== true;
+  const isFresh = hidden.isResumed !== true;
   const made = appliedArguments(context, object, asked, isFresh);
   const state = { ...initialOutputs(context, object, inputs, made), ...hidden };
   const isAsAsked =
@@ -119,7 +118,7 @@ export async function completeCreation(
 }
 
 /** The outputs of a creation that a refresh or an update finishes. What the service has ignored of the request is left for an update to set. */
-export function outputsOfCreation(context: Context, object: ApiObject, state: Properties): Properties {
+export function outputsOfCreation(context: Context, object: ApiObject, state: Recorded): Recorded {
   return initialOutputs(context, object, state, appliedArguments(context, object, state));
 }
 
@@ -127,9 +126,9 @@ export function outputsOfCreation(context: Context, object: ApiObject, state: Pr
 function appliedArguments(
   { kind: { fields } }: Context,
   object: ApiObject,
-  asked: Properties,
+  asked: Arguments,
   isFresh = false,
-): Properties {
+): Arguments {
   const isSparse = fields.some(
     ({ name, wire }) =>
       wire !== "public_ip" && asked[name] !== undefined && object.fields[wire] === undefined,

@@ -9,13 +9,12 @@ import {
 } from "../../model/addresses";
 import { type PropertyPaths, withIgnoredValues } from "../../model/changes";
 import { isChanged, sameValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
+import type { Arguments, Field, WireFields } from "../../model/fields";
 import { withCaseSensitiveKeys } from "../../model/labels";
 import { outputsOf } from "../../model/outputs";
 import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
 import { secretsOf } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { differsFromDesired, type PropertySides, sidesOf } from "../../model/three-way";
 import { findFresh } from "../absence";
 import { type Context, objectRefOf } from "../context";
@@ -25,9 +24,9 @@ import { importTable } from "../update/conflict-table";
 interface ImportComparison {
   readonly object: ApiObject;
   /** The state as it would be if the program had declared what the object has. */
-  readonly there: Properties;
+  readonly there: Recorded;
   /** The inputs, without what the program ignores. */
-  readonly wanted: Properties;
+  readonly wanted: Desired;
   /** What has to be changed in place. */
   readonly differences: readonly PropertySides[];
 }
@@ -40,14 +39,14 @@ interface ImportComparison {
  */
 export async function compareForImport(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   id: string,
 ): Promise<ImportComparison> {
   const object = await findImported(context, inputs, id);
   const { kind, session } = context;
   // Nothing shows yet that the service keeps keys in lower case: a label whose key differs only in case may be somebody else's.
   const exact = { ...context, kind: withCaseSensitiveKeys(kind) };
-  const ignored = session.tracker.ignoredBy(hiddenOf(inputs).__key);
+  const ignored = session.tracker.ignoredBy(inputs.key);
   const there = stateAsFound(exact, object, inputs, ignored);
   const wanted = withIgnoredValues(kind.fields, ignored, { olds: there, news: inputs });
   // An empty list removes keys that aren't shown. But the update must not remove anything else that isn't shown.
@@ -74,7 +73,7 @@ function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Fi
   return revision !== undefined && others.every(isShown);
 }
 
-async function findImported(context: Context, inputs: Properties, id: string): Promise<ApiObject> {
+async function findImported(context: Context, inputs: Desired, id: string): Promise<ApiObject> {
   const found = await findFresh(context, objectRefOf(context.kind, id, inputs));
   if (found !== undefined) return found;
   throw new CloudInfraError(
@@ -91,9 +90,9 @@ async function findImported(context: Context, inputs: Properties, id: string): P
 function stateAsFound(
   context: Context,
   object: ApiObject,
-  inputs: Properties,
+  inputs: Desired,
   ignored: PropertyPaths,
-): Properties {
+): Recorded {
   const values = Object.fromEntries(
     context.kind.fields
       .filter(({ name }) => inputs[name] !== undefined)
@@ -109,11 +108,12 @@ function stateAsFound(
 }
 
 /** The program's value if the object has it, or may have it: what is ignored and not shown may be hidden, and an update would remove it. */
-function valueAsFound(field: Field, object: WireFields, inputs: Properties, ignored: PropertyPaths): unknown {
+function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored: PropertyPaths): unknown {
   const value = inputs[field.name];
   const sides = sidesOf([field], { olds: {}, news: inputs }, object);
   if (sides.some(isAbsentValue)) {
-    const hidden = withIgnoredValues([field], ignored, { olds: inputs, news: {} })[field.name];
+    const none: Arguments = {};
+    const hidden = withIgnoredValues([field], ignored, { olds: inputs, news: none })[field.name];
     const isAddressIgnored = field.wire === "public_ip" && hidden !== undefined;
     return isAddressIgnored ? publicAddressIn(field, object) : hidden;
   }
@@ -137,7 +137,7 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
 export function importDiffers(
   { kind }: Context,
   id: string,
-  inputs: Properties,
+  inputs: Desired,
   sides: readonly PropertySides[],
   cause?: CloudInfraError,
 ): CloudInfraError {

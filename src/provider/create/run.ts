@@ -13,8 +13,7 @@ import {
   toOperation,
 } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, summarizeOperation } from "../../polling/operation";
 import { operationFailed } from "../../polling/wait";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
@@ -40,13 +39,13 @@ export type CreationEnd =
  */
 export async function runCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   begun: Pending,
   again: boolean,
 ): Promise<CreationEnd> {
   if (again) requireSameProvider(context, begun);
   let pending = begun;
-  context.secretSources.push(requestedArguments(begun, hiddenOf(inputs).__secrets));
+  context.secretSources.push(requestedArguments(begun, inputs.secrets));
   try {
     if (pending.operation !== undefined) {
       const known = toOperation(pending.operation);
@@ -73,7 +72,7 @@ export async function runCreation(
 
 async function sendRequest(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   pending: Pending,
   again: boolean,
 ): Promise<CreationEnd | { operation: Operation }> {

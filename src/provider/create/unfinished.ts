@@ -2,9 +2,8 @@ import type { ApiObject } from "../../api/client";
 import { isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
-import { type Pending, pendingOf, placeholderId, sentFields } from "../../model/pending";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import { type Pending, placeholderId, sentFields } from "../../model/pending";
+import { type Desired, desired, type Recorded } from "../../model/state";
 import { type Context, requireRecordedEndpoint } from "../context";
 import { isLive } from "../live-objects";
 import { firstFix, giveUpHint, PartialState } from "../partial-state";
@@ -71,10 +70,10 @@ function mayDelete(
  */
 export async function findUnfinishedCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
 ): Promise<UnfinishedCreation | undefined> {
   const { session } = context;
-  const { __urn: urn } = hiddenOf(inputs);
+  const { urn } = inputs;
   if (urn === undefined) return undefined;
   const seen = session.tracker.get(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
@@ -82,7 +81,7 @@ export async function findUnfinishedCreation(
     ? undefined
     : seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
-    requireRecordedEndpoint(context, placeholderId(placeholder), { __endpoint: placeholderAt });
+    requireRecordedEndpoint(context, placeholderId(placeholder), { endpoint: placeholderAt });
   const entry = await session.journal.read(await moveToOwnUrn(context, resumes, urn));
   if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
@@ -119,10 +118,10 @@ function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): bo
 /** Returns the retry of an unfinished creation, if `recover` has written an entry about it. */
 export async function findRecoveredRetry(
   { session }: Context,
-  inputs: Properties,
+  inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<UnfinishedCreation | undefined> {
-  const { __urn: urn = "" } = hiddenOf(inputs);
+  const { urn = "" } = inputs;
   const { resumes } = session.tracker.get(urn);
   const entry = resumes && (await session.journal.read(resumes));
   return entry !== undefined && isRetry(entry, left) ? unfinishedFromEntry(entry) : undefined;
@@ -136,21 +135,18 @@ export async function findRecoveredRetry(
 export async function finishUnfinishedCreations(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   purposes: readonly CreationPurpose[],
 ): Promise<void> {
   const { journal } = context.session;
-  const { __key: key, __keyAt: keyAt } = hiddenOf(state);
+  const { key, keyAt } = state;
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
-    if (
-      entry === undefined ||
-      isRecordedInState(entry, { key, id, operation: pendingOf(state)?.operation?.id })
-    )
+    if (entry === undefined || isRecordedInState(entry, { key, id, operation: state.pending?.operation?.id }))
       continue;
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     const unfinished = unfinishedFromEntry(entry, keyAt);
-    const inputs = { __urn: purpose.urn, project: state.project };
+    const inputs = desired({ urn: purpose.urn, project: state.project });
     await finishAndDiscard(context, inputs, unfinished);
     await journal.remove(entry.key);
   }
@@ -161,7 +157,7 @@ export async function finishUnfinishedCreations(
  *
  * @returns whether it has made an object, or may have
  */
-export function finishAndDiscardEntry(context: Context, inputs: Properties, entry: Entry): Promise<boolean> {
+export function finishAndDiscardEntry(context: Context, inputs: Desired, entry: Entry): Promise<boolean> {
   return finishAndDiscard(context, inputs, unfinishedFromEntry(entry));
 }
 
@@ -175,7 +171,7 @@ export function finishAndDiscardEntry(context: Context, inputs: Properties, entr
  */
 export async function finishAndDiscard(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   unfinished: UnfinishedCreation,
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
@@ -193,7 +189,7 @@ export async function finishAndDiscard(
 
 async function runAndDiscard(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   unfinished: UnfinishedCreation,
 ): Promise<boolean> {
   const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
@@ -215,12 +211,12 @@ async function runAndDiscard(
  */
 export async function discard(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   object: ApiObject,
   unfinished: UnfinishedCreation,
 ): Promise<void> {
   if (unfinished.imported?.includes(object.id)) return;
-  const isRetained = context.session.tracker.isRetained(hiddenOf(inputs));
+  const isRetained = context.session.tracker.isRetained(inputs);
   if (!isRetained && mayDelete(context, unfinished))
     await removeObject(context, object.id, sentFields(unfinished).project);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });

@@ -4,12 +4,11 @@ import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { longerTimeoutHint } from "../../diagnostics/hints";
 import { changedFields, mentionsProperty } from "../../model/changes";
 import { sameValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import type { Field, RemoteValues } from "../../model/fields";
 import { isSameName } from "../../model/names";
 import type { Pending } from "../../model/pending";
 import { secretsOf } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf, hiddenOutputs } from "../../model/state";
+import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import type { Operation } from "../../polling/operation";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
@@ -45,10 +44,10 @@ import { type Change, prepareWrite, requireUpdatedObject, type WriteResult, writ
 export async function applyUpdate(
   context: Context,
   id: string,
-  state: Properties,
-  news: Properties,
+  state: Recorded,
+  news: Desired,
   earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
-): Promise<{ outs: Properties }> {
+): Promise<{ outs: Recorded }> {
   requireRecordedEndpoint(context, id, state);
   const olds = withoutReleased(context, state, news);
   const fields = fieldsToSet(context, olds, news, earlier.unsettled);
@@ -73,13 +72,13 @@ export async function applyUpdate(
     ? notYetApplied(context, change, outcome.unapplied, outs)
     : new NotApplied(
         outcome.unapplied,
-        { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
+        { ...outs, pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
         possibleReasonFor(change, outcome),
       );
 }
 
 /** The state without an empty list of SSH keys that the program no longer gives: the keys that others have added since may stay. */
-function withoutReleased({ kind }: Context, state: Properties, news: Properties): Properties {
+function withoutReleased({ kind }: Context, state: Recorded, news: Desired): Recorded {
   const released = kind.fields.filter(
     (field) =>
       field.type === "keys" && news[field.name] === undefined && sameValue(field, state[field.name], []),
@@ -90,12 +89,12 @@ function withoutReleased({ kind }: Context, state: Properties, news: Properties)
 /** The fields that differ from the state, and those that an earlier update may still set or may have set: their remote values may be new. */
 function fieldsToSet(
   { kind, session }: Context,
-  olds: Properties,
-  news: Properties,
-  unsettled: Properties = {},
+  olds: Recorded,
+  news: Desired,
+  unsettled: RemoteValues = {},
 ): Field[] {
   const changed = changedFields(kind.fields, olds, news);
-  const ignored = session.tracker.ignoredBy(hiddenOf(news).__key);
+  const ignored = session.tracker.ignoredBy(news.key);
   const isOpen = ({ name }: Field): boolean =>
     Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
   return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
@@ -106,14 +105,14 @@ function notYetApplied(
   { deadline }: Context,
   change: Change,
   fields: readonly Field[],
-  outs: Properties,
+  outs: Recorded,
 ): PartialState {
   const names = fields.map(({ name }) => name).join(", ");
   const message = `the service accepted the update, but did not change ${names} within ${formatDuration(deadline.ms)}`;
   const hint =
     "Run `pulumi up` again: the service may still apply the change. " +
-    longerTimeoutHint(hiddenOf(change.news).__timeouts?.update !== undefined);
-  const state = { ...outs, __pending: pendingUpdate({ ...change, fields }) };
+    longerTimeoutHint(change.news.timeouts?.update !== undefined);
+  const state = { ...outs, pending: pendingUpdate({ ...change, fields }) };
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
 
@@ -211,7 +210,7 @@ function objectMissing(
 }
 
 function renameOf(change: Change, told?: ReportedId) {
-  const state = { ...change.olds, ...hiddenOutputs(change.news) };
+  const state = { ...change.olds, ...hiddenInputsOf(change.news) };
   return { id: change.id, state, pending: pendingUpdate(change), told };
 }
 
@@ -223,7 +222,7 @@ function partialUpdate(
   more: Pick<Pending, "operation" | "isUnsure" | "revision"> = {},
 ): PartialState {
   const pending: Pending = { ...more, ...pendingUpdate(change) };
-  const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };
+  const outs = { ...change.olds, ...hiddenInputsOf(change.news), pending };
   return new PartialState(error, change.id, outs, hint);
 }
 
@@ -235,7 +234,7 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
 export class NotApplied extends CloudInfraError {
   constructor(
     readonly fields: readonly Field[],
-    readonly outs: Properties,
+    readonly outs: Recorded,
     doubt: PossibleReason | undefined,
   ) {
     const names = fields.map(({ name }) => name).join(", ");

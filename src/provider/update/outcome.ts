@@ -2,7 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { asksForAddress, isAddress, meansNoAddress } from "../../model/addresses";
 import { changedFields } from "../../model/changes";
 import { sameValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
+import type { Field, Json, RemoteValues, WireFields } from "../../model/fields";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
@@ -12,8 +12,7 @@ import {
   remoteValueOf,
   remoteValuesAfter,
 } from "../../model/remote-values";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Recorded } from "../../model/state";
 import {
   contradicts,
   differsFromDesired,
@@ -124,7 +123,7 @@ export function ownReply(change: Change, sent: WriteResult): ApiObject | undefin
 }
 
 function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | undefined)[] {
-  return [before.revision, hiddenOf(olds).revision];
+  return [before.revision, olds.revision];
 }
 
 /** A list that lags behind still shows an earlier revision, or none at all, after the reply to the update has shown a newer one. */
@@ -222,10 +221,10 @@ function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject
  * difference again. Where somebody else has changed something since, the state keeps the revision from before: the next
  * update is then refused instead of writing over a change that nobody has seen.
  */
-export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Properties {
+export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Recorded {
   const { olds, news } = change;
   const { object, own, unapplied } = outcome;
-  const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
+  const { remoteValues: remembered = {}, applied = {}, revision } = olds;
   const changed = changedFields(context.kind.fields, olds, news);
   const isNew = (field: Field): boolean =>
     sidesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
@@ -278,12 +277,12 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
 
 /** Whether an earlier update has marked a field, because somebody had changed it and the program ignores that. */
 function isMarked({ name }: Field, { olds, news }: Change): boolean {
-  const mark = appliedIn(hiddenOf(olds).__applied ?? {}, name);
+  const mark = appliedIn(olds.applied ?? {}, name);
   return mark?.word !== undefined && mark.value === news[name];
 }
 
 /** The remote value of what was just applied, unless somebody else has changed it since. */
-function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Properties {
+function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): RemoteValues {
   const { news } = change;
   const { object, own, before } = seen;
   const desired = news[field.name];
@@ -308,7 +307,7 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Pr
  * The values whose word is not known, because somebody else may have changed what the service shows. If a refresh accepts that word, and
  * the service accepts the value again without a change of the revision, it is the word for the value.
  */
-function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): Properties {
+function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};
   const isOpen = (side: PropertySides): boolean =>
     side.desired !== undefined &&
@@ -316,7 +315,7 @@ function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Fiel
     !mayBeNormalizedForm(side) &&
     !keepsAddress(side, change, seen);
   const open = sidesAfter(made, change, seen.object.fields).filter(isOpen);
-  const marks: Properties = {};
+  const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {
     const [name, label] = [field.name, path[1]];
     const mark = { value: desired };
@@ -326,8 +325,8 @@ function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Fiel
 }
 
 /** The words of former values: if the program sets such a value again, its word proves that the service has it. */
-function formerPairs({ olds, news }: Change, made: readonly Field[]): Properties {
-  const { __words: words = {}, __applied: applied = {} } = hiddenOf(olds);
+function formerPairs({ olds, news }: Change, made: readonly Field[]): RemoteValues {
+  const { remoteValues: words = {}, applied = {} } = olds;
   return Object.fromEntries(
     made.flatMap((field): [string, Applied][] => {
       const { name, type } = field;
@@ -341,7 +340,7 @@ function formerPairs({ olds, news }: Change, made: readonly Field[]): Properties
   );
 }
 
-function pickFields(fields: readonly Field[], properties: Properties): Properties {
-  const names = fields.map(({ name }) => name).filter((name) => Object.hasOwn(properties, name));
-  return Object.fromEntries(names.map((name) => [name, properties[name]]));
+function pickFields(fields: readonly Field[], values: RemoteValues): RemoteValues {
+  const names = fields.map(({ name }) => name).filter((name) => Object.hasOwn(values, name));
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
 }

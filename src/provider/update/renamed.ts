@@ -2,8 +2,8 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { isSameName } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
-import { type Pending, pendingOf } from "../../model/pending";
-import type { Properties } from "../../model/state";
+import type { Pending } from "../../model/pending";
+import type { Recorded } from "../../model/state";
 import { isSuccess } from "../../polling/operation";
 import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../absence";
 import { type Context, identityOf, objectRefOf } from "../context";
@@ -18,7 +18,7 @@ export interface ReportedId {
 }
 
 /** Whether an update of unknown outcome asked for another name: if a service derives ids from names, the object's id changes with it. */
-export function mayBeRenamed({ name }: Properties, { asked = {} }: Pending): boolean {
+export function mayBeRenamed({ name }: Recorded, { asked = {} }: Pending): boolean {
   return typeof asked.name === "string" && asked.name !== name;
 }
 
@@ -42,7 +42,7 @@ function mayBeDerivedFrom(id: string, name: unknown): boolean {
 export async function presentUnlessRenamed(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
 ): Promise<ApiObject> {
   const object = await requireObject(context, id, state);
@@ -65,7 +65,7 @@ export async function findUnderReportedId(
 /** An update that may have given an object another id. */
 interface Rename {
   readonly id: string;
-  readonly state: Properties;
+  readonly state: Recorded;
   readonly pending: Pending;
   readonly told?: ReportedId | undefined;
 }
@@ -82,7 +82,7 @@ export async function errorAfterRename(
   const { id: other, named } = renamed;
   if (other !== undefined) return foundUnderOtherId(context, other, { id, state, pending });
   const unclear = notFound(context, id, named);
-  return new PartialState(unclear, id, { ...state, __pending: pending }, unclear.hint ?? "");
+  return new PartialState(unclear, id, { ...state, pending }, unclear.hint ?? "");
 }
 
 /** Returns the error about an object that is found under another id. It keeps that id in the state. */
@@ -91,11 +91,11 @@ export function foundUnderOtherId(
   other: string,
   { id, state, pending }: Rename,
 ): PartialState {
-  return otherIdError(context, id, other, { ...state, __pending: { ...pending, otherId: other } });
+  return otherIdError(context, id, other, { ...state, pending: { ...pending, otherId: other } });
 }
 
 /** The error about an object to which an update has given another id. */
-export function otherIdError({ kind }: Context, id: string, other: string, outs: Properties): PartialState {
+export function otherIdError({ kind }: Context, id: string, other: string, outs: Recorded): PartialState {
   const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
   const hint =
     `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
@@ -118,8 +118,8 @@ function notFound({ kind: { name } }: Context, id: string, named: readonly strin
  *
  * @throws CloudInfraError `not_found` if nothing but its name shows which object it may be
  */
-export async function idAfterRename(context: Context, id: string, state: Properties): Promise<string> {
-  const pending = pendingOf(state);
+export async function idAfterRename(context: Context, id: string, state: Recorded): Promise<string> {
+  const pending = state.pending;
   if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
   if (pending === undefined || !mayBeRenamed(state, pending)) return id;
   const told = { id: await resultIdOfUpdate(context, pending), isProof: true };
@@ -132,7 +132,7 @@ export async function idAfterRename(context: Context, id: string, state: Propert
   throw notFound(context, id, named);
 }
 
-async function chooseId(context: Context, id: string, other: string, state: Properties): Promise<string> {
+async function chooseId(context: Context, id: string, other: string, state: Recorded): Promise<string> {
   if ((await findFresh(context, objectRefOf(context.kind, other, state))) !== undefined) return other;
   const former = await findFresh(context, objectRefOf(context.kind, id, state));
   if (former === undefined) return other;
@@ -148,12 +148,12 @@ async function chooseId(context: Context, id: string, other: string, state: Prop
 }
 
 /** Whether an object is the one of the state: after a rename, another one may get its former id. */
-export function isSameObject({ fields }: ApiObject, state: Properties): boolean {
+export function isSameObject({ fields }: ApiObject, state: Recorded): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
 /** Whether an object is certainly not the one of the state: its id may have been free, and it was created at another time. */
-export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Properties): boolean {
+export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Recorded): boolean {
   const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
@@ -180,7 +180,7 @@ interface RenamedObject {
 export async function findRenamed(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
   told?: ReportedId,
 ): Promise<RenamedObject | undefined> {

@@ -1,11 +1,10 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { isIgnored, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { Field } from "../../model/fields";
+import type { Field, RemoteValues } from "../../model/fields";
 import { updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
 import { digestUnmanagedFields, requireUnmanagedShown } from "../../model/unmanaged";
 import type { Context } from "../context";
@@ -18,13 +17,13 @@ import { withUnsettled } from "./requested";
 /** An update of one object: what the state has, what the program asks for, and the fields to set. */
 export interface Change {
   readonly id: string;
-  readonly olds: Properties;
-  readonly news: Properties;
+  readonly olds: Recorded;
+  readonly news: Desired;
   readonly fields: readonly Field[];
   /** What an earlier update asked for and is not known to have set or not: the service may still set it. */
-  readonly unsettled?: Properties | undefined;
+  readonly unsettled?: RemoteValues | undefined;
   /** All that the earlier update asked for. */
-  readonly former?: Properties | undefined;
+  readonly former?: RemoteValues | undefined;
   /** The object that the first body was made from. */
   readonly before?: ApiObject;
   /** What is left as it is. @default what the option `ignoreChanges` lists: it says nothing about a creation */
@@ -141,7 +140,7 @@ function sides(context: Context, change: Change, { fields }: ApiObject): Propert
 }
 
 function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPaths {
-  return ignored ?? session.tracker.ignoredBy(hiddenOf(news).__key);
+  return ignored ?? session.tracker.ignoredBy(news.key);
 }
 
 interface WriteAttempts {
@@ -158,7 +157,7 @@ function judged(
   unsure?: readonly PropertySides[],
 ): Verdict {
   const { olds } = change;
-  const { __unmanaged: seen = {} } = hiddenOf(olds);
+  const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   return judgeConflict(all, {
     unsure,
@@ -168,7 +167,7 @@ function judged(
 }
 
 function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
-  return revision !== undefined && revision === hiddenOf(olds).revision;
+  return revision !== undefined && revision === olds.revision;
 }
 
 /** @throws CloudInfraError `revision_conflict` if somebody changed what the program manages */
@@ -186,9 +185,9 @@ function verdict(
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found.conflict, secrets);
   // The state may have another field's value as the revision, which lists show, too. A refresh of one instance doesn't use a list.
-  const isOtherField = object.isInHeaderOnly === true && hiddenOf(change.olds).__inHeader !== true;
+  const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
-  const { replaceOnChanges } = context.session.tracker.optionsOf(hiddenOf(change.news).__key);
+  const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
   const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
     const [judged] = withReplaceOnChanges([field], replaceOnChanges, {

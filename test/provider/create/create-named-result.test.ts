@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { instanceKind } from "../../../src/model/kinds";
-import { hiddenOf } from "../../../src/model/state";
+import { parseDesired } from "../../../src/model/state";
 import { deadlineIn } from "../../../src/polling/clock";
 import type { Context } from "../../../src/provider/context";
 import { create } from "../../../src/provider/create";
@@ -34,7 +34,9 @@ test("an operation that names its object, but has no link to it, is no dead end:
   const fake = new FakeService();
   fake.addProject("prj-1");
   fake.addInstance("ins-1", "prj-1");
-  expect(await create(finished(callTo(fake, instanceKind)), instanceNews())).toMatchObject({ id: "ins-1" });
+  expect(await create(finished(callTo(fake, instanceKind)), parseDesired(instanceNews()))).toMatchObject({
+    id: "ins-1",
+  });
 });
 
 describe("an object that a resumed creation has made, and that the list does not show yet,", () => {
@@ -47,7 +49,7 @@ describe("an object that a resumed creation has made, and that the list does not
     const begun: string[] = [];
     const { session, ...call } = finished(callTo(fake, instanceKind));
     const journal = { ...session.journal, begin: async ({ key }: { key: string }) => void begun.push(key) };
-    const news = instanceNews();
+    const news = parseDesired(instanceNews());
     const pending = {
       key: KEY,
       body: "{}",
@@ -59,7 +61,7 @@ describe("an object that a resumed creation has made, and that the list does not
       kind: "instance",
       id: "operation/op-1",
     } as const;
-    session.tracker.recordDiff(hiddenOf(news).__urn, placeholder, {
+    session.tracker.recordDiff(news.urn, placeholder, {
       pending,
       replaces: true,
       at: undefined,
@@ -71,7 +73,7 @@ describe("an object that a resumed creation has made, and that the list does not
 
   test("is not made a second time where there is no time to wait for it: its id goes into the state", async () => {
     const { failure, begun } = await resumed(3_000);
-    expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { __pending: { key: KEY } } });
+    expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { pending: { key: KEY } } });
     expect(failure.message).toContain("did not show it before the time was up");
     expect(begun).toEqual([]);
   });
