@@ -7,20 +7,20 @@ import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/lookup-result";
 
 /**
- * Reads an object, and believes in its absence only if the service says that it was deleted, or after two independent checks while its
- * project is visible: an outage, another account's token or a token with fewer permissions is never taken for a deletion. A project is in
- * no other object, so checks that don't find it prove nothing, unless this machine has asked for its deletion.
+ * Returns an object, or confirms that it no longer exists. That takes a reply that reports the deletion, or two independent checks while its
+ * project is visible. An outage, another account's token or a token with fewer permissions is never treated as a deletion. A project has no
+ * parent, so its absence proves nothing unless this machine has requested its deletion.
  *
- * @param first the first check
+ * @param first the result of the first check
  * @returns `undefined` if the object no longer exists
- * @throws CloudInfraError what the checks failed with; `forbidden` if the absence proves nothing
+ * @throws CloudInfraError the error of a failed check; `forbidden` if the absence proves nothing
  */
 export async function findOrConfirmAbsence(
   context: Context,
   ref: ObjectRef,
   first: LookupResult,
 ): Promise<ApiObject | undefined> {
-  // Somebody may have moved it to another project.
+  // The object may be in another project now.
   const result = await confirmLookup(context, ref, first, { ...ref, project: undefined });
   if ("found" in result) {
     if (ref.kind === projectKind) await forgetDeletionRequest(context, ref.id);
@@ -32,7 +32,7 @@ export async function findOrConfirmAbsence(
 }
 
 /**
- * Reads an object now, and believes in its absence only under the conditions of {@link findOrConfirmAbsence}.
+ * Reads an object now, or confirms that it no longer exists, as {@link findOrConfirmAbsence} does.
  *
  * @returns `undefined` if the object no longer exists
  */
@@ -40,7 +40,7 @@ export async function findFresh(context: Context, ref: ObjectRef): Promise<ApiOb
   return findOrConfirmAbsence(context, ref, await context.session.finder.find(ref, context));
 }
 
-/** Reads an object again if the first check didn't find it, in a way that doesn't share the weakness of that check. */
+/** Checks again if the first check didn't find the object, with another method than the first. @param last see `ObjectFinder.findAgain` */
 export async function confirmLookup(
   context: Context,
   ref: ObjectRef,
@@ -52,7 +52,7 @@ export async function confirmLookup(
 }
 
 /**
- * Requires that an object which is not found no longer exists: the service shows its project, or the project was deleted.
+ * Requires a missing object's project to be visible or deleted, which proves that the object no longer exists.
  *
  * @throws CloudInfraError `forbidden` if its absence proves nothing
  */
@@ -64,7 +64,7 @@ async function isProjectVisible(context: Context, { kind, id, project }: ObjectR
   if (kind === projectKind) return wasDeletionRequested(context, id);
   const { finder } = context.session;
   const parent = { kind: projectKind, id: project ?? "", project: undefined };
-  // One that began after the checks: an earlier one says nothing about what the token may see now.
+  // The list must start after the checks, because the token's permissions may have changed.
   const projects = await finder.list(parent, "fresh", context);
   if (project === undefined) return projects.size > 0;
   const isShown =
@@ -73,7 +73,7 @@ async function isProjectVisible(context: Context, { kind, id, project }: ObjectR
   return isShown || wasDeletionRequested(context, project);
 }
 
-/** Forgets an earlier request to delete a project that exists: it was not carried out, or was about an earlier project with this id. */
+/** Forgets a request to delete a project that still exists: it failed, or it concerned an earlier project with the same id. */
 export async function forgetDeletionRequest({ session }: Context, project: string): Promise<void> {
   await session.journal.deletions.remove(identityKey(identityOf({ kind: projectKind, session }, project)));
 }
@@ -94,21 +94,21 @@ function notVisible({ session: { client } }: Context, { kind, id, project }: Obj
     `the service ${what}, which does not prove that it was deleted: this token may belong to another account, or may not see it`,
     {
       hint:
-        `Nothing was changed. Check the token and cloudinfra:endpoint (${client.endpoint}). ` +
-        "If the objects no longer exist, remove each of them from the state with `pulumi state delete <urn>`",
+        `Check the token and cloudinfra:endpoint (${client.endpoint}). ` +
+        "If the objects no longer exist, remove each of them from the state with `pulumi state delete <urn>`. Nothing was changed",
     },
   );
 }
 
-/** Whether an error is that of {@link requireObject}: a mere 404 for another request proves no absence. */
+/** Whether an error comes from {@link requireObject}, which confirms absences. A 404 of another request proves nothing. */
 export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
   return code === "not_found" && status === undefined;
 }
 
 /**
- * Reads an object that must exist: an update takes from it what the program doesn't manage.
+ * Reads an object that must exist, for example to update it.
  *
- * @throws CloudInfraError `not_found` if the object no longer exists; `forbidden` if the token can't prove that
+ * @throws CloudInfraError `not_found` if the object no longer exists; `forbidden` if its absence proves nothing
  */
 export async function requireObject(context: Context, id: string, state: Recorded): Promise<ApiObject> {
   const found = await findFresh(context, objectRefOf(context.kind, id, state));
@@ -116,7 +116,7 @@ export async function requireObject(context: Context, id: string, state: Recorde
   throw noLongerExists(context, id);
 }
 
-/** Returns the error about an object that no longer exists. */
+/** Returns the error for an object that no longer exists. */
 export function noLongerExists(context: Context, id: string): CloudInfraError {
   return new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`, {
     hint: "Run `pulumi refresh` to remove it from the state. The next `pulumi up` then recreates it",

@@ -45,7 +45,7 @@ export async function deleteResource(context: Context, id: string, state: Record
   }
   await requireNotAdoptedAgain(context, id, state);
   if (await isLive(context, id))
-    await context.progress.showMessage(`${context.kind.name} ${id} stays: a resource of the program has it`);
+    await context.progress.showMessage(`kept ${context.kind.name} ${id}: a resource of the program uses it`);
   else await deleteObject(context, id, state);
   // With the option `replaceWith`, nothing else tells create that the option `import` has done its work.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
@@ -70,7 +70,7 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
   const { key, importId: imported } = state;
   const late =
     context.kind === projectKind
-      ? await context.progress.during("waiting for the deletion of the project's last instances", () =>
+      ? await context.progress.during("cleaning up unfinished instances", () =>
           finishInstancesOf(context, id, key),
         )
       : [];
@@ -91,7 +91,7 @@ async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
   const seen = operation && (await fetchOperation(context, operation));
   if (seen === undefined) return false;
   if (!isTerminal(seen))
-    await context.progress.during("waiting for what an earlier run began", () =>
+    await context.progress.during("waiting for the operation of an earlier run", () =>
       waitForOperationEnd(context, seen),
     );
   return true;

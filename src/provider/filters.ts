@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 
-/** Which instances to list (§4.4). Each filter that is given narrows the result. */
+/** Selects the instances to list (§4.4). Each property that is set narrows the result. */
 export interface InstanceFilter {
   readonly project?: string | undefined;
   readonly status?: string | undefined;
@@ -8,10 +8,10 @@ export interface InstanceFilter {
 }
 
 /**
- * Checks the arguments of `getInstances`. A program in JavaScript may pass anything, and a filter that is dropped would widen the result.
+ * Validates the arguments of `getInstances`. A JavaScript program may pass anything, and an ignored filter would widen the result.
  *
- * @param secrets names of the arguments that are secret: their keys, too
- * @throws CloudInfraError `input_invalid` that names each property, and no value
+ * @param secrets names of the secret arguments, whose label keys are secret, too
+ * @throws CloudInfraError `input_invalid`, which names each invalid property but no values
  */
 export function instanceFilter(given: unknown, secrets: readonly string[] = []): InstanceFilter {
   const args = new Arguments(given, ["project", "status", "labels"], secrets);
@@ -45,7 +45,7 @@ class Arguments {
     if (!isMap(given)) this.problems.push(`the arguments must be a map, but are ${nameOf(given)}`);
     for (const name of this.args.keys()) {
       if (!known.includes(name))
-        this.problems.push(`unknown argument "${name}": the arguments are ${known.join(", ")}`);
+        this.problems.push(`unknown argument "${name}"; expected ${known.join(", ")}`);
     }
   }
 
@@ -73,11 +73,11 @@ class Arguments {
     return Object.fromEntries(labels);
   }
 
-  /** Returns the filter if every argument is right. */
+  /** Returns the filter if all arguments are valid. */
   checked<T>(filter: T): T {
     if (this.problems.length === 0) return filter;
     throw new CloudInfraError("input_invalid", this.problems.join("; "), {
-      hint: "Correct the arguments. To list without a filter, leave it out",
+      hint: "Correct the arguments, or omit a filter that you don't need",
     });
   }
 

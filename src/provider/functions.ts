@@ -13,14 +13,13 @@ import { instanceFilter } from "./filters";
 import { isDeleted } from "./lookup/lookup-result";
 import { Sessions } from "./session";
 
-/** The settings `cloudinfra:…`: of the stack, or of an explicit provider. */
+/** Reads a setting of the stack or of an explicit provider, by its name without `cloudinfra:`. */
 type Setting = (key: string) => string | undefined;
 
 const byOwner = new WeakMap<object, Sessions>();
 
 /**
- * Returns the sessions of one run of a program, or of one explicit provider: all functions that use it share one client, and no other run uses
- * its settings.
+ * Returns the sessions of one run of a program, or of one explicit provider. All functions that use it share one client.
  */
 export function sessionsOf(owner: object): Sessions {
   const known = byOwner.get(owner) ?? new Sessions(process.env);
@@ -29,10 +28,10 @@ export function sessionsOf(owner: object): Sessions {
 }
 
 /**
- * Lists every instance that matches, from all pages, with the property names of programs.
+ * Lists all instances that match a filter, with the property names of programs.
  *
- * @param given the program's arguments, not checked yet
- * @param secrets names of the arguments that are secret
+ * @param given the program's arguments, not yet validated
+ * @param secrets names of the secret arguments
  */
 export async function findInstances(
   setting: Setting,
@@ -48,7 +47,7 @@ export async function findInstances(
   return objects.map((object) => v.parse(foundInstance, object));
 }
 
-/** Lists every project, from all pages, with the property names of programs. */
+/** Lists all projects, with the property names of programs. */
 export async function findProjects(setting: Setting, sessions: Sessions) {
   const objects = await find(
     projectKind,
@@ -61,7 +60,7 @@ export async function findProjects(setting: Setting, sessions: Sessions) {
 interface FunctionCall {
   readonly setting: Setting;
   readonly sessions: Sessions;
-  /** Secrets among the arguments. */
+  /** The secrets among the arguments. */
   readonly known?: Secrets;
 }
 
@@ -82,7 +81,7 @@ async function find(
   } catch (error) {
     const circumstances = {
       doing: `listing ${kind.name}s`,
-      // The query has `label.<key>` for each label.
+      // In the query, each label is a parameter `label.<key>`.
       propertyOf: (wire: string) => (wire === "label" ? "labels" : wire),
       provider: sessions.provider,
       occasion: { verb: "list" },
@@ -97,9 +96,10 @@ async function find(
   }
 }
 
+/** An object with the property names of programs. */
 type FoundObject = Recorded & { readonly id: string };
 
-/** Returns an object's properties by their names in programs. */
+/** Returns the remote values of an object, with the property names of programs. */
 function programProperties(context: Context, object: ApiObject): FoundObject {
   const values = Object.fromEntries(
     context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
@@ -109,7 +109,7 @@ function programProperties(context: Context, object: ApiObject): FoundObject {
 
 const text = v.fallback(v.optional(v.string()), undefined);
 
-/** Labels, whatever their keys: `v.record` would drop a label with the key `constructor`. */
+/** Parses labels with any keys. `v.record` would drop a label with the key `constructor`. */
 const labels = v.pipe(
   v.custom<object>((value) => typeof value === "object" && value !== null && !Array.isArray(value)),
   v.transform((map): Record<string, string> => {
@@ -120,7 +120,7 @@ const labels = v.pipe(
   }),
 );
 
-/** What a function returns of an instance, with the property names of programs. A value of an unexpected type is left out. */
+/** Parses an instance that a function returns. Omits values of an unexpected type. */
 export const foundInstance = v.object({
   id: v.string(),
   project: text,
@@ -138,7 +138,7 @@ export const foundInstance = v.object({
   ipAddress: text,
 });
 
-/** What a function returns of a project. */
+/** Parses a project that a function returns. */
 const foundProject = v.object({
   id: v.string(),
   name: text,
@@ -147,8 +147,8 @@ const foundProject = v.object({
   createdAt: text,
 });
 
-/** An instance that a function has found. */
+/** An instance that a function returns. */
 export type FoundInstance = v.InferOutput<typeof foundInstance>;
 
-/** A project that a function has found. */
+/** A project that a function returns. */
 export type FoundProject = v.InferOutput<typeof foundProject>;

@@ -9,19 +9,19 @@ import type { LookupResult, ObjectRef } from "./lookup/lookup-result";
 const PAUSES_MS = [0, 250, 500, 1_000, 2_000, 4_000, 8_000, 14_000];
 
 /**
- * Looks for an object that must be in the list: for half a minute, because a list may lag behind what was written.
+ * Waits up to 30 s for a new object to appear in the list, because a list may lag behind writes.
  *
- * @returns `undefined` where it did not appear in that time
- * @throws CloudInfraError `timeout` where the call's deadline comes first: that it was not seen yet says nothing
+ * @returns `undefined` if the object doesn't appear in time
+ * @throws CloudInfraError `timeout` if the call's deadline comes first, which proves nothing
  */
 export function waitUntilListed(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
-  const what = `waiting until the service shows the ${ref.kind.name}`;
+  const what = `waiting for the ${ref.kind.name} to appear`;
   return context.progress.during(what, () => listUntilFound(context, ref));
 }
 
 /**
- * Reads the object of a creation that has ended: for half a minute, because a list may lag behind, and for good only under the rules of
- * {@link findCreatedOrAbsent}.
+ * Reads the object of a finished creation, and waits up to 30 s for it to appear. Returns `undefined` only if {@link findCreatedOrAbsent}
+ * confirms that the object doesn't exist.
  */
 export async function findCreated(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   const result = await context.session.finder.find(ref, context);
@@ -30,8 +30,8 @@ export async function findCreated(context: Context, ref: ObjectRef): Promise<Api
 }
 
 /**
- * Believes in an absence only under the rules of {@link findOrConfirmAbsence}. For a project, two checks are enough: what the service tells of its
- * creation proves that the token is of the same account.
+ * Confirms an absence as {@link findOrConfirmAbsence} does. For a project, two checks are enough: the service reports its creation to this
+ * token, so the token belongs to the same account.
  */
 export async function findCreatedOrAbsent(
   context: Context,
@@ -44,15 +44,15 @@ export async function findCreatedOrAbsent(
 }
 
 /**
- * Looks for the object that an operation names: for a few seconds, because reads may lag behind. A failed creation need not have left any.
+ * Reads the object that a failed operation names, if the creation has left one. Retries for a few seconds, because reads may lag behind.
  *
- * @returns `undefined` if it did not appear in that time, which proves nothing
+ * @returns `undefined` if the object doesn't appear in time, which proves nothing
  */
 export function findNamedByOperation(context: Context, ref: ObjectRef): Promise<ApiObject | undefined> {
   return readUntil(
     context,
     async () => {
-      // What the service tells of the creation proves that the token is of the same account.
+      // The service reports the operation to this token, so the token belongs to the same account.
       const result = await confirmLookup(context, ref, await context.session.finder.find(ref, context));
       return "found" in result ? result.found : undefined;
     },
@@ -66,32 +66,32 @@ async function listUntilFound(context: Context, ref: ObjectRef): Promise<ApiObje
     if (remainingMs(context.deadline, clock) <= pause) throw notSeenYet(ref);
     await clock.sleep(pause, context.signal);
     const result = await finder.findInList(ref, context);
-    // A list may omit values, or spell them in another way.
+    // A list may omit values or format them differently.
     if ("found" in result) return finder.completeListItem(result.found, ref, context);
   }
   return undefined;
 }
 
 function notSeenYet({ kind, id }: ObjectRef): CloudInfraError {
-  const message = `the service says that ${kind.name} ${id} is made, but did not show it before the time was up`;
+  const message = `the service reports that it created ${kind.name} ${id}, but did not show it before the deadline`;
   return new CloudInfraError("timeout", message, { resultId: id });
 }
 
-/** A list may lag behind what was written, so a read is repeated after each of these pauses. */
+/** The first pauses between reads, in milliseconds, because a list may lag behind writes. */
 const LAG_PAUSES_MS = [500, 1_000, 2_000];
 const MAX_PAUSE_MS = 15_000;
-/** How long a list that shows an older revision may take to catch up. */
+/** How long a list may take to catch up, in milliseconds. */
 const CATCHING_UP_MS = 30_000;
-/** Kept free before the deadline for the last read and what follows it. */
+/** Reserved before the deadline for the last read and the work after it, in milliseconds. */
 const LAST_READ_MS = 1_000;
 
-/** For how long a read is repeated: for a few seconds, for half a minute, or for as long as the call may take. */
+/** How long a read is repeated: `lag` for a few seconds, `catching up` for 30 s, `deadline` until the call's deadline. */
 export type Patience = "lag" | "catching up" | "deadline";
 
 /**
- * Repeats a read until it shows what is expected, because a list may lag behind what was written.
+ * Repeats a read until its result is as expected, because a list may lag behind writes.
  *
- * @returns the last read, even if it doesn't show that
+ * @returns the last result, even if it isn't as expected
  */
 export async function readUntil<T>(
   context: Context,

@@ -8,9 +8,9 @@ import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./tracker";
 
 /**
- * Records, for all processes of this run, that create returns an object: it is what the resource now is (L1, L3).
+ * Records for all processes of this run that a create returns an object, which is then live: the resource has it now (L1, L3).
  *
- * @param isAdopted whether an earlier run may have reported the object, so that the state may hold it already
+ * @param isAdopted whether an earlier run may have reported the object, so that the state may already hold it
  */
 export async function markLive(
   context: Context,
@@ -21,7 +21,7 @@ export async function markLive(
   const { tracker, journal } = context.session;
   const { urn, key } = inputs;
   const object = identityOf(context, id);
-  // The state may hold it under a former URN.
+  // The state may hold the resource under a former URN.
   const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
   const owners = [...urns, key].filter((one) => one !== undefined);
   const adoptedFor = isAdopted ? owners : undefined;
@@ -32,14 +32,14 @@ export async function markLive(
   for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
 }
 
-/** Whether an object is what a resource now is: this process, or another one of this run, has reported it (L2, L3). */
+/** Whether an object is live: this process or another one of this run has reported it for a resource (L2, L3). */
 export async function isLive(context: Context, id: string): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   return tracker.liveOwner(object) !== undefined || isLiveElsewhere(journal, object);
 }
 
-/** Whether a create of this run has adopted the object of a state, which an earlier run may have reported, for the same resource. */
+/** Whether a create of this run has adopted the state's object for the same resource. An earlier run may have reported the object. */
 export async function isAdoptedAgain(context: Context, id: string, state: Recorded): Promise<boolean> {
   const { tracker, journal } = context.session;
   const { urn, key } = state;
@@ -53,12 +53,12 @@ export async function isAdoptedAgain(context: Context, id: string, state: Record
   return false;
 }
 
-/** A URN without stack and project: if these are renamed, the state's inputs keep the former URN. */
+/** Removes the stack and the project from a URN. If these are renamed, the inputs in the state keep the former URN. */
 function withoutStack(urn: string | undefined): string | undefined {
   return urn?.split("::").slice(2).join("::");
 }
 
-/** Whether another resource has the object: in this process, or in another one of this run. */
+/** Whether another resource has the object, in this process or in another one of this run. */
 export async function isHeldByAnotherResource(
   context: Context,
   inputs: Desired,
@@ -70,7 +70,7 @@ export async function isHeldByAnotherResource(
   return (owner !== undefined && owner.urn !== inputs.urn) || (await isLiveElsewhere(journal, object));
 }
 
-/** Whether another process of this run has reported an object as what a resource now is (L3). */
+/** Whether the object is live in another process of this run (L3). */
 export async function isLiveElsewhere(
   journal: Journal | undefined,
   object: ObjectIdentity,
@@ -78,7 +78,7 @@ export async function isLiveElsewhere(
   return (await journal?.run.hasOther({ live: identityKey(object) })) === true;
 }
 
-/** Returns the URN of the resource that an object belongs to in this run: of the given one, unless another one has it or was promised it. */
+/** Claims an object for a resource, unless another one has it or claimed it first. Returns the URN of the resource that holds the object. */
 export function claimForImport(
   tracker: ResourceTracker,
   object: ObjectIdentity,
@@ -89,9 +89,9 @@ export function claimForImport(
 }
 
 /**
- * Claims an object for the resource with which the state has it, so that no `import` option adopts it from now on.
+ * Claims an object for the resource that has it in the state, so that no `import` option adopts it.
  *
- * @returns the URN of another resource that has the object in this run, or was promised it before
+ * @returns the URN of another resource that has the object in this run, or claimed it first
  */
 export function findOtherHolder(
   tracker: ResourceTracker,
@@ -103,9 +103,9 @@ export function findOtherHolder(
   return holder === urn || (live !== undefined && live.key === key) ? undefined : holder;
 }
 
-/** The error about an object that two resources would share. */
+/** Returns the error for an object that two resources would share. */
 export function alreadyManaged({ name }: Kind, id: string, owner = "another resource"): CloudInfraError {
   return new CloudInfraError("conflict", `${name} ${id} is already managed by ${owner}`, {
-    hint: "Nothing was changed. Remove one of the two resources from the program, or correct the `import` option",
+    hint: "Remove one of the two resources from the program, or correct the `import` option. Nothing was changed",
   });
 }

@@ -7,9 +7,9 @@ import { type Context, objectRefOf, waitForOperationEnd } from "./context";
 type KnownOperation = NonNullable<Pending["operation"]>;
 
 /**
- * One look at an operation of an earlier run.
+ * Fetches an operation of an earlier run.
  *
- * @returns `undefined` where the service does not know it, which says nothing about what it made
+ * @returns `undefined` if the service no longer reports the operation, which proves nothing about its result
  */
 export async function fetchOperation(
   context: Context,
@@ -24,7 +24,8 @@ export async function fetchOperation(
 }
 
 /**
- * Returns the id of the object that an unfinished creation has made: a running operation may name another one than it does in the end. If the object isn't shown yet, waits for the end of the creation, because the object could not be deleted before.
+ * Returns the id of the object of an unfinished creation. A running operation may name another object than it does at its end. If the service
+ * doesn't show the object yet, waits for the end of the creation, because the object can't be deleted before.
  */
 export async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
   const { key, operation, failed } = state.pending ?? {};
@@ -34,7 +35,7 @@ export async function createdObjectId(context: Context, id: string, state: Recor
   const { client, finder } = context.session;
   if (isTerminal(seen)) return client.resultId(seen) ?? id;
   if ("found" in (await finder.find(objectRefOf(context.kind, id, state), context))) return id;
-  const end = await context.progress.during("waiting until it is made", () =>
+  const end = await context.progress.during("waiting for the creation to finish", () =>
     waitForOperationEnd(context, seen),
   );
   return client.resultId(end) ?? id;

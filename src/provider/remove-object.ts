@@ -37,7 +37,7 @@ export async function removeObject(
   if (!isCloudInfraError(accepted)) {
     if (accepted.kind === "operation") await waitForDeletion(context, id, accepted.operation);
     if (accepted.kind !== "none") finder.recordSeen(ref);
-    await context.progress.during(`waiting until the service shows the ${context.kind.name} no more`, () =>
+    await context.progress.during("waiting for confirmation", () =>
       waitForConfirmation(context, ref, accepted),
     );
     // Some services accept the deletion of any id.
@@ -134,8 +134,8 @@ function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfra
 function warnOfRetained(context: Context, { kind, id }: ObjectRef): Promise<void> {
   return warnWithoutSecrets(
     context,
-    `cloudinfra: ${kind.name} ${id} was left alone, because the service offers no deletion of ${kind.name}s and the resource has the ` +
-      "option `retainOnDelete`. If nobody uses it, delete it in another way.",
+    `cloudinfra: ${kind.name} ${id} was not deleted, because the service's API can't delete ${kind.name}s and the resource has the ` +
+      "option `retainOnDelete`. Pulumi no longer manages it. If nobody uses it, delete it in the service.",
   );
 }
 

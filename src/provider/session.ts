@@ -11,35 +11,35 @@ import { type Clock, systemClock } from "../polling/clock";
 import { ObjectFinder } from "./lookup/object-finder";
 import { ResourceTracker } from "./tracker";
 
-/** What all calls of a process share: the settings, one client, and what the client has seen. */
+/** What all calls of a process share: the settings, the client, the journal, and the cached lists. */
 export interface Session {
   readonly settings: Settings;
   readonly client: Client;
   readonly finder: ObjectFinder;
-  /** What creations leave on disk for the next `up`. */
+  /** The record of each creation on disk. */
   readonly journal: Journal;
   readonly clock: Clock;
   readonly tracker: ResourceTracker;
-  /** Tells the user what is no failure. */
+  /** Warns the user without failing the call. */
   readonly warn: (message: string) => void | Promise<void>;
-  /** Gives the connections back. */
+  /** Closes the connections. */
   close(): Promise<void>;
 }
 
-/** What stands in for the network and the disk of this machine, where something does: in tests. */
+/** Replacements of the network, the disk and the randomness, for tests. */
 export interface SessionOverrides extends Pick<ClientOptions, "dispatcher" | "random"> {
   readonly disk?: JournalOptions["disk"];
   /** Identifies the run of the engine that started this process. @default none */
   readonly run?: JournalOptions["run"];
 }
 
-/** Opened by the first call that needs the service: nothing is asked for by check and diff. */
+/** Opens the session of this process when a call first needs it, because a check or diff may run without settings. */
 export class Sessions {
   private configured: (key: string) => string | undefined = () => undefined;
   private session: Session | undefined;
-  /** Whether it has the settings of the last `configure`. */
+  /** Whether the session has the settings of the last `configure`. */
   private isCurrent = false;
-  /** What check and diff saw; they need no settings. */
+  /** The resources that check and diff have seen. It needs no settings. */
   readonly tracker = new ResourceTracker();
 
   constructor(
@@ -50,8 +50,8 @@ export class Sessions {
   ) {}
 
   /**
-   * The host does not wait for `configure` before it calls, so this does all its work at once. It comes once for each
-   * kind, with the same settings: both share their sessions.
+   * Sets the settings. It is synchronous, because the host doesn't wait for `configure` before other calls. The host calls it once for each
+   * kind, with the same settings.
    */
   configure(configured: (key: string) => string | undefined): void {
     this.configured = configured;
@@ -59,7 +59,7 @@ export class Sessions {
   }
 
   /**
-   * The one session of this process.
+   * Returns the session of this process, and opens it first if necessary.
    *
    * @throws CloudInfraError `config_missing`, `config_invalid`
    */
@@ -77,17 +77,17 @@ export class Sessions {
     return this.configured(PROVIDER_NAME);
   }
 
-  /** The tokens that requests of this process have used: replies and other programs may repeat them. */
+  /** The tokens that this process has used. Messages must not contain them, but replies and other programs may repeat them. */
   get tokens(): readonly string[] {
     return this.session?.client.tokens ?? [];
   }
 
-  /** The session for check and diff: in a preview without settings there is none. */
+  /** Returns the session for check and diff. Undefined in a preview without valid settings. */
   openIfConfigured(): Session | undefined {
     try {
       return this.open();
     } catch (error) {
-      if (isCloudInfraError(error)) return undefined; // whoever needs the settings will say what is wrong with them
+      if (isCloudInfraError(error)) return undefined; // the first call that needs the settings reports the error
       throw error;
     }
   }
@@ -97,12 +97,12 @@ export class Sessions {
     return this.openIfConfigured()?.journal;
   }
 
-  /** Identifies an object. Without settings, its endpoint isn't known. */
+  /** Identifies an object. Without settings, its endpoint is unknown and empty. */
   identityOf(kind: Kind, id: string): ObjectIdentity {
     return { endpoint: this.openIfConfigured()?.client.endpoint ?? "", kind: kind.name, id };
   }
 
-  /** The session, if any call of this process needed it. */
+  /** The session, if a call has opened it. */
   get opened(): Session | undefined {
     return this.session;
   }

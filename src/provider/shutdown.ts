@@ -7,7 +7,7 @@ import type { Sessions } from "./session";
 
 type Listener = (signal: NodeJS.Signals) => void;
 
-/** What is asked of Node's `process`. */
+/** The part of Node's `process` that handles signals. */
 export interface SignalTarget {
   readonly pid: number;
   on(signal: NodeJS.Signals, listener: Listener): unknown;
@@ -17,14 +17,14 @@ export interface SignalTarget {
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** How long the engine has to take the last answers before the process ends. Milliseconds. */
+/** How long the process waits before it exits, in milliseconds, so that the engine receives the last replies. */
 const LAST_REPLY_MS = 1_000;
 
 /**
- * What a signal to end does while this process works: a cancelled CI job sends one to everything that it has started. Died at
- * once, as Node would, a creation is a failed one for the engine, which then drops the key that it has of it. Instead each call
- * gives up its waiting and says what it leaves behind, which the engine saves; then the process ends as it would have. A second
- * signal ends it at once. While there is no work, signals do what they always do.
+ * Handles SIGINT and SIGTERM while calls are running. A cancelled CI job sends such a signal to all its processes. If the process exited at
+ * once, as Node does by default, the engine would discard the idempotency keys of the running creations. Instead, each call stops waiting and
+ * returns a partial state, which the engine saves. Then the process exits. A second signal, or one while no call is running, ends the process
+ * at once.
  */
 export class Shutdown {
   private readonly calls = new Set<AbortController>();
@@ -36,7 +36,7 @@ export class Shutdown {
     private readonly clock: Clock,
   ) {}
 
-  /** Does the work of one call; its signal is aborted, with a `CloudInfraError` for a reason, when the process is to end. */
+  /** Runs one call. A signal to the process aborts the call's `AbortSignal` with a `CloudInfraError` as its reason. */
   async during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const context = new AbortController();
     if (this.signal !== undefined) context.abort(interrupted(this.signal));
@@ -51,8 +51,8 @@ export class Shutdown {
   }
 
   /**
-   * Does some work before the process ends. The engine sends SIGINT to a process that it has no more calls for, and waits for up to five
-   * seconds until it has ended. Only the first work counts. It is left out if a signal interrupts a call.
+   * Runs some work before the process exits. After the last call, the engine sends SIGINT and waits up to five seconds for the exit. Only the
+   * first registered work runs, and none runs if a signal interrupts a call.
    */
   beforeExit(work: () => Promise<void>): void {
     if (this.signal === undefined && this.lastWork === undefined) this.process.on("SIGINT", this.end);
@@ -60,7 +60,7 @@ export class Shutdown {
   }
 
   private readonly end: Listener = (signal) => {
-    if (this.calls.size > 0) return; // `interrupt` hears the signal, too
+    if (this.calls.size > 0) return; // `interrupt` handles the signal
     this.process.off("SIGINT", this.end);
     const kill = (): unknown => this.process.kill(this.process.pid, signal);
     void this.lastWork?.().then(kill, kill);
@@ -80,7 +80,7 @@ export class Shutdown {
       this.clock.alarm(LAST_REPLY_MS, () => this.process.kill(this.process.pid, signal));
   }
 
-  /** From here on signals do what they do by themselves. */
+  /** Restores the default handling of signals. */
   private ignore(): void {
     for (const name of SIGNALS) this.process.off(name, this.interrupt);
   }
@@ -91,8 +91,8 @@ function interrupted(signal: NodeJS.Signals): CloudInfraError {
 }
 
 /**
- * Records that a delete begins. A run without checks, such as `destroy`, learns its organization and folder from the state. It has no program that warns
- * of unsettled creations, so this process does at its end: until then, a later delete may settle them.
+ * Records that a delete begins. A run without checks, such as `destroy`, takes its organization and folder from the state. It has no program to
+ * warn of unsettled creations, so this process warns when it exits, because a later delete may still settle them.
  */
 export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Recorded): void {
   const { tracker } = sessions;
@@ -115,7 +115,7 @@ const WORDS = {
   one: "its object may still exist",
   several: "their objects may still exist",
   hints: [
-    "Run `npx pulumi-cloudinfra recover`, which tells which objects the stack has: keep those. Delete the others at the service if they exist. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
-    "After an interruption, run `pulumi up` before `pulumi destroy`, which finds only what the state holds.",
+    "Run `npx pulumi-cloudinfra recover` to list the objects that the stack manages, and keep those. Delete the others in the service if they exist. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "After an interruption, run `pulumi up` before `pulumi destroy`, because `destroy` deletes only what the state holds.",
   ],
 };

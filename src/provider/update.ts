@@ -179,7 +179,7 @@ async function waitForPending(
   if (operation === undefined) return {};
   let wasRunning = false;
   try {
-    const ended = await context.progress.during("waiting for what an earlier run began", () =>
+    const ended = await context.progress.during("waiting for the operation of an earlier run", () =>
       waitForOperationEnd(context, toOperation(operation), (seen) => {
         wasRunning ||= !isTerminal(seen);
       }),

@@ -8,9 +8,9 @@ import { type Desired, resourceName } from "../model/state";
 import { type Context, identityOf } from "./context";
 import { GIVE_UP } from "./partial-state";
 
-const FORGET = `then ${GIVE_UP}. Then run \`pulumi up\` again`;
+const FORGET = `Then ${GIVE_UP}, and run \`pulumi up\` again`;
 
-/** The outcome of a creation can't be found out: its key is no longer valid (§4.7), or its operation can't be found (E2). */
+/** Returns the error for a creation whose outcome is unknown: its key has expired (§4.7), or its operation can't be found (E2). */
 export async function outcomeUnknown(
   context: Context,
   inputs: Desired,
@@ -18,38 +18,41 @@ export async function outcomeUnknown(
 ): Promise<CloudInfraError> {
   const held = context.session.tracker.get(inputs.urn ?? "").id;
   const same = (await findSameNamed(context, pending)).filter((id) => id !== held);
-  const found = same.length === 0 ? "no object of that name" : `under that name: ${same.join(", ")}`;
+  const found =
+    same.length === 0
+      ? `no ${context.kind.name} with the same name`
+      : `${same.join(", ")} with the same name`;
   const what = !isKeyKept(pending)
     ? "a creation was interrupted more than 23 hours ago"
     : pending.operation === undefined
       ? "the record of an interrupted creation is damaged"
       : `the service no longer reports operation ${pending.operation.id} of an interrupted creation`;
-  const message = `${what}, and the service may have carried it out; its list shows ${found}`;
+  const message = `${what}, so its outcome is unknown: the service lists ${found}`;
   return new CloudInfraError("key_expired", message, {
-    hint: `Nothing was created or adopted. Adopt the object with the \`import\` option, or delete it at the service; ${FORGET}`,
+    hint: `Adopt the object with the \`import\` option, or delete it in the service if it exists. ${FORGET}. Nothing was created or adopted`,
   });
 }
 
-/** The original request of a creation is not known, so nobody can tell whether its object is what is wanted now. */
+/** Returns the error for an object whose creation request is unknown: the object may not be what the program declares. */
 export function requestUnknown({ kind }: Context, { id }: ApiObject): CloudInfraError {
   const message = `an interrupted creation has created ${kind.name} ${id}, but its record is damaged`;
   return new CloudInfraError("key_expired", message, {
     resultId: id,
-    hint: `Nothing was changed or deleted. Adopt the object with the \`import\` option, or delete it at the service; ${FORGET}`,
+    hint: `Adopt the object with the \`import\` option, or delete it in the service. ${FORGET}. Nothing was changed or deleted`,
   });
 }
 
-/** Warns of objects that may come from an interrupted creation whose outcome is unknown and which no resource needs. */
+/** Warns of objects that an interrupted creation may have left, if its outcome is unknown and no resource needs it. */
 export async function warnOfPossibleObjects(context: Context, pending: Pending): Promise<void> {
   const ids = await findSameNamed(context, pending);
   if (ids.length === 0) return;
   const words =
-    `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program does not need now. ` +
-    "Nothing was changed. If no other resource uses it, delete it at the service.";
+    `cloudinfra: an interrupted run may have created ${context.kind.name} ${ids.join(" or ")}, which the program doesn't need. ` +
+    "Pulumi doesn't manage it. If nobody uses it, delete it in the service.";
   await warnWithoutSecrets(context, words);
 }
 
-/** Another resource has the object: it has imported it, or the service has assigned its id again. */
+/** Warns that another resource has the object of an interrupted creation: it imported the object, or the service reused the id. */
 export async function warnOfObjectAdoptedElsewhere(
   context: Context,
   inputs: Desired,
@@ -58,28 +61,28 @@ export async function warnOfObjectAdoptedElsewhere(
   const { name } = context.kind;
   const resource = resourceName(inputs.urn);
   const words =
-    `cloudinfra: another resource of the program has ${name} ${id}, which an interrupted run created for "${resource}". ` +
-    `Another ${name} is created for "${resource}".`;
+    `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource of the program uses it now. ` +
+    `The provider creates another ${name} for "${resource}". If you need only one, remove one of the two resources from the program.`;
   await warnWithoutSecrets(context, words);
 }
 
-/** The engine may have saved the object, or the user wants to keep it, so only a person can decide what becomes of it (I3). */
+/** Warns of an object that the program doesn't need. Only a person can decide to delete it: a state may hold it, or it is retained (I3). */
 export async function warnOfObjectLeftAlone(
   context: Context,
   { id }: ApiObject,
   { isRetained = false } = {},
 ): Promise<void> {
-  const why = isRetained ? "of the option `retainOnDelete`" : "another resource may use it";
+  const why = isRetained ? "the resource has the option `retainOnDelete`" : "another resource may use it";
   await warnWithoutSecrets(
     context,
-    `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program does not need now. It was left alone, because ` +
-      `${why}. If nobody uses it, delete it at the service.`,
+    `cloudinfra: an interrupted run created ${context.kind.name} ${id}, which the program doesn't need. It was not deleted, because ` +
+      `${why}. If nobody uses it, delete it in the service.`,
   );
 }
 
 /**
- * The ids of the objects that have the name which a creation asked for, and that no resource of this stack has. They are reported, and never
- * taken: the wrong machine could be taken.
+ * Returns the ids of the objects that have the requested name of a creation and belong to no resource of this run. The provider only reports
+ * them: a name doesn't prove that the creation made the object.
  */
 export async function findSameNamed(context: Context, pending: Pending): Promise<string[]> {
   const { name: wanted, project } = sentFields(pending);
@@ -93,23 +96,24 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
     .map(({ id }) => id);
 }
 
-/** The service stored a failure of this creation, which says nothing about what it had done by then (§4.7). */
+/** Warns of objects that a failed creation may have made: the failure that the service stored for its key doesn't exclude that (§4.7). */
 export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
     const ids = await findSameNamed(context, pending);
     if (ids.length === 0) return;
-    // The object's own name may be a secret, and so may whatever the service calls an id.
+    // The object's name may be a secret, so the warning gives the resource's name.
+    const { name } = context.kind;
     const words =
-      `cloudinfra: the service failed to create ${context.kind.name} "${resourceName(inputs.urn) ?? ""}", and may have made it all the ` +
-      `same: its list shows ${ids.join(", ")} under that name. Another is made now. Look at the service, and delete there what nobody uses.`;
+      `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but it may have created it: ` +
+      `it lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
     await warnWithoutSecrets(context, words);
   } catch (error) {
-    // What can't be looked at can't be reported; the creation itself goes on, or fails for its own reasons.
+    // Without the list, there is nothing to report. The creation continues, or fails for its own reasons.
     if (!isCloudInfraError(error)) throw error;
   }
 }
 
-/** Warns the user, without the secrets of the call and the tokens: an id may contain one, too. */
+/** Warns the user, without the secrets of the call and without tokens: even an id may contain one. */
 export async function warnWithoutSecrets({ session, secretSources }: Context, words: string): Promise<void> {
   await session.warn(redact(words, [...secretsOf(...secretSources).strings, ...session.client.tokens]));
 }

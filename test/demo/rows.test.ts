@@ -12,7 +12,7 @@ const progress = (message: string): EngineEvent => {
 
 const EVENTS: readonly EngineEvent[] = [
   { kind: "step-started", ...web },
-  progress("creating 42 % · about 2 s left"),
+  progress("creating 42% · about 2 s left"),
   { kind: "step-started", ...worker },
   { kind: "diagnostic", severity: "info", message: "of no resource" },
   progress(""),
@@ -34,7 +34,7 @@ it("writes a line for each thing that happens where there is no terminal", () =>
       .map((line) => line.trim()),
   ).toEqual([
     "+ Instance  web              creating",
-    "+ Instance  web              creating 42 % · about 2 s left",
+    "+ Instance  web              creating 42% · about 2 s left",
     "~ Instance  worker           updating [flavor]",
     "+ Instance  web              creating",
     "+ Instance  web              created",

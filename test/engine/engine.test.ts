@@ -82,13 +82,13 @@ describe("messages", () => {
     const { diagnostics, output } = await probe.run("up", { onEvent: (event) => events.push(event) });
     const own = diagnostics.filter((diagnostic) => diagnostic.urn === urn);
     expect(own).toEqual([
-      { severity: "info", message: "creating 42 %", urn, ephemeral: true },
+      { severity: "info", message: "creating 42%", urn, ephemeral: true },
       { severity: "info", message: "", urn, ephemeral: true },
       { severity: "info", message: "created, and that stays", urn },
     ]);
     const [rows, below] = output.split("Diagnostics:");
-    expect(rows).toContain("creating 42 %");
-    expect(below).not.toContain("42 %");
+    expect(rows).toContain("creating 42%");
+    expect(below).not.toContain("42%");
     expect(below).toContain("created, and that stays");
     expect(events.filter((event) => event.kind === "diagnostic" && event.urn === urn)).toHaveLength(3);
   });

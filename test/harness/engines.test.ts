@@ -34,7 +34,7 @@ exports.thing = {
   },
   create: async (inputs) => {
     if (inputs.size === "bad") throw new Error("refused\\n  size: no such size");
-    await whisper(inputs.__urn, "creating 42 %");
+    await whisper(inputs.__urn, "creating 42%");
     await sleep(inputs.ms ?? 0);
     return { id: "thing-" + ++made + "-" + process.pid, outs: { ...inputs, state: "made", configuration, backend: process.env.PULUMI_BACKEND_URL } };
   },
@@ -133,7 +133,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect(result.diagnostics).toContainEqual({
       severity: "info",
       urn: urnOf("one"),
-      message: "creating 42 %",
+      message: "creating 42%",
       ephemeral: true,
     });
   });

@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { failureOf, madeInstance, madeProject, startService } from "./service";
 
-test("the deletion of the only project survives a lost reply, though the account then shows nothing", async () => {
+test("the deletion of the only project succeeds after a lost reply, although the account then shows no projects", async () => {
   const service = await startService();
   const saved = await madeProject(service);
   service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
@@ -12,7 +12,7 @@ test("the deletion of the only project survives a lost reply, though the account
   expect(service.emulator.projects.size).toBe(0);
 });
 
-test("that DELETE is not offered says nothing about GET", async () => {
+test("a service without DELETE may still offer GET", async () => {
   const service = await startService({ behaviour: { deleteObject: 405 } });
   const saved = await madeInstance(service);
   await failureOf(service.instances.delete(saved.id, saved.state));
@@ -24,7 +24,7 @@ test("that DELETE is not offered says nothing about GET", async () => {
 
 const otherAccount = "this token may belong to another account";
 
-test("a DELETE that was first sent away with 429 has not made the 404 that comes next", async () => {
+test("a 404 after a 429 doesn't count as a successful DELETE", async () => {
   const service = await startService();
   const saved = await madeProject(service);
   service.emulator.remove(saved.id);
@@ -33,7 +33,7 @@ test("a DELETE that was first sent away with 429 has not made the 404 that comes
   expect(message).toContain(otherAccount);
 });
 
-test("nor has one whose token was refused at first", async () => {
+test("a 404 after a 401 doesn't count as a successful DELETE", async () => {
   const service = await startService();
   const saved = await madeProject(service);
   service.emulator.remove(saved.id);

@@ -6,7 +6,7 @@ const methods = ({ emulator }: Service) => emulator.requests.map(({ method, path
 
 describe("a deletion", () => {
   test.each([204, 202] as const)(
-    "is asked for once, and believed when the list does not show it any more (%d)",
+    "is requested once, and is confirmed when the list no longer shows the object (%d)",
     async (deleteObject) => {
       const service = await startService({ behaviour: { deleteObject } });
       const saved = await madeInstance(service);
@@ -44,14 +44,14 @@ describe("a deletion", () => {
     expect(methods(service).join()).not.toContain("DELETE");
   });
 
-  test("of the only project needs no other one in sight", async () => {
+  test("of the only project is confirmed without another visible project", async () => {
     const service = await startService();
     const saved = await madeProject(service);
     await service.projects.delete(saved.id, saved.state);
     expect(service.emulator.projects.size).toBe(0);
   });
 
-  test("of what is gone already is a success", async () => {
+  test("of an object that no longer exists succeeds", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.remove(saved.id);
@@ -59,7 +59,7 @@ describe("a deletion", () => {
     expect(methods(service)).toContain("GET /v1/instances");
   });
 
-  test("whose reply is lost is a success", async () => {
+  test("succeeds if its reply is lost", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
@@ -67,7 +67,7 @@ describe("a deletion", () => {
     expect(service.emulator.instances.size).toBe(0);
   });
 
-  test("is not believed while the list still shows the object", async () => {
+  test("is not confirmed while the list still shows the object", async () => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
     const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
     const fault = service.emulator.fail({
@@ -83,7 +83,7 @@ describe("a deletion", () => {
     expect(service.clock.now()).toBeLessThanOrEqual(130_000);
   });
 
-  test("that an operation fails is an error with its problem", async () => {
+  test("whose operation fails is an error with the operation's problem", async () => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
     const saved = await madeInstance(service);
     service.emulator.failNextOperation({ kind: "delete" });
@@ -105,8 +105,8 @@ test("an instance that the service doesn't delete during an update is deleted on
   expect(service.emulator.instances.size).toBe(0);
 });
 
-describe("a service that offers no deletion", () => {
-  test("is told with the ways out while the object is there", async () => {
+describe("a service without DELETE", () => {
+  test("causes an error with alternatives while the object exists", async () => {
     const service = await startService({ behaviour: { deleteObject: 405 } });
     const saved = await madeInstance(service);
     const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
@@ -131,13 +131,13 @@ describe("a service that offers no deletion", () => {
       expect([...service.emulator.instances.keys()]).toEqual([id, web.there().id]);
       expect(web.replaced).toEqual([]);
       expect(service.warnings).toEqual([
-        `cloudinfra: instance ${id} was left alone, because the service offers no deletion of instances and the resource has the ` +
-          "option `retainOnDelete`. If nobody uses it, delete it in another way.",
+        `cloudinfra: instance ${id} was not deleted, because the service's API can't delete instances and the resource has the ` +
+          "option `retainOnDelete`. Pulumi no longer manages it. If nobody uses it, delete it in the service.",
       ]);
     },
   );
 
-  test("is no obstacle once the object is gone", async () => {
+  test("causes no error once the object no longer exists", async () => {
     const service = await startService({ behaviour: { deleteObject: 405 } });
     const saved = await madeInstance(service);
     service.emulator.remove(saved.id);
@@ -158,7 +158,7 @@ test("a 404 for an instance that is still shown leads to another attempt, not to
   expect(service.emulator.instances.size).toBe(0);
 });
 
-test("a deletion of which nothing tells the end is awaited although a list that lags doesn't show the instance yet", async () => {
+test("a deletion without an operation is awaited even if a lagging list doesn't show the instance yet", async () => {
   const service = await startService({ behaviour: { deleteObject: 202, acceptedReply: "bare" } });
   const saved = await madeInstance(service);
   Object.assign(service.emulator.behaviour, { lagMs: 3_000, lagIn: "lists", operationMs: 30_000 });
@@ -171,7 +171,7 @@ test.each([
   { lagMs: 10_000, lagIn: "lists" },
   { lagMs: 10_000, lagIn: "lists", getObject: 405 },
 ] as const)(
-  "a deletion whose reply was lost is one, though reads still show the object for a while: %j",
+  "a deletion with a lost reply succeeds although reads still show the object for a while: %j",
   async (behaviour) => {
     const service = await startService();
     const saved = await madeInstance(service);
@@ -185,7 +185,7 @@ test.each([
   },
 );
 
-test("a deletion whose reply was lost, and whose repetition is a conflict, may be under way: the hint says so", async () => {
+test("if a deletion's reply is lost and its retry is a conflict, the hint says that the deletion may be in progress", async () => {
   const service = await startService();
   const saved = await madeInstance(service);
   service.emulator.fail({ method: "DELETE", kind: "lost-reply" });
@@ -195,7 +195,7 @@ test("a deletion whose reply was lost, and whose repetition is a conflict, may b
   expect(message.replace(/\s+/g, " ")).toContain("The service may be carrying out the deletion");
 });
 
-describe("what is no deletion", () => {
+describe("a deletion fails after", () => {
   test.each([401, 403, 409, 500])("%d", async (status) => {
     const service = await startService();
     const saved = await madeInstance(service);
@@ -206,7 +206,7 @@ describe("what is no deletion", () => {
     expect(service.emulator.instances.has(saved.id)).toBe(true);
   });
 
-  test("a list that can't be read afterwards", async () => {
+  test("an outage of the list that would confirm it", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "GET", kind: "status", status: 403, times: Number.POSITIVE_INFINITY });
@@ -214,7 +214,7 @@ describe("what is no deletion", () => {
     expect(message).toContain("(403)");
   });
 
-  test("an account that shows nothing", async () => {
+  test("a list without any project", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.remove(saved.id);

@@ -32,7 +32,7 @@ async function checked({ emulator, instances }: Service): Promise<Properties> {
 const posts = (requests: readonly LoggedRequest[]) => requests.filter(({ method }) => method === "POST");
 
 test.each(["SIGINT", "SIGTERM"])(
-  "at a %s a creation that the service works at says so at once, and the next up, anywhere, goes on with it",
+  "at a %s, a running creation returns its operation at once, and the next `up` on any machine resumes it",
   async (signal) => {
     const service = await startInterrupted();
     service.interruptNext(signal);
@@ -58,7 +58,7 @@ test.each(["SIGINT", "SIGTERM"])(
   },
 );
 
-test("at a signal a creation that the service has not answered yet is kept under its key", async () => {
+test("at a signal, a creation without a reply is kept in the state with its key", async () => {
   const service = await startService();
   const unanswered = service.emulator.fail({ method: "POST", kind: "hang" });
   const failure = failureOf(service.instances.create(await checked(service)));
@@ -67,7 +67,7 @@ test("at a signal a creation that the service has not answered yet is kept under
   expect(await failure).toMatchObject({ id: `operation/key-${KEY}` });
 });
 
-test("at a signal an update says so and is gone on with, and a deletion is an error", async () => {
+test("at a signal, an update is kept in the state and resumed, and a deletion is an error", async () => {
   const service = await startInterrupted();
   const saved = await madeInstance(service);
   const { state, id } = saved;
@@ -85,7 +85,7 @@ test("at a signal an update says so and is gone on with, and a deletion is an er
   expect((await failureOf(next.instances.delete(id, state))).message).toMatch(/interrupted by SIGTERM/);
 });
 
-test("after a signal nothing more is asked, and the process ends by it when the engine has had its answers", async () => {
+test("after a signal, the process sends no requests, and exits once the engine has received the replies", async () => {
   const service = await startInterrupted();
   const { clock, signals, emulator, instances } = service;
   const inputs = await checked(service);
@@ -100,7 +100,7 @@ test("after a signal nothing more is asked, and the process ends by it when the 
   expect(signals.endedBy).toContain("SIGTERM");
 });
 
-test("a process without work ends at a signal as any other", async () => {
+test("a process without running calls exits at a signal, as any other process", async () => {
   const service = await startService();
   expect(service.signals.heard).toBe(0);
   await madeProject(service);

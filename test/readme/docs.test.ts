@@ -63,16 +63,16 @@ describe("docs/waiting.md", () => {
         {
           verb: "deleting",
           ...seconds(40),
-          waits: waits("waiting until the service shows the instance no more"),
+          waits: waits("waiting for confirmation"),
         },
         {
           verb: "deleting",
           ...seconds(4),
-          waits: waits("waiting until the project's last instances are gone"),
+          waits: waits("cleaning up unfinished instances"),
           step: { progress: 0.1, atMs },
         },
-        { verb: "updating", ...seconds(3), waits: waits("waiting until the service shows the change") },
-        { verb: "reading", ...seconds(14), waits: waits("page 12 of the list of instances") },
+        { verb: "updating", ...seconds(3), waits: waits("waiting for confirmation") },
+        { verb: "reading", ...seconds(14), waits: waits("listing instances (page 12)") },
         { verb: "reading", ...seconds(9), pause: slowed },
       ].map(formatProgress),
     );

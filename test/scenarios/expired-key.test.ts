@@ -46,11 +46,13 @@ describeOnEngines(
         const errors = errorsOf(await stack.run("up", { continueOnError: true }));
         for (const [name, id] of Object.entries({ saved, noted })) {
           expect(errors).toContain(
-            `creating instance "${name}" failed: a creation was interrupted more than 23 hours ago, and the service may have ` +
-              `carried it out; its list shows under that name: ${id}`,
+            `creating instance "${name}" failed: a creation was interrupted more than 23 hours ago, ` +
+              `so its outcome is unknown: the service lists ${id} with the same name`,
           );
         }
-        expect(errors).toMatch(/hint: Nothing was created or adopted.*recover --forget <urn>/);
+        expect(errors).toMatch(
+          /hint: Adopt the object.*recover --forget <urn>.*Nothing was created or adopted/,
+        );
         expect(postsOf(emulator)).toHaveLength(asked);
         expect([...emulator.instances.keys()]).toEqual([saved, noted]);
 
@@ -79,7 +81,7 @@ describeLongOnEngines("a failure that the service stored for a key, and repeats"
       expect([...emulator.instances.keys()]).toEqual([foreign.id, made]);
       const warnings = result.diagnostics.filter(({ severity }) => severity === "warning");
       expect(warnings.map(({ message }) => message)).toEqual([
-        expect.stringContaining(`its list shows ${foreign.id} under that name. Another is made now`),
+        expect.stringContaining(`it lists ${foreign.id} with the same name. The provider creates another`),
       ]);
     });
   });

@@ -175,7 +175,7 @@ describeLongOnEngines("the import option", (engine) => {
       expect(changesOf(expectOk(await stack.run("preview")))).toEqual({ create: 1, delete: 1 });
       const { diagnostics } = expectOk(await stack.run("up"));
       expect(diagnostics.map(({ message }) => message).join()).toContain(
-        `instance ${id} stays: a resource of the program has it`,
+        `kept instance ${id}: a resource of the program uses it`,
       );
       expect(stateOf(await stack.deployment(), "renamed").id).toBe(id);
       expect([...emulator.instances.keys()]).toEqual([id]);

@@ -91,7 +91,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       await killedCreation(scenario, "web", { project, fields: { image: "new" }, replaces: inputs?.__key });
       emulator.finishOperations();
       const ids = [...emulator.instances.keys()];
-      expect((await run(stack, "up")).output).toContain("was left alone");
+      expect((await run(stack, "up")).output).toContain("was not deleted, because");
       expect([...emulator.instances.keys()]).toEqual(ids);
       expect(stateOf(await stack.deployment(), "web").id).toBe(id);
       await expectConverged({ stack, emulator });
@@ -107,7 +107,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       const [first = ""] = emulator.instances.keys();
       write(programOf({ web: ['image: "debian"', "retainOnDelete: true"] }));
       const rejected = emulator.fail({ method: "POST", path: "/v1/instances", kind: "status", status: 422 });
-      expect((await stack.run("up")).output).toContain("was left alone");
+      expect((await stack.run("up")).output).toContain("was not deleted, because");
       rejected.off();
       await run(stack, "up");
       expect([...emulator.instances.keys()]).toEqual([first, stateOf(await stack.deployment(), "web").id]);

@@ -176,7 +176,7 @@ export async function finishAndDiscard(
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
   try {
-    return await context.progress.during("waiting for the end of an interrupted creation", () =>
+    return await context.progress.during("cleaning up an interrupted creation", () =>
       runAndDiscard(context, inputs, unfinished),
     );
   } catch (error) {

@@ -3,27 +3,27 @@ import type { Pause, PauseListener } from "../../polling/backoff";
 import type { Clock } from "../../polling/clock";
 
 /**
- * One more page is read where so many reads have come for each page. Nobody knows how many are still to come, for the engine keeps
- * only a few in flight: so pages and single GETs grow together, until there are no more pages.
+ * A seek reads another page only after this many reads for each page. The engine runs only a few calls at a time, so the total number of reads
+ * is unknown: the cache alternates pages and single GETs until the list is complete.
  */
 const READS_PER_PAGE = 2;
-/** Reads that come so long after each other, in milliseconds, have nothing to do with each other. */
+/** After a pause of this length, in milliseconds, a read starts a new series. */
 const UNRELATED_AFTER_MS = 30_000;
 
-/** The engine begins a deletion whenever another one ends. A list waits until no deletion has followed for this long, in milliseconds. */
+/** The engine starts a deletion when another one ends. A list waits until no deletion has followed for this long, in milliseconds. */
 const DELETION_PAUSE_MS = 50;
 /** The longest that a list waits for further deletions, in milliseconds. */
 const MAX_DELETION_PAUSE_MS = 300;
 
-/** One list of the service, shared by all who ask for it at about the same time. */
+/** Shares one list of the service among calls that need it at about the same time. */
 export class ListCache implements PauseListener {
-  /** What keeps its next page from being asked for. */
+  /** The pause before the request for the next page, if any. */
   pause: Pause | undefined;
   private listing: ListReading | undefined;
-  /** The one begun last, also where it no longer counts. */
+  /** The last list that was started, even if a write has invalidated it. */
   private latest: ListReading | undefined;
   private queued: Promise<ListReading> | undefined;
-  /** What confirms the deletions that have been accepted since the last list began. */
+  /** The list that confirms the deletions accepted since the last list started. */
   private confirmation: Promise<ListReading> | undefined;
   private lastDeletion = 0;
   private lastReadAt = Number.NEGATIVE_INFINITY;
@@ -34,27 +34,27 @@ export class ListCache implements PauseListener {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether something was seen that {@link seek} can look through. */
+  /** Whether the cache has a recent list that {@link seek} can search. */
   get usable(): boolean {
     return this.current !== undefined;
   }
 
-  /** Whether it had more than one page when it was read last. */
+  /** Whether the list had more than one page when it was last read. */
   get isLong(): boolean {
     return this.latest?.isLong ?? false;
   }
 
-  /** How many pages were asked for. */
+  /** The number of pages requested. */
   get page(): number {
     return this.latest?.pages ?? 0;
   }
 
-  /** Reads that have come one after the other, since nothing was written. */
+  /** The number of reads in the current series, since the last write. */
   get reads(): number {
     return this.readCount;
   }
 
-  /** One more read wants an object of this list. */
+  /** Counts a read of an object of this list. */
   recordRead(): void {
     const now = this.clock.now();
     this.readCount = now - this.lastReadAt > UNRELATED_AFTER_MS ? 1 : this.readCount + 1;
@@ -62,10 +62,10 @@ export class ListCache implements PauseListener {
   }
 
   /**
-   * Looks for an object in what was seen of the list in the last 30 s and before nothing was written, and on further pages.
+   * Searches a list that is at most 30 s old and not older than the last write. Reads further pages if needed.
    *
-   * @param isPatient whether to look through all pages, whatever they cost
-   * @returns `costly` where so few reads have come that further pages would cost more than asking for each object by itself
+   * @param isPatient whether to read all pages, at any cost
+   * @returns `costly` if there were so few reads that further pages would cost more than a GET for each object
    */
   async seek(id: string, isPatient: () => boolean): Promise<ApiObject | "missing" | "costly"> {
     const listing = this.current ?? this.begin();
@@ -79,22 +79,22 @@ export class ListCache implements PauseListener {
     }
   }
 
-  /** A sweep that is running, or ended in the last 30 s and before nothing was written, or else a new one. */
+  /** Returns a whole list that is at most 30 s old and not older than the last write. */
   recent(): Promise<Objects> {
     return (this.current ?? this.begin()).whole();
   }
 
-  /** A sweep that begins after this call. Callers that wait for the running one to end share the next. */
+  /** Returns a whole list that starts after this call. Calls that arrive while another list is running share the next one. */
   fresh(): Promise<Objects> {
     return this.startNew((listing) => listing.whole());
   }
 
-  /** The first page of one that begins after this call. */
+  /** Returns the first page of a list that starts after this call. */
   firstPage(): Promise<ListReading> {
     return this.startNew((listing) => listing.first().then(() => listing));
   }
 
-  /** The first page of one that begins after this call, as soon as deletions stop following one another: it confirms all of them. */
+  /** Returns the first page of a list that starts after a series of deletions, and so confirms all of them. */
   firstPageAfterDeletions(): Promise<ListReading> {
     this.lastDeletion = this.clock.now();
     this.confirmation ??= this.deletionsPause().then(() => {
@@ -104,7 +104,7 @@ export class ListCache implements PauseListener {
     return this.confirmation;
   }
 
-  /** This process has changed something: what was seen before no longer counts. */
+  /** Discards what was read, because this process has changed an object. */
   invalidate(): void {
     this.listing = undefined;
     this.readCount = 0;
@@ -124,7 +124,7 @@ export class ListCache implements PauseListener {
     const next = (): ListReading => {
       this.queued = undefined;
       const listing = this.begin();
-      listing.first().catch(() => {}); // whoever waits for it is told
+      listing.first().catch(() => {}); // the waiting calls report the error
       return listing;
     };
     this.queued ??= work.then(next, next);
@@ -147,19 +147,19 @@ export class ListCache implements PauseListener {
   }
 }
 
-/** Every object of a list, by id. */
+/** The objects of a list, by id. */
 export type Objects = ReadonlyMap<string, ApiObject>;
 
 const USABLE_FOR_MS = 30_000;
 
-/** One reading of a list, from its first page on, as far as somebody asks. */
+/** One reading of a list, page by page and only as far as needed. */
 export class ListReading {
-  /** What the pages so far have shown. While a list changes, the same object can show on two pages. */
+  /** The objects of the pages read. While a list changes, two pages may show the same object. */
   readonly objects = new Map<string, ApiObject>();
-  /** How many pages were asked for. */
+  /** The number of pages requested. */
   pages = 0;
   isWhole = false;
-  /** Whether it has more than one page. */
+  /** Whether the list has more than one page. */
   isLong = false;
   private isBroken = false;
   private page: Promise<void> | undefined;
@@ -178,23 +178,23 @@ export class ListReading {
     this.usableFrom = clock.now();
   }
 
-  /** Whether a page is under way. */
+  /** Whether a page is being read. */
   get isAtWork(): boolean {
     return this.work !== undefined;
   }
 
-  /** What is under way; it may fail. */
+  /** The requests in progress. They may fail. */
   get work(): Promise<unknown> | undefined {
     return this.isWhole || this.isBroken ? this.page : (this.end ?? this.page);
   }
 
-  /** While it is being read and for 30 s afterwards; if somebody stops in the middle, for 30 s after it was begun. */
+  /** Whether the list is being read or was completed in the last 30 s. If it is incomplete, its age counts from its start. */
   get isUsable(): boolean {
     if (this.isBroken) return false;
     return this.isAtWork || this.clock.now() - this.usableFrom <= USABLE_FOR_MS;
   }
 
-  /** The next page, which all share who ask for it now. Rejects with what the request failed with. */
+  /** Reads the next page. Concurrent calls share one request. */
   next(): Promise<void> {
     this.page ??= this.read().finally(() => {
       this.page = undefined;
@@ -202,13 +202,13 @@ export class ListReading {
     return this.page;
   }
 
-  /** The first page. */
+  /** Reads the first page. */
   first(): Promise<void> {
     this.beginning ??= this.next();
     return this.beginning;
   }
 
-  /** All pages. */
+  /** Reads all pages. */
   whole(): Promise<Objects> {
     this.end ??= this.readOn();
     return this.end;
@@ -220,7 +220,7 @@ export class ListReading {
   }
 
   private async read(): Promise<void> {
-    if (this.isBroken) throw new Error("a list that could not be read is begun anew, not read on");
+    if (this.isBroken) throw new Error("a list that failed can't be continued");
     this.pages += 1;
     this.restedMs += this.clock.now() - (this.restsFrom ?? this.clock.now());
     try {
@@ -231,7 +231,7 @@ export class ListReading {
         return;
       }
       this.isWhole = true;
-      // The rests between its pages make a list older than its end.
+      // The time between the requests counts towards the age of the list.
       this.usableFrom = this.clock.now() - this.restedMs;
     } catch (error) {
       this.isBroken = true;

@@ -14,29 +14,29 @@ import {
 } from "./lookup-result";
 import { ObjectGetter } from "./object-getter";
 
-/** Reads that arrive within this time of each other are served by one sweep. */
+/** Reads that arrive within this time, in milliseconds, share one list. */
 const BATCH_WINDOW_MS = 20;
 
-/** What this process sees of the service: single objects where that is cheaper and offered, else whole lists (§4.3, §4.4). */
+/** Looks up objects with GET if the service offers it and that is cheaper, or else in whole lists (§4.3, §4.4). */
 export class ObjectFinder {
   private readonly listCaches = new Map<string, ListCache>();
   private readonly windows = new Map<ListCache, Promise<void>>();
   private readonly gets: ObjectGetter;
-  /** The projects that the service has shown, or has shown an instance of. */
+  /** The projects that the service has shown, and those of the instances that it has shown. */
   private readonly projects = new Set<string | undefined>();
 
   constructor(
     private readonly client: Client,
     private readonly clock: Clock,
-    /** How long a sweep may take: it serves others than the call that began it, and does not end at that call's deadline. */
+    /** The deadline of a list, in milliseconds. Several calls share a list, so it doesn't end with the call that started it. */
     private readonly listTimeoutMs: number,
   ) {
     this.gets = new ObjectGetter(client, (ref) => this.recordSeen(ref));
   }
 
   /**
-   * A look that may be up to 30 s old, for refreshes: many reads cost one sweep, a lone one a single GET, and a few of a list that is
-   * long as many GETs and some pages.
+   * Looks up an object for a refresh, with a result that may be up to 30 s old. Many reads share one list, and a single read costs one GET. A
+   * few reads of a long list cost a GET each and some pages.
    */
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const sweep = this.sweep(ref);
@@ -51,25 +51,24 @@ export class ObjectFinder {
     return alone ?? resultInList(await this.inTime(sweep, sweep.recent(), ref, options), ref);
   }
 
-  /** Whether only the list, which may lag, shows the object. */
+  /** Whether only a list shows the object. A list may lag behind. */
   isListOnly(kind: Kind, id: string): boolean {
     return this.gets.isUnsupported({ kind, id });
   }
 
-  /** A look that begins now: GET, or a sweep where GET is not offered. */
+  /** Looks up an object now: with GET, or in a list if the service doesn't offer GET. */
   async find(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return (await this.gets.get(ref, options)) ?? this.findInList(ref, options);
   }
 
-  /** A look in a whole list that begins now. */
+  /** Looks up an object in a whole list that starts now. */
   async findInList(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     return resultInList(await this.list(ref, "fresh", options), ref);
   }
 
   /**
-   * A look for what this process has just deleted, that begins after this call: a sweep, which confirms all deletions that were accepted before
-   * it began; or, where the list has more than one page and GET has been seen to work, a GET, for else each of many deletions would go through
-   * all that is left.
+   * Looks up an object that this process has just deleted. One list confirms all deletions that were accepted before it started. If the list
+   * has several pages and GET works, a GET is cheaper, because each of many deletions would otherwise read all remaining pages.
    */
   async findAfterDeletion(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
     const sweep = this.sweep(ref);
@@ -79,15 +78,15 @@ export class ObjectFinder {
       await this.probeGet(ref.kind, objects, options);
     }
     const alone = this.gets.works(ref.kind) ? await this.gets.get(ref, options) : undefined;
-    // What is deleted may be shown by itself for long after it has left the list.
+    // GET may return a deleted object long after it has left the list.
     return alone !== undefined && "missing" in alone ? alone : this.findInList(ref, options);
   }
 
   /**
-   * A look that does not share the weakness of the one before. After a sweep that is a GET; where GET is not offered, or has
-   * not been seen to work, another sweep. After a GET it is a sweep.
+   * Looks up an object in a way that doesn't share the weakness of the first lookup. After a list, that is a GET, or another list if GET isn't
+   * known to work. After a GET, it is a list.
    *
-   * @param last what to look for if another sweep is all that can confirm the first look
+   * @param last what to look up if only another list can confirm the first lookup
    */
   async findAgain(
     ref: ObjectRef,
@@ -104,12 +103,12 @@ export class ObjectFinder {
     const objects = await this.list(ref, "fresh", options);
     const result = resultInList(objects, ref);
     if ("found" in result) return (await this.gets.getListed(ref, options)) ?? result;
-    // A 404 from an address that was never seen to work is no look.
+    // If GET has never worked, its 404 proves nothing.
     await this.probeGet(ref.kind, objects, options);
     return this.gets.works(ref.kind) ? result : this.findInList(last, options);
   }
 
-  /** An item of a list, completed and corrected by GET; as it is if GET is not offered or doesn't find the object. */
+  /** Completes an item of a list with the result of GET. Returns the item unchanged if GET isn't offered or doesn't find the object. */
   async completeListItem(item: ApiObject, ref: ObjectRef, options: LookupOptions): Promise<ApiObject> {
     const found = await this.gets.getAgain(ref, options);
     if (found === undefined) return item;
@@ -117,23 +116,23 @@ export class ObjectFinder {
     return { ...item, ...found, fields: { ...item.fields, ...fields }, revision };
   }
 
-  /** Every object of a kind in one list; see {@link findRecent} and {@link findInList}. */
+  /** Lists all objects of a kind. @param age `recent`: up to 30 s old; `fresh`: starts after this call */
   list(ref: Omit<ObjectRef, "id">, age: "recent" | "fresh", options: LookupOptions): Promise<Objects> {
     const sweep = this.sweep(ref);
     return this.inTime(sweep, age === "recent" ? sweep.recent() : sweep.fresh(), ref, options);
   }
 
-  /** Whether the token has been seen to show the project that is sought or that the sought instance is in, or any instance in it. */
+  /** Whether the service has shown this token the project of the object, or any instance in that project. */
   hasSeenProjectOf(ref: ObjectRef): boolean {
     return this.projects.has(projectOf(ref));
   }
 
-  /** Notes an object that the service has shown, or has deleted for certain. */
+  /** Records an object that the service has shown or certainly deleted. */
   recordSeen(ref: ObjectRef): void {
     this.projects.add(projectOf(ref));
   }
 
-  /** After anything that this process wrote. */
+  /** Discards the cached lists. Must be called after each write of this process. */
   invalidate(): void {
     for (const sweep of this.listCaches.values()) sweep.invalidate();
   }
@@ -144,9 +143,9 @@ export class ObjectFinder {
     { kind }: Omit<ObjectRef, "id">,
     options: LookupOptions,
   ): Promise<T> {
-    const list = `the list of ${kind.name}s`;
-    const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, list);
-    const what = () => ({ for: `page ${listCacheFor.page} of ${list}`, pause: listCacheFor.pause });
+    const listing = `listing ${kind.name}s`;
+    const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, listing);
+    const what = () => ({ for: `${listing} (page ${listCacheFor.page})`, pause: listCacheFor.pause });
     return options.progress?.during(what, inTime) ?? inTime();
   }
 
@@ -169,7 +168,7 @@ export class ObjectFinder {
     }
   }
 
-  /** Whether GET works, by what a page has just shown; of that some may be gone by now. */
+  /** Tests whether GET works, with objects that a page has just shown. Some of them may have been deleted since. */
   private async probeGet(kind: Kind, objects: Objects, options: LookupOptions): Promise<void> {
     const ids = [...objects.keys()];
     for (const id of [ids.at(-1), ids[0]]) {
@@ -178,13 +177,13 @@ export class ObjectFinder {
       try {
         await this.gets.get({ kind, id, project: undefined }, options);
       } catch (error) {
-        // It is another object, asked for only to learn something.
+        // The object is only a test, so its error doesn't concern the call.
         if (!isCloudInfraError(error)) throw error;
       }
     }
   }
 
-  /** The moment in which other reads of the same list may arrive. */
+  /** Waits a moment for other reads of the same list. */
   private waitForOtherReads(sweep: ListCache): Promise<void> {
     const open = this.windows.get(sweep);
     if (open !== undefined) return open;
@@ -199,10 +198,10 @@ function projectOf({ kind, id, project }: ObjectRef): string | undefined {
 }
 
 /**
- * What others may be waiting for, too: each waits no longer than its own call may take, and the work goes on for the rest.
+ * Waits for work that several calls share, each until its own deadline. If one call times out, the work continues for the others.
  *
- * @param what it is, for the words: `the list of instances`
- * @throws CloudInfraError `timeout`, `aborted`; whatever the work itself failed with
+ * @param what the work, for messages: `listing instances`
+ * @throws CloudInfraError `timeout`, `aborted`, or the error of the work
  */
 async function withinOwnDeadline<T>(
   shared: Promise<T>,
@@ -216,10 +215,7 @@ async function withinOwnDeadline<T>(
   } catch (error) {
     if (!limit.signal.aborted) throw error;
     if (outer?.aborted) throw new CloudInfraError("aborted", "it was interrupted", { cause: outer.reason });
-    throw new CloudInfraError(
-      "timeout",
-      `${what} did not come to its end within ${formatDuration(deadline.ms)}`,
-    );
+    throw new CloudInfraError("timeout", `timed out after ${formatDuration(deadline.ms)} ${what}`);
   } finally {
     limit.release();
   }

@@ -3,23 +3,23 @@ import { isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/kinds";
 import { type LookupOptions, type LookupResult, type ObjectRef, toLookupResult } from "./lookup-result";
 
-/** So many GETs of a kind are made only to learn whether GET works. */
+/** The most GETs per kind that only test whether GET works. */
 const MAX_PROBES = 6;
-/** So many replies in a row that GET isn't offered, or doesn't find what a list shows, are enough evidence. */
+/** GET counts as unsupported after this many replies in a row that reject it or don't find an object that a list shows. */
 const ENOUGH_EVIDENCE = 2;
 
-/** What this process has learned about GET of single objects, which the specification doesn't show (§4.8), for one kind of object. */
+/** What this process has learned about GET for one kind of object. The specification doesn't show it (§4.8). */
 class GetSupport {
   /** Whether GET has returned an object. */
   works = false;
   isRefused = false;
   refusals = 0;
   probes = 0;
-  /** The ids that GET doesn't find although a list shows them. The list may lag, so this says nothing about other ids. */
+  /** The ids that a list shows but GET doesn't find. The list may lag behind, so this proves nothing about other ids. */
   readonly contradicted = new Set<string>();
 }
 
-/** GET of single objects, as long as the service offers it. */
+/** Reads single objects with GET, if the service offers it. */
 export class ObjectGetter {
   private readonly kinds = new Map<Kind["name"], GetSupport>();
 
@@ -34,23 +34,23 @@ export class ObjectGetter {
     return this.of(kind).works;
   }
 
-  /** Whether the service doesn't offer GET of this object. */
+  /** Whether the service doesn't offer GET for this object. */
   isUnsupported({ kind, id }: Pick<ObjectRef, "kind" | "id">): boolean {
     const { isRefused, contradicted } = this.of(kind);
     return isRefused || contradicted.has(id);
   }
 
   /**
-   * Reads an object by itself. If GET has worked before, one reply that it isn't offered is not believed.
+   * Reads an object. If GET has worked before, a single reply that rejects GET may be an error, so the request is repeated once.
    *
-   * @returns `undefined` if the service does not offer GET of this object
+   * @returns `undefined` if the service doesn't offer GET for this object
    */
   async get(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     return this.isUnsupported(ref) ? undefined : this.confirmed(ref, options);
   }
 
   /**
-   * Reads an object by itself that a list shows although GET hasn't found it. A list may lag, and one reply may be an error: GET is repeated if it
+   * Reads an object that a list shows but GET hasn't found. The list may lag behind, and the reply may be an error, so GET is repeated if it
    * has worked before.
    *
    * @returns `undefined` if GET doesn't find it
@@ -65,7 +65,7 @@ export class ObjectGetter {
     return undefined;
   }
 
-  /** Reads an object by itself that a list shows, even if one earlier reply says that GET isn't offered. */
+  /** Reads an object that a list shows, even if one earlier reply has rejected GET. */
   async getAgain(ref: ObjectRef, options: LookupOptions): Promise<ApiObject | undefined> {
     if (this.of(ref.kind).refusals >= ENOUGH_EVIDENCE) return undefined;
     const first = await this.confirmed(ref, options);
@@ -74,18 +74,18 @@ export class ObjectGetter {
     return result !== undefined && "found" in result ? result.found : undefined;
   }
 
-  /** Whether another GET may be made only to learn whether GET works. */
+  /** Whether another GET may test whether GET works. */
   mayProbe(kind: Kind): boolean {
     const { works, isRefused, probes } = this.of(kind);
     return !works && !isRefused && probes < MAX_PROBES;
   }
 
-  /** Records such a GET. */
+  /** Records a GET that tests whether GET works. */
   recordProbe(kind: Kind): void {
     this.of(kind).probes += 1;
   }
 
-  /** Whether GET has worked, in this process or in the one that wrote the state of the object. */
+  /** Whether GET has worked, in this process or in the one that wrote the object's state. */
   private hasWorked({ kind, wasReadByGet = false }: ObjectRef): boolean {
     return this.works(kind) || wasReadByGet;
   }
@@ -98,7 +98,7 @@ export class ObjectGetter {
     return result;
   }
 
-  /** @returns `undefined` if the reply says that the service does not offer GET */
+  /** @returns `undefined` if the reply says that the service doesn't offer GET */
   private async once(ref: ObjectRef, options: LookupOptions): Promise<LookupResult | undefined> {
     try {
       const found = await ref.kind.get(this.client, ref.id, options);

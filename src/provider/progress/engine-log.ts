@@ -2,18 +2,18 @@ import { createRequire } from "node:module";
 import { setTimeout } from "node:timers/promises";
 import type { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 
-/** Writes into the Info column of one resource's row. */
+/** Writes status messages for one resource, which Pulumi shows in the Info column of its display. */
 export interface StatusLog {
-  /** Ends when the engine has the message, or after a moment; never fails. */
+  /** Resolves when the engine has the message, or after 500 ms. Never rejects. */
   write(message: string): Promise<void>;
 }
 
-/** The longest that a message may keep its writer waiting. */
+/** The longest wait for the engine to accept a message, in milliseconds. */
 const LOG_MS = 500;
 
 /**
- * The engine's log service, whose address is the last argument of the provider process. Nothing said here can fail or hold up
- * the work: progress that can't be logged is dropped, and a warning then goes to the console.
+ * The engine's log service. Its address is the last argument of the provider process. A failed message never fails or delays a call: status
+ * messages are dropped, and warnings go to the console instead.
  */
 export class EngineLog {
   private client: EngineClient | undefined;
@@ -28,17 +28,17 @@ export class EngineLog {
     };
   }
 
-  /** Warns of something that is about no resource alone: it stands in the stack's row, and among the diagnostics at the end. */
+  /** Logs a warning for the stack, which Pulumi shows among the diagnostics at the end. */
   async warn(message: string): Promise<void> {
     const isTaken = await this.send({ severity: "WARNING", message });
     if (!isTaken) console.warn(message);
   }
 
-  /** @returns whether the engine has the message */
+  /** @returns whether the engine accepted the message */
   private async send({ severity, message, urn = "", ephemeral = false }: Message): Promise<boolean> {
     if (this.address === undefined) return false;
     try {
-      // Loaded at the first message: a process that only checks and compares needs none of it.
+      // Loaded with the first message, because a process that only checks and diffs doesn't need it.
       const engine: typeof import("@pulumi/pulumi/proto/engine_pb") = require("@pulumi/pulumi/proto/engine_pb");
       const request = new engine.LogRequest();
       request.setSeverity(engine.LogSeverity[severity]);
@@ -62,7 +62,7 @@ interface Message {
   readonly severity: "INFO" | "WARNING";
   readonly message: string;
   readonly urn?: string;
-  /** Shown while it lasts, and not among the diagnostics at the end. */
+  /** Whether it is a status message, which doesn't appear among the diagnostics. */
   readonly ephemeral?: boolean;
 }
 

@@ -3,30 +3,30 @@ import type { Pause, PauseListener } from "../../polling/backoff";
 import type { Clock } from "../../polling/clock";
 import type { StatusLog } from "./engine-log";
 
-/** Nothing is said of a wait before it has lasted so long, in milliseconds: each message costs the engine. */
+/** A call shows nothing in its first milliseconds, because each message costs the engine time. */
 const FIRST_MS = 3_000;
-/** Where nothing moves the row is written anew after this share of what has passed, so that it is seen to be alive, … */
+/** Without new progress, the message is rewritten after this share of the elapsed time, so that users see that the call is alive. */
 const TICK_SHARE = 0.2;
-/** … and never sooner than after so many milliseconds. */
+/** The shortest time between two such messages, in milliseconds. */
 const MIN_TICK_MS = 10_000;
-/** A pause that is shorter, in milliseconds, is over before anybody has read of it. */
+/** Pauses shorter than this, in milliseconds, end before anybody can read about them. */
 const MIN_SHOWN_PAUSE_MS = 2_000;
 
+/** In CI, an operation writes one line for each of this many equal parts. */
 const CI_STEPS = 4;
 const MINUTE_MS = 60_000;
-/** In CI a wait that shows nothing else has a line after so many minutes, and then each hour. */
+/** In CI, a call without progress writes a line after this many minutes, and then every hour. */
 const CI_MARKS = [1, 5, 15];
 
 export interface ProgressOptions {
   readonly clock: Clock;
-  /** Whether each message is a line of its own in somebody's log. */
+  /** Whether the output is a CI log, in which each message is a separate line. */
   readonly inCi: boolean;
 }
 
 /**
- * Shows in the resource's own row how far a call is and what it waits for: `creating 42 % · about 18 s left`,
- * `deleting · waiting until the service shows it no more · 40 s so far`. In CI, where each message is a line, by quarters and, where
- * nothing moves, ever more seldom.
+ * Shows the progress of one call in the resource's row, for example `creating 42% · about 18 s left` or
+ * `deleting · waiting for confirmation · 40 s elapsed`. In CI, it writes a line for each quarter, and fewer and fewer lines without progress.
  */
 export class Progress implements PauseListener {
   private readonly beganMs: number;
@@ -36,10 +36,10 @@ export class Progress implements PauseListener {
   private shown: string | undefined;
   private quarter = 0;
   private marks = 0;
-  /** Whether something was said since the last mark. */
+  /** Whether a message was written since the last mark. */
   private isFresh = false;
   private cancel: (() => void) | undefined;
-  /** When the alarm rings that {@link cancel} takes back. */
+  /** When the alarm fires that {@link cancel} cancels. */
   private dueMs = 0;
 
   constructor(
@@ -50,17 +50,17 @@ export class Progress implements PauseListener {
     this.beganMs = options.clock.now();
   }
 
-  /** From now on the row tells of what takes long, until {@link clear}. */
+  /** Starts to show a call that takes longer than a few seconds, until {@link clear}. */
   begin(): this {
     this.tickLater();
     return this;
   }
 
-  /** How far an operation is; undefined once it is over. */
+  /** Shows the progress of an operation. @param step undefined after the operation has ended */
   show(step: Omit<OperationProgress, "atMs"> | undefined): void {
     const isOver = step === undefined || (this.step?.pause !== undefined && step.pause === undefined);
     this.step = step && { ...step, atMs: this.options.clock.now() };
-    if (step === undefined) this.quarter = 0; // the next operation of this call begins at none
+    if (step === undefined) this.quarter = 0; // the call may run another operation
     if (step?.progress === undefined) {
       if (isOver) this.tickSoon();
       return;
@@ -79,7 +79,7 @@ export class Progress implements PauseListener {
     if (pause.at - clock.now() >= MIN_SHOWN_PAUSE_MS) this.write();
   }
 
-  /** While the work lasts, the row tells what is waited for: in words that are asked for anew each time. */
+  /** Runs some work and shows what the call is waiting for. @param what text, or a function that returns the current text */
   async during<T>(what: string | (() => WaitReason), work: () => Promise<T>): Promise<T> {
     const wait = typeof what === "string" ? () => ({ for: what }) : what;
     this.waits.push(wait);
@@ -91,12 +91,12 @@ export class Progress implements PauseListener {
     }
   }
 
-  /** Shows a message that stays in the row after the call. */
+  /** Shows a message that remains in the row after the call. */
   async showMessage(message: string): Promise<void> {
     await this.log.write(message);
   }
 
-  /** The row keeps its last message, through later steps too, until it is taken away: before the step is seen to end. */
+  /** Removes the message, which would otherwise remain in the row during later steps. Must be called before the call returns. */
   async clear(): Promise<void> {
     this.cancel?.();
     this.cancel = undefined;
@@ -129,7 +129,7 @@ export class Progress implements PauseListener {
     this.tickIn(this.options.inCi ? markMs(this.marks) - this.elapsedMs : this.untilTickMs());
   }
 
-  /** What the row tells may be over: it is written anew before long, however long the call has lasted. */
+  /** Rewrites the message within a few seconds, because it may be outdated. */
   private tickSoon(): void {
     const isLater = this.dueMs - this.options.clock.now() > FIRST_MS;
     if (!this.options.inCi && this.cancel !== undefined && isLater) this.tickIn(FIRST_MS);
@@ -159,31 +159,31 @@ export class Progress implements PauseListener {
   }
 }
 
-/** When the next line in CI is due, in milliseconds since the call began. */
+/** Returns when the next line in CI is due, in milliseconds since the call began. */
 function markMs(marks: number): number {
   return (CI_MARKS[marks] ?? (marks - CI_MARKS.length + 1) * 60) * MINUTE_MS;
 }
 
-/** How far an operation is, as the wait loop tells it. */
+/** The progress of an operation, as the wait loop reports it. */
 export interface OperationProgress {
-  /** From 0 to 1; undefined where the service does not tell. */
+  /** From 0 to 1. Undefined if the service doesn't report it. */
   readonly progress?: number | undefined;
-  /** Estimated, in milliseconds. */
+  /** The estimated time until the end, in milliseconds. */
   readonly remainingMs?: number | undefined;
-  /** What keeps the wait from looking again. */
+  /** The pause before the next poll, if the last poll failed. */
   readonly pause?: Pause | undefined;
-  /** When all this was so. */
+  /** When the progress was reported, in milliseconds. */
   readonly atMs: number;
 }
 
-/** What is waited for. */
+/** What a call is waiting for. */
 export interface WaitReason {
   readonly for: string;
-  /** What keeps it waiting. */
+  /** The pause of a request that several calls share. */
   readonly pause?: Pause | undefined;
 }
 
-/** All that a row tells of one call. */
+/** Everything that a status message is made from. */
 export interface ProgressStatus {
   readonly verb: string;
   readonly step?: OperationProgress | undefined;
@@ -192,16 +192,16 @@ export interface ProgressStatus {
   readonly waits: readonly WaitReason[];
   /** Since the call began, in milliseconds. */
   readonly elapsedMs: number;
-  /** On the clock that pauses and steps are measured with. */
+  /** The current time, on the clock of the pauses and steps. */
   readonly nowMs: number;
 }
 
-/** A look that is older, in milliseconds, does not tell how far an operation is now. */
+/** A percentage older than this, in milliseconds, is outdated. */
 const FRESH_MS = 2_000;
 
-/** `creating 42 % · about 18 s left`, `reading · page 12 of the list · the service answers 503; next try in 8 s`. */
+/** Formats a status message, for example `reading · listing instances (page 12) · the service returned 503 · retrying in 8 s`. */
 export function formatProgress({ verb, step, pause, waits, elapsedMs, nowMs }: ProgressStatus): string {
-  // What the whole is for says more than the single look on the way there.
+  // The outermost wait says most about the whole call.
   const what = waits[0]?.for;
   const held = pause ?? waits.findLast((wait) => wait.pause !== undefined)?.pause ?? step?.pause;
   const left = held === undefined ? timeLeft(step, nowMs) : undefined;
@@ -209,8 +209,8 @@ export function formatProgress({ verb, step, pause, waits, elapsedMs, nowMs }: P
   const percent = percentOf(step, isCounted ? nowMs : undefined);
   const head = what === undefined && percent !== undefined ? `${verb} ${percent}` : verb;
   const parts = [head, what, what === undefined ? undefined : percent];
-  const soFar = percent === undefined ? `${formatSeconds(elapsedMs)} so far` : undefined;
-  const end = held === undefined ? (left ?? soFar) : formatPause(held, nowMs);
+  const elapsed = percent === undefined ? `${formatSeconds(elapsedMs)} elapsed` : undefined;
+  const end = held === undefined ? (left ?? elapsed) : formatPause(held, nowMs);
   return [...parts, end].filter((part) => part !== undefined).join(" · ");
 }
 
@@ -220,23 +220,25 @@ function timeLeft(step: OperationProgress | undefined, nowMs: number): string | 
   return leftMs > 0 ? `about ${formatSeconds(leftMs)} left` : undefined;
 }
 
-/** @param nowMs where a time left is counted down beside it, which an old percent would contradict */
+/** @param nowMs the current time if the message also counts down the remaining time, which an old percentage would contradict */
 function percentOf(step: OperationProgress | undefined, nowMs: number | undefined): string | undefined {
   if (step?.progress === undefined || (nowMs ?? step.atMs) - step.atMs > FRESH_MS) return undefined;
-  return `${Math.round(Math.min(Math.max(step.progress, 0), 1) * 100)} %`;
+  return `${Math.round(Math.min(Math.max(step.progress, 0), 1) * 100)}%`;
 }
 
+const RATE_LIMITED = "rate limited by the service (429)";
+
 function formatPause(pause: Pause, nowMs: number): string {
-  if (pause.for === "turn")
-    return `waiting for its turn${pause.isSlowed() ? ": the service wants fewer requests (429)" : ""}`;
+  if (pause.for === "turn") return pause.isSlowed() ? RATE_LIMITED : "queued behind other requests";
   const leftMs = pause.at - nowMs;
-  return `${formatFailure(pause.after)}; ${leftMs > 0 ? `next try in ${formatSeconds(leftMs)}` : "trying again"}`;
+  return `${formatFailure(pause.after)} · ${leftMs > 0 ? `retrying in ${formatSeconds(leftMs)}` : "retrying now"}`;
 }
 
 function formatFailure({ code, status }: CloudInfraError): string {
   if (status === undefined)
-    return code === "unreachable" ? "the service can't be reached" : "the last try failed";
-  return status < 300 ? "the service's reply can't be read" : `the service answers ${status}`;
+    return code === "unreachable" ? "the service can't be reached" : "the last attempt failed";
+  if (status === 429) return RATE_LIMITED;
+  return status < 300 ? "the service returned an unreadable reply" : `the service returned ${status}`;
 }
 
 function formatSeconds(ms: number): string {

@@ -75,7 +75,7 @@ export async function waitUntilApplied(
   const isOpen = (seen: UpdateOutcome): boolean =>
     hasRevisionOf(seen.object, written.before) &&
     (isUntold(seen) || (patienceFor(seen) !== "lag" && mayBeKept(seen)));
-  return context.progress.during("waiting until the service shows the change", () =>
+  return context.progress.during("waiting for confirmation", () =>
     readUntil(
       context,
       () => readAfterUpdate(context, change, written),

@@ -252,5 +252,5 @@ function begun(action: Action, slot: Slot): Operation {
 
 /** After a stored failure the provider tells of objects of the same name: there are some, of somebody else. */
 function isUnexpected(warning: string): boolean {
-  return !warning.includes("may have made it all the same");
+  return !warning.includes("but it may have created it");
 }

@@ -85,7 +85,7 @@ function removeLeftAlone({ stack, emulator }: Scene, output: string): void {
   const used = ownStates(stack.state()).map(
     ({ type, id }) => `${type.split(":").at(-1)?.toLowerCase()} ${id}`,
   );
-  const named = output.matchAll(/created (instance|project) (\S+), which the program does not need now/g);
+  const named = output.matchAll(/created (instance|project) (\S+), which the program doesn't need/g);
   for (const [, kind = "", id = ""] of named) {
     const isInstance = kind === "instance";
     const isThere = isInstance ? emulator.instances.has(id) : emulator.projects.has(id);

@@ -24,7 +24,7 @@ async function taken(service: Service, news: Properties) {
 }
 
 describe("an instance that the `import` option names", () => {
-  test("is taken over by its id, and nothing is written, where it is what the program asks for", async () => {
+  test("is adopted by its id without a write if it matches the program", async () => {
     const service = await startService();
     const { id, news } = foreign(service, { labels: { others: "x" } });
     const { id: got, outs } = await taken(service, news);
@@ -34,7 +34,7 @@ describe("an instance that the `import` option names", () => {
     expect(outs).not.toHaveProperty("labels");
   });
 
-  test("is changed in place, on condition of its revision, in what can be", async () => {
+  test("is updated in place with its revision in If-Match if its differences allow that", async () => {
     const service = await startService();
     const { id, news } = foreign(service, { flavor: "m1.large", labels: { team: "ops", others: "x" } });
     const { outs } = await taken(service, { ...news, labels: { team: "web" }, sshKeys: [SSH_KEY] });
@@ -48,7 +48,7 @@ describe("an instance that the `import` option names", () => {
     expect(outs).toMatchObject({ flavor: "m1.small", labels: { team: "web" }, sshKeys: [SSH_KEY] });
   });
 
-  test("is refused with both sides of each difference that only a replacement would make", async () => {
+  test("is rejected with both sides of each difference that requires a replacement", async () => {
     const service = await startService();
     const { news } = foreign(service, { image: "ubuntu-24", flavor: "m1.large" });
     const { inputs } = await service.instances.check({}, news);
@@ -60,7 +60,7 @@ describe("an instance that the `import` option names", () => {
     expect(written(service.emulator)).toEqual([]);
   });
 
-  test("is refused without the values of secret arguments", async () => {
+  test("is rejected without showing the values of secret arguments", async () => {
     const service = await startService();
     const { news } = foreign(service, { image: "ubuntu-24" });
     const { inputs } = await service.instances.check({}, { ...news, __secrets: ["image"] });
@@ -69,7 +69,7 @@ describe("an instance that the `import` option names", () => {
     expect(message).not.toMatch(/ubuntu-24|debian-13/);
   });
 
-  test("is an error where the service does not show it, and nothing is made in its place", async () => {
+  test("is an error if the service doesn't show it, and nothing is created in its place", async () => {
     const service = await startService();
     const { news } = foreign(service);
     const { inputs } = await service.instances.check({}, { ...news, __import: "ins-gone" });
@@ -79,7 +79,7 @@ describe("an instance that the `import` option names", () => {
     expect(written(service.emulator)).toEqual([]);
   });
 
-  test("needs the name it has: one that is made up would rename it", async () => {
+  test("must have its name in the program, because a generated name would rename it", async () => {
     const service = await startService();
     const { news } = foreign(service);
     const { failures } = await service.instances.check({}, { ...news, name: undefined });
@@ -89,7 +89,7 @@ describe("an instance that the `import` option names", () => {
   });
 });
 
-describe("the `import` option that is left in", () => {
+describe("the `import` option that remains in the program", () => {
   test("has no effect once the resource exists", async () => {
     const service = await startService();
     const { news } = foreign(service);
@@ -110,7 +110,7 @@ describe("the `import` option that is left in", () => {
     ]);
   });
 
-  test("leaves a later change to the engine, whose option `replaceOnChanges` may list it", async () => {
+  test("leaves a later change to the engine, because `replaceOnChanges` may list it", async () => {
     const service = await startService();
     const { news } = foreign(service, { labels: { env: "dev" } });
     const { id, inputs, outs } = await taken(service, { ...news, labels: { env: "dev" } });
@@ -119,7 +119,7 @@ describe("the `import` option that is left in", () => {
     expect(await instances.diff(id, outs, next)).toMatchObject({ changes: undefined, replaces: [] });
   });
 
-  test("does not keep a replacement from making another, and the old one is deleted", async () => {
+  test("allows a replacement, which creates another instance and deletes the old one", async () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { inputs, outs } = await taken(service, news);
@@ -134,7 +134,7 @@ describe("the `import` option that is left in", () => {
     expect([...service.emulator.instances.keys()]).toEqual([other]);
   });
 
-  test("takes the same one again under --target-replace, whose deletion then fails", async () => {
+  test("adopts the same instance again under --target-replace, whose deletion then fails", async () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { outs } = await taken(service, news);
@@ -149,7 +149,7 @@ describe("the `import` option that is left in", () => {
     ["the resource", (urn: string) => ({ __urn: `${urn}-new`, __aliasUrns: [urn] })],
     ["the stack", (urn: string) => ({ __urn: urn.replace(/^urn:pulumi:[^:]+/, "urn:pulumi:renamed") })],
   ])(
-    "takes the same one again under --target-replace after a rename of %s, too, which the state doesn't show",
+    "adopts the same instance again under --target-replace after a rename of %s that the state doesn't show",
     async (_what, rename) => {
       const service = await startService();
       const { id, news } = foreign(service);
@@ -165,7 +165,7 @@ describe("the `import` option that is left in", () => {
 });
 
 test.each([{}, { ignored: ["publicIp"] }])(
-  "an instance whose address is shown in place of the mode is taken over, and keeps its address: %j",
+  "an instance that shows its address in place of the mode is adopted, and keeps its address: %j",
   async ({ ignored: __ignoreChanges }) => {
     const service = await startService({ behaviour: { publicIpShows: "null" } });
     const { id, news } = foreign(service, { public_ip: "auto" });
@@ -194,7 +194,7 @@ const withoutEmpty = (now: Properties): Properties =>
 describe("a property without a value, which the service omits", () => {
   const declared = { publicIp: "auto", labels: { team: "web" }, sshKeys: [SSH_KEY] };
 
-  test.each(Object.entries(declared))("is set as the program has it: %s", async (name, value) => {
+  test.each(Object.entries(declared))("is set to the program's value: %s", async (name, value) => {
     const service = await startService({ behaviour: { spelling: withoutEmpty } });
     const { id, news } = foreign(service);
     const { outs } = await taken(service, { ...news, [name]: value });
@@ -206,7 +206,7 @@ describe("a property without a value, which the service omits", () => {
   test.each<[string, Properties, string, Properties]>([
     ["a label", { labels: { env: "prod", team: "web" } }, "labels.env", { labels: { team: "web" } }],
     ["an SSH key", { sshKeys: [SSH_KEY] }, "sshKeys[1]", { ssh_keys: [SSH_KEY] }],
-  ])("is set as the program has it beside an ignored one: %s", async (_what, wanted, path, fields) => {
+  ])("is set to the program's value beside an ignored property: %s", async (_what, wanted, path, fields) => {
     const service = await startService({ behaviour: { spelling: withoutEmpty } });
     const { id, news } = foreign(service);
     await taken(service, { ...news, ...wanted, __ignoreChanges: [path] });
@@ -214,7 +214,7 @@ describe("a property without a value, which the service omits", () => {
   });
 
   test.each(["203.0.113.77", "none"])(
-    "stays, if it is an ignored address that only its own field shows: %s",
+    "keeps an ignored address that only its own field shows: %s",
     async (publicIp) => {
       const service = await startService({ behaviour: { unshown: ["public_ip"] } });
       const { id, news } = foreign(service, { public_ip: "203.0.113.5", flavor: "m1.large" });
@@ -226,7 +226,7 @@ describe("a property without a value, which the service omits", () => {
     },
   );
 
-  test("is set if it is another address than the one that the object has", async () => {
+  test("is set if the object has another address", async () => {
     const service = await startService({ behaviour: { unshown: ["public_ip"] } });
     const { id, news } = foreign(service, { public_ip: "auto" });
     const { outs } = await taken(service, { ...news, publicIp: "203.0.113.77" });
@@ -234,7 +234,7 @@ describe("a property without a value, which the service omits", () => {
     expect(outs).toMatchObject({ publicIp: "203.0.113.77", ipAddress: "203.0.113.77" });
   });
 
-  test("stays without an address if that is ignored, and without any value if the program wants none", async () => {
+  test("stays without an address if that is ignored, and without a value if the program sets none", async () => {
     const service = await startService({ behaviour: { spelling: withoutEmpty } });
     const { id, news } = foreign(service);
     const ignored = { ...news, publicIp: "auto", __ignoreChanges: ["publicIp"] };
@@ -268,7 +268,7 @@ test.each<[string, readonly string[], boolean]>([
 });
 
 test.each([{}, { flavor: "m1.large" }])(
-  "an instance whose address is shown in place of the mode, and beside it, is taken over: %j",
+  "an instance that shows its address in place of the mode and in another field is adopted: %j",
   async (others) => {
     const spelling = (now: Properties) => ({ ...now, public_ip: now.ip_address });
     const service = await startService({ behaviour: { spelling } });
@@ -281,7 +281,7 @@ test.each([{}, { flavor: "m1.large" }])(
 );
 
 test.each(["mode", "null"] as const)(
-  "an instance whose address is not wanted loses it, if the service shows the %s in public_ip",
+  "an instance loses an address that the program doesn't declare, if the service shows the %s in public_ip",
   async (publicIpShows) => {
     const service = await startService({ behaviour: { publicIpShows } });
     const { id, news } = foreign(service, { public_ip: "auto" });
@@ -291,7 +291,7 @@ test.each(["mode", "null"] as const)(
   },
 );
 
-test("an instance whose keys are shown by fingerprint is taken over without a request, and can be changed later", async () => {
+test("an instance that shows fingerprints of its keys is adopted without an update, and can be changed later", async () => {
   const service = await startService({ behaviour: { normalize: ["fingerprints"] } });
   const { id, news } = foreign(service, { ssh_keys: [SSH_KEY] });
   const declared = { ...news, sshKeys: [SSH_KEY] };
@@ -307,7 +307,7 @@ test("an instance whose keys are shown by fingerprint is taken over without a re
 });
 
 test.each([null, ""])(
-  "an instance whose image is shown as %j is taken over, also if the image is ignored, and can be changed later",
+  "an instance that shows its image as %j is adopted, even if the image is ignored, and can be changed later",
   async (image) => {
     for (const __ignoreChanges of [undefined, ["image"]]) {
       const service = await startService({ behaviour: { spelling: (now) => ({ ...now, image }) } });
@@ -328,7 +328,7 @@ test.each([null, ""])(
   },
 );
 
-test("a value that the service keeps in its own words is told with the advice to write those", async () => {
+test("the error about a value that the service normalizes says to write the normalized value", async () => {
   const service = await startService({
     behaviour: { spelling: (now) => ({ ...now, flavor: `flv-${String(now.flavor).length}` }) },
   });
@@ -345,7 +345,7 @@ test("a value that the service keeps in its own words is told with the advice to
 });
 
 test.each([403, 409, 400])(
-  "an object whose update is refused once (%i) is adopted by the create that an error hook repeats",
+  "an object whose update is rejected once (%i) is adopted by the create that an error hook repeats",
   async (status) => {
     const service = await startService();
     const { id, news } = foreign(service);
@@ -357,7 +357,7 @@ test.each([403, 409, 400])(
   },
 );
 
-test("a value that the service refuses to change is told with the advice to write it into the program", async () => {
+test("the error about a value that the service doesn't change says to write that value into the program", async () => {
   const service = await startService();
   const { news } = foreign(service);
   service.emulator.refuseUpdatesOf("flavor");
@@ -383,7 +383,7 @@ test("an object whose adoption was interrupted during the update is recorded as 
   });
 });
 
-test("a creation of the resource that was cut off before is settled: only the object that `import` names is left", async () => {
+test("an import settles an earlier interrupted creation of the resource, and only the imported object remains", async () => {
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const { id, news } = foreign(service);
   const { __import: _, ...plain } = news;
@@ -399,7 +399,7 @@ test("a creation of the resource that was cut off before is settled: only the ob
 test.each([
   ["", {}],
   [", also with the option `retainOnDelete`", { __retainOnDelete: true }],
-])("what the creation that was cut off has made can be taken over by its id%s", async (_, options) => {
+])("the object of an interrupted creation can be imported by its id%s", async (_, options) => {
   const service = await startService({ behaviour: { operationMs: 10_000 } });
   const project = service.emulator.addProject().id;
   const news = instanceNews({ project });
@@ -416,7 +416,7 @@ test.each([
 });
 
 describe("a project that the `import` option names", () => {
-  test("is taken over where it is what the program asks for, and else refused", async () => {
+  test("is adopted if it matches the program, and rejected otherwise", async () => {
     const service = await startService();
     const { id } = service.emulator.addProject({ name: "shop", region: "eu-1" });
     const { inputs } = await service.projects.check({}, projectNews({ __import: id }));
@@ -432,7 +432,7 @@ describe("a project that the `import` option names", () => {
   });
 });
 
-describe("a replacement that the engine asks for without telling create about it", () => {
+describe("a replacement that the engine runs without a diff", () => {
   /** An instance that was adopted by an earlier run, and a process that gets the calls of `pulumi state taint`. */
   async function tainted() {
     const service = await startService();
@@ -484,7 +484,7 @@ describe.each([
 );
 
 describe("the `import` option of a resource that exists", () => {
-  test("may name its own instance", async () => {
+  test("may name the resource's own instance", async () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { __import, ...plainly } = news;
@@ -497,7 +497,7 @@ describe("the `import` option of a resource that exists", () => {
     expect(inputs.__import).toBe(id);
   });
 
-  test("is an error if it names another instance: nothing is changed", async () => {
+  test("is an error that changes nothing if it names another instance", async () => {
     const service = await startService();
     const { id, news } = foreign(service);
     const { inputs, outs } = await taken(service, news);
@@ -559,7 +559,7 @@ describe("an adopted instance whose resource ignores changes", () => {
     ["a label", ["flavor", 'labels["env"]'], { flavor: "m1.large", labels: { env: "prod", team: "web" } }],
     ["any property", ["*"], { image: "theirs", flavor: "m1.large", labels: { env: "prod" } }],
     ["any label", ["flavor", "labels.*"], { flavor: "m1.large", labels: { env: "prod", team: "ops" } }],
-  ])("keeps what differs in %s that is ignored", async (_what, __ignoreChanges, fields) => {
+  ])("keeps an ignored difference of %s", async (_what, __ignoreChanges, fields) => {
     const service = await startService();
     const { id, news } = foreign(service, fields);
     const { outs } = await taken(service, { ...news, ...declared, __ignoreChanges });
@@ -583,7 +583,7 @@ describe("an adopted instance whose resource ignores changes", () => {
     expect(written(service.emulator)).toHaveLength(isMade ? 1 : 0);
   });
 
-  test("keeps it also if something else is changed, then and later", async () => {
+  test("keeps it even if other properties change, then and later", async () => {
     const service = await startService();
     const { id, news } = foreign(service, { flavor: "m1.large", network: "old", labels: { env: "prod" } });
     const ignoring = { ...news, ...declared, __ignoreChanges: ["flavor", "labels.env"] };

@@ -15,7 +15,7 @@ async function created(postIgnores: readonly string[], more: object = {}, args: 
 }
 
 describe("arguments that the service ignores when it creates an instance", () => {
-  test("are set by an update: the creation request doesn't name labels (§2.2)", async () => {
+  test("are set by an update, for example labels, which the creation request doesn't have (§2.2)", async () => {
     const { service, creating, methods } = await created(["labels", "ssh_keys"]);
     const { id, outs } = await creating;
     expect(methods()).toEqual(["POST", "PUT"]);
@@ -89,7 +89,7 @@ describe("arguments that the service ignores when it creates an instance", () =>
     ["publicIp", { public_ip: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
     ["publicIp", { public_ip: null, ip_address: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
     ["publicIp", { public_ip: "auto", ip_address: "203.0.113.7" }, { publicIp: "198.51.100.9" }],
-  ])("are an error if the service makes only a part of %s: %j", async (name, shown, args) => {
+  ])("are an error if the service applies only a part of %s: %j", async (name, shown, args) => {
     const { creating, methods } = await created(
       [],
       { spelling: (now: object) => ({ ...now, ...shown }) },

@@ -30,7 +30,7 @@ function finished(call: Context): Context {
   return { ...call, session };
 }
 
-test("an operation that names its object, but has no link to it, is no dead end: the object is looked for", async () => {
+test("the object of an operation that names it without a link is looked up", async () => {
   const fake = new FakeService();
   fake.addProject("prj-1");
   fake.addInstance("ins-1", "prj-1");
@@ -39,7 +39,7 @@ test("an operation that names its object, but has no link to it, is no dead end:
   });
 });
 
-describe("an object that a resumed creation has made, and that the list does not show yet,", () => {
+describe("the object of a resumed creation that the list doesn't show yet", () => {
   const resumed = async (ms: number): Promise<{ failure: Error; begun: string[] }> => {
     const fake = new FakeService();
     fake.getAnswer = "405";
@@ -71,14 +71,14 @@ describe("an object that a resumed creation has made, and that the list does not
     return { failure: await failureOf(create(late, news)), begun };
   };
 
-  test("is not made a second time where there is no time to wait for it: its id goes into the state", async () => {
+  test("is not created twice at the deadline, and its id is in the state", async () => {
     const { failure, begun } = await resumed(3_000);
     expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { pending: { key: KEY } } });
-    expect(failure.message).toContain("did not show it before the time was up");
+    expect(failure.message).toContain("did not show it before the deadline");
     expect(begun).toEqual([]);
   });
 
-  test("is given up after half a minute of looks: another is made", async () => {
+  test("is recreated if the list doesn't show it for 30 s", async () => {
     expect((await resumed(300_000)).begun).toEqual([nextKey(KEY)]);
   });
 });

@@ -6,7 +6,7 @@ import { failureOf, madeInstance, madeProject, startService } from "../service";
 
 const posts = (requests: readonly LoggedRequest[]) => requests.filter(({ method }) => method === "POST");
 
-test("an instance is made by one POST with the key of its inputs and its body, and read back when it is done", async () => {
+test("a create sends one POST with the key of the inputs, and reads the instance when the operation is done", async () => {
   const service = await startService();
   const { id, state } = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
   const [post, ...more] = posts(service.emulator.requests);
@@ -34,7 +34,7 @@ test("an instance is made by one POST with the key of its inputs and its body, a
 
 describe("a project", () => {
   test.each([200, 201, 202] as const)(
-    "may come back at once or as an operation: POST answers %d",
+    "may be returned at once or as an operation: POST returns %d",
     async (projectPost) => {
       const service = await startService({ behaviour: { projectPost } });
       const { id, state } = await madeProject(service);
@@ -54,14 +54,14 @@ describe("the result of the operation", () => {
     },
   );
 
-  test.each([404, 405] as const)("is found in the list where its link answers %d", async (getObject) => {
+  test.each([404, 405] as const)("is found in the list if its link returns %d", async (getObject) => {
     const service = await startService({ behaviour: { getObject } });
     const { id, state } = await madeInstance(service);
     expect([...service.emulator.instances.keys()]).toEqual([id]);
     expect(state.status).toBe("running");
   });
 
-  test("that nobody tells is an error that names the operation, not a guess", async () => {
+  test("that is unknown causes an error that names the operation", async () => {
     const service = await startService({ behaviour: { resultLink: "missing" } });
     const error = await failureOf(madeInstance(service));
     const [operation] = service.emulator.operations.keys();
@@ -69,7 +69,7 @@ describe("the result of the operation", () => {
     expect(error.message).toContain("hint: ");
   });
 
-  test("that can't be read is an error that names the object left behind", async () => {
+  test("that can't be read causes an error that names the object", async () => {
     const service = await startService();
     service.emulator.fail({ method: "GET", path: "/v1/instances/", kind: "status", status: 403, times: 9 });
     const error = await failureOf(madeInstance(service));
@@ -79,8 +79,8 @@ describe("the result of the operation", () => {
   });
 });
 
-describe("what fails", () => {
-  test("a refused request names the property, and nothing is made", async () => {
+describe("a failed create", () => {
+  test("names the property if the request is rejected, and creates nothing", async () => {
     const service = await startService();
     const error = await failureOf(madeInstance(service, { flavor: "nope" }));
     expect(error.message).toMatch(/^creating instance "web" was refused: /);
@@ -91,7 +91,7 @@ describe("what fails", () => {
   });
 
   test.each(["failed", "error", "cancelled", "gave-up"])(
-    "an operation that ends as %s, with its problem",
+    "shows the problem of an operation that ends as %s",
     async (failedStatus) => {
       const service = await startService({ behaviour: { failedStatus } });
       service.emulator.failNextOperation();
@@ -102,7 +102,7 @@ describe("what fails", () => {
     },
   );
 
-  test("an operation that fails names a project that it may leave behind, even if that isn't shown yet", async () => {
+  test("names a project that the failed operation may have left, even if it isn't shown yet", async () => {
     const behaviour = { projectPost: 202, ids: "counter", lagMs: 300, lagIn: "both" } as const;
     const service = await startService({ behaviour, config: { operationTimeout: "3s" } });
     service.emulator.failNextOperation({ leaveObject: true });
@@ -111,7 +111,7 @@ describe("what fails", () => {
     expect(error.message).toContain(`object ${id} `);
   });
 
-  test("an operation that fails and leaves its object names that object", async () => {
+  test("names the object that a failed operation has left", async () => {
     const service = await startService();
     service.emulator.failNextOperation({ leaveObject: true });
     const error = await failureOf(madeInstance(service));
@@ -119,7 +119,7 @@ describe("what fails", () => {
     expect(error.message).toContain(`object ${id}`);
   });
 
-  test("an operation that is not over in the time that customTimeouts gives it is named with how far it is", async () => {
+  test("names the operation and its progress after the timeout of customTimeouts", async () => {
     const service = await startService({ behaviour: { operationMs: 3_600_000, progress: "stuck" } });
     const error = await failureOf(madeInstance(service, { __timeouts: { create: "2m" } }));
     const [operation] = service.emulator.operations.keys();
@@ -130,7 +130,7 @@ describe("what fails", () => {
     expect(service.clock.now()).toBeGreaterThan(110_000);
   });
 
-  test("without customTimeouts, in the time of the setting operationTimeout", async () => {
+  test("names the operation after the timeout of the setting operationTimeout", async () => {
     const service = await startService({
       behaviour: { operationMs: 3_600_000 },
       config: { operationTimeout: "5m" },
@@ -140,7 +140,7 @@ describe("what fails", () => {
     expect(service.clock.now()).toBeGreaterThan(280_000);
   });
 
-  test("a lost reply does not: the POST is repeated with the same key and body", async () => {
+  test("is avoided after a lost reply by a retry with the same key and body", async () => {
     const service = await startService();
     service.emulator.fail({ method: "POST", kind: "lost-reply" });
     const { id } = await madeInstance(service);
@@ -151,7 +151,7 @@ describe("what fails", () => {
   });
 });
 
-test("an older program that passes no usable key still creates, with a key of the right form", async () => {
+test("an older program that passes no valid key still creates objects, with a valid key", async () => {
   const service = await startService();
   const project = service.emulator.addProject().id;
   await service.instances.create(instanceNews({ project, __key: "not a key" }));

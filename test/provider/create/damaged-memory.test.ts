@@ -26,8 +26,8 @@ describe.each([
   ["no map", "[]"],
   ["null", "null"],
   ["no text", 5],
-])("a body that is %s", (_what, body) => {
-  test("is not sent: where only the service knows what it made, a person decides", async () => {
+])("a recorded body that is %s", (_what, body) => {
+  test("is not sent, and the error says what to do with the object", async () => {
     const { service, web, again } = await cutOff({ body }, true);
     const said = await again();
     expect(said).toContain("the record of an interrupted creation is damaged");
@@ -36,7 +36,7 @@ describe.each([
     expect(service.emulator.instances.size).toBe(1);
   });
 
-  test("deletes nothing: whether its object is what is wanted now is not known", async () => {
+  test("causes no deletion, because the object may be the declared one", async () => {
     const { service, web, again } = await cutOff({ body }, false);
     const [id] = service.emulator.instances.keys();
     const said = await again();
@@ -55,7 +55,7 @@ test.each([
   expect(web.posts()).toEqual([]);
 });
 
-test("a damaged note of an instance does not keep its project from being deleted", async () => {
+test("a damaged journal entry of an instance doesn't prevent the deletion of its project", async () => {
   const { service, web } = await oneInstance();
   const project = await madeProject(service);
   const damaged = { key: "k", resource: "k", body: "{", at: Date.now() };

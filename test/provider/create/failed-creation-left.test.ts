@@ -4,7 +4,7 @@ import { oneInstance } from "../one-instance";
 import { failureOf, madeInstance, madeProject, startService } from "../service";
 
 test.each([200, 404, 405] as const)(
-  "what a failed creation has left is in the state, also where only lists show it (GET answers %d)",
+  "the object of a failed creation is in the state, even if only lists show it (GET returns %d)",
   async (getObject) => {
     const { service, web } = await oneInstance({ behaviour: { getObject } });
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
@@ -15,7 +15,7 @@ test.each([200, 404, 405] as const)(
 );
 
 test.each(["instance", "project"] as const)(
-  "%s that a failed creation has left is not lost at a service whose replies lag behind",
+  "%s that a failed creation has left is in the state even if replies lag behind",
   async (kind) => {
     const behaviour = { operationMs: 100, projectPost: 202, lagMs: 2_000, lagIn: "both" } as const;
     const service = await startService({ behaviour });
@@ -30,7 +30,7 @@ test.each(["instance", "project"] as const)(
   },
 );
 
-test("a creation that an error hook makes the engine repeat gets another key each time it fails for certain", async () => {
+test("a creation that an error hook repeats gets another key after each definite failure", async () => {
   const { service, web } = await oneInstance();
   service.emulator.failNextOperation({ kind: "create" });
   service.emulator.fail({

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { oneInstance, URN } from "../one-instance";
 
-describe("the note of a creation that the state has is none", () => {
-  test("check removes it, and nothing changes", async () => {
+describe("the journal entry of a creation that the state records is obsolete", () => {
+  test("and check removes it without a change", async () => {
     const { service, web } = await oneInstance();
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
     const { id } = web.there();
@@ -19,7 +19,7 @@ describe("the note of a creation that the state has is none", () => {
     ["its key", { key: true }, false],
     ["its id", { id: true }, false],
     ["nothing in common", {}, true],
-  ])("where they have %s; a diff may come before any check", async (_what, common, changes) => {
+  ])("even if they have %s, and a diff comes before any check", async (_what, common, changes) => {
     const { web } = await oneInstance();
     await web.up();
     const { id, inputs, state } = web.there();
@@ -39,7 +39,7 @@ describe("the note of a creation that the state has is none", () => {
 
   const options = { replaceOnChanges: true };
 
-  test("what is wanted anew is made anew, and the old one is deleted", async () => {
+  test("so a replacement creates a new object and deletes the old one", async () => {
     const { web } = await oneInstance();
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
     const { id } = web.there();
@@ -47,7 +47,7 @@ describe("the note of a creation that the state has is none", () => {
     expect(await web.expectOne()).not.toBe(id);
   });
 
-  test("what is wanted anew is made anew also where the state has another key of it", async () => {
+  test("so a replacement creates a new object even if the state has another key", async () => {
     const { service, web } = await oneInstance();
     service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true });
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();
@@ -57,7 +57,7 @@ describe("the note of a creation that the state has is none", () => {
     expect(await web.expectOne()).not.toBe(id);
   });
 
-  test("after an interrupted `up`, --replace of a saved replacement fails and says to run `up` first", async () => {
+  test("but after an interrupted `up`, --replace of a saved replacement fails and says to run `up` first", async () => {
     const { web } = await oneInstance();
     await web.up();
     await web.up({ image: "debian-14" }, { unconfirmed: true });
@@ -70,7 +70,7 @@ describe("the note of a creation that the state has is none", () => {
     expect(await web.expectOne()).not.toBe(id);
   });
 
-  test("what is wanted anew is made anew also where check could not remove the note", async () => {
+  test("so a replacement creates a new object even if check could not remove the entry", async () => {
     const { web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
     const { id: _id, ...entry } = await web.noted();

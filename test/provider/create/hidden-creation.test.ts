@@ -12,8 +12,8 @@ async function hidden({ fails = false } = {}) {
   return { service, web };
 }
 
-describe("an instance that can't be seen before its creation is over", () => {
-  test("is not gone for a refresh", async () => {
+describe("an instance that the service hides until its creation ends", () => {
+  test("is kept by a refresh", async () => {
     const { service, web } = await hidden();
     const before = web.there();
     await web.refresh();
@@ -23,7 +23,7 @@ describe("an instance that can't be seen before its creation is over", () => {
     await web.expectOne();
   });
 
-  test("is deleted once it is made", async () => {
+  test("is deleted once it exists", async () => {
     const { service, web } = await hidden();
     expect(await web.destroy()).toBeUndefined();
     service.emulator.finishOperations();

@@ -24,7 +24,7 @@ describe("an import of the object of an unfinished creation", () => {
     return { service, web, id, news: web.news({ __urn: urn, __import: id, name, ...args }) };
   }
 
-  test("that fails leaves the creation as it was: the next `up` resumes it", async () => {
+  test("leaves the creation unfinished if it fails, and the next `up` resumes it", async () => {
     const { service, web, id, news } = await imported({ flavor: "none-such" });
     service.emulator.refuse("flavor", "none-such");
     const process = await web.process();
@@ -44,7 +44,7 @@ describe("an import of the object of an unfinished creation", () => {
   });
 });
 
-describe("beside an unfinished creation whose operation can't be read, an import", () => {
+describe("if an unfinished creation's operation can't be read, an import", () => {
   const ARGS = { image: "debian-13", flavor: "m1.small", network: "default" };
 
   async function unreadable(name: string) {
@@ -66,7 +66,7 @@ describe("beside an unfinished creation whose operation can't be read, an import
   test.each([
     ["of another instance", "db"],
     ["of an instance of that name", "Web-01"],
-  ])("%s succeeds, and the creation's end leaves that instance alone", async (_, name) => {
+  ])("%s succeeds, and the end of the creation doesn't delete that instance", async (_, name) => {
     const { service, web, id, imported, fault } = await unreadable(name);
     const process = await web.process();
     const urn = URN.replace("::web", "::server");
@@ -78,7 +78,7 @@ describe("beside an unfinished creation whose operation can't be read, an import
     expect(idsOf(service)).toContain(id);
   });
 
-  test("by the creation's own resource fails before it has changed anything", async () => {
+  test("by the creation's own resource fails without a change", async () => {
     const { service, web, id, imported } = await unreadable("db");
     const process = await web.process();
     const news = web.news({ ...imported, flavor: "m1.large" });
@@ -92,7 +92,7 @@ describe("beside an unfinished creation whose operation can't be read, an import
 describe("if a resource has an unfinished creation, an import for it", () => {
   const OTHER = { name: "web", image: "debian-13", flavor: "m1.small", network: "default" };
 
-  test("of another instance deletes what the creation has made, if its reply was lost", async () => {
+  test("of another instance deletes the creation's object if its reply was lost", async () => {
     const { service, web } = await oneInstance();
     const lost = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
     expect(await web.up()).toContain("is kept in the state");
@@ -116,7 +116,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     expect(said).toContain("recover --forget <urn>");
   });
 
-  test("of its object shows the object as it is when the creation has ended", async () => {
+  test("of its object returns the object as it is after the creation", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 60_000 } });
     await web.killedUp({ publicIp: "auto" });
     const [id = ""] = idsOf(service);
@@ -141,13 +141,13 @@ describe("if a resource has an unfinished creation, an import for it", () => {
       await begin(web);
       await service.clock.sleep(100_000);
       const [id = ""] = idsOf(service);
-      expect(await web.up({ name: "Web-01" })).toContain(`under that name: ${id}`);
+      expect(await web.up({ name: "Web-01" })).toContain(`the service lists ${id} with the same name`);
       expect(await web.up({ name: "Web-01", __import: id })).toBeUndefined();
       expect(await web.expectOne()).toBe(id);
     },
   );
 
-  test("of its object that fails leaves the creation as it was, if nothing tells its object: the next `up` resumes it", async () => {
+  test("of its object that fails leaves the creation unfinished, and the next `up` resumes it", async () => {
     const { service, web } = await oneInstance();
     await web.killedBeforeTheAnswer({ name: "Web-01" });
     service.emulator.finishOperations();
@@ -161,7 +161,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
   });
 });
 
-test("an instance that has the name of another resource's unfinished creation is not taken for its object: `destroy` names the right one", async () => {
+test("an instance with the name of another resource's unfinished creation doesn't count as its object, and `destroy` names the right one", async () => {
   const { service, web } = await oneInstance();
   const same = { image: "centos-7", flavor: "m1.small", network: "default" };
   const { id } = service.emulator.addInstance({ ...same, project: web.project, name: "web" });
@@ -176,9 +176,9 @@ test("an instance that has the name of another resource's unfinished creation is
   expect(service.warnings.join()).not.toContain(id);
 });
 
-describe("an instance that a resource has imported is not deleted as that of an unfinished creation", () => {
+describe("an imported instance is not deleted as the object of an unfinished creation", () => {
   test.each(["an unknown operation", "a known operation", "a noted id"])(
-    "that was to replace another resource's instance, with %s: its change is reverted, and that resource comes first",
+    "that should have replaced another resource's instance, with %s, if the change is reverted and that resource comes first",
     async (known) => {
       const { service, web } = await oneInstance();
       await web.up({ name: "web" });
@@ -199,7 +199,7 @@ describe("an instance that a resource has imported is not deleted as that of an 
     },
   );
 
-  test("of an equal request: nothing but the operation tells which object that has made", async () => {
+  test("of an equal request whose object only the operation identifies", async () => {
     const { service, web } = await oneInstance();
     await web.killedBeforeTheAnswer({ name: "web" });
     service.emulator.finishOperations();
@@ -214,7 +214,7 @@ describe("an instance that a resource has imported is not deleted as that of an 
   });
 });
 
-test("two resources never share an instance: if one imports the object of the other's unfinished creation after both were checked, the other gets its own", async () => {
+test("if a resource imports the object of another one's unfinished creation after both were checked, the other one gets its own instance", async () => {
   const { service, web } = await oneInstance();
   await web.killedUp({ name: "Web-01" });
   service.emulator.finishOperations();
@@ -241,15 +241,15 @@ describe("an instance that a resource has imported, and that an unfinished creat
     return { service, web, id };
   }
 
-  test("stays that resource's if the creation's resource is declared again: that gets another one", async () => {
+  test("stays with the importing resource, and the creation's resource gets another one if it is declared again", async () => {
     const { service, web, id } = await imported();
     expect(await web.up({ name: "web" })).toBeUndefined();
     expect(web.there().id).not.toBe(id);
     expect(idsOf(service)).toEqual([id, web.there().id]);
-    expect(service.warnings.join()).toContain(`another resource of the program has instance ${id}`);
+    expect(service.warnings.join()).toContain(`an interrupted run created instance ${id} for`);
   });
 
-  test("stays that resource's if its creation's resource is declared again and times out", async () => {
+  test("stays with the importing resource if the creation's resource is declared again and times out", async () => {
     const { service, web, id } = await imported();
     const outage = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
     expect(await web.up({ name: "web" })).toContain("is kept in the state");
@@ -259,11 +259,11 @@ describe("an instance that a resource has imported, and that an unfinished creat
     expect(idsOf(service)).toEqual([id, web.there().id]);
   });
 
-  test("isn't named as an object that the creation may have made once its outcome is lost", async () => {
+  test("isn't named as a possible object of the creation if its outcome is unknown", async () => {
     const { web, id } = await imported();
     await web.note({ ...(await web.noted()), at: Date.now() - 25 * 3_600_000 });
     const said = await web.up({ name: "web" });
-    expect(said).toContain("no object of that name");
+    expect(said).toContain("the service lists no instance with the same name");
     expect(said).not.toContain(id);
   });
 });

@@ -6,7 +6,7 @@ import { oneInstance } from "../one-instance";
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-describe("a key is good for 24 hours, less one for clocks that differ", () => {
+describe("a key is valid for 24 hours, minus one hour for differing clocks:", () => {
   async function killedAgo(ms: number, behaviour: Partial<Behaviour> = {}, args: Properties = {}) {
     const { service, web } = await oneInstance({ behaviour });
     const entry = await web.killedBeforeTheAnswer(args);
@@ -14,17 +14,17 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
     return { service, web };
   }
 
-  test("until then the request is repeated", async () => {
+  test("until then, the request is resent", async () => {
     const { web } = await killedAgo(DAY_MS - HOUR_MS - 60_000);
     expect(await web.up()).toBeUndefined();
     await web.expectOne();
   });
 
-  test("after that nothing is sent or taken: the error lists what has that name, and says how to go on", async () => {
+  test("after that, nothing is sent or adopted, and the error lists the objects with the same name and the next steps", async () => {
     const { service, web } = await killedAgo(DAY_MS - HOUR_MS + 60_000);
     const [id] = service.emulator.instances.keys();
     const said = await web.up();
-    expect(said).toContain(`its list shows under that name: ${id}`);
+    expect(said).toContain(`the service lists ${id} with the same name`);
     expect(said).toContain("recover --forget <urn>");
     expect(web.posts()).toHaveLength(1);
     expect(web.saved).toBeUndefined();
@@ -34,14 +34,14 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
     expect(service.emulator.instances.size).toBe(2);
   });
 
-  test("the error lists what has that name in lower case, if the service normalizes names", async () => {
+  test("the error also lists objects with the normalized name", async () => {
     const name = "Web-01";
     const { service, web } = await killedAgo(DAY_MS, { normalize: ["lower-case"] }, { name });
     const [id] = service.emulator.instances.keys();
-    expect(await web.up({ name })).toContain(`its list shows under that name: ${id}`);
+    expect(await web.up({ name })).toContain(`the service lists ${id} with the same name`);
   });
 
-  test("an operation that was noted is waited for however old it is", async () => {
+  test("a recorded operation of any age is awaited", async () => {
     const { web } = await oneInstance();
     await web.killedUp();
     await web.note({ ...(await web.noted()), at: 0 });
@@ -50,7 +50,7 @@ describe("a key is good for 24 hours, less one for clocks that differ", () => {
   });
 });
 
-test("a replacement that was killed too long ago doesn't lead a person to delete or forget the instance of the state", async () => {
+test("the error about an expired replacement doesn't suggest deleting or forgetting the instance in the state", async () => {
   const { service, web } = await oneInstance();
   await web.up();
   const { id } = web.there();
@@ -60,7 +60,7 @@ test("a replacement that was killed too long ago doesn't lead a person to delete
   await web.note({ ...entry, at: 1 });
   const other = [...service.emulator.instances.keys()].filter((one) => one !== id);
   const said = await web.up({ image: "debian-14" }, { deleteBeforeReplace: false });
-  expect(said).toContain(`its list shows under that name: ${other}\n`);
+  expect(said).toContain(`the service lists ${other} with the same name\n`);
   expect(said).toContain("recover --forget <urn>");
   expect(said).not.toContain("pulumi state delete");
 });

@@ -4,7 +4,7 @@ import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
 
 describe("a creation that was killed", () => {
-  test("is on disk before its request is made, and what the service answers as soon as it does", async () => {
+  test("is on disk before its request, and so is the reply as soon as it arrives", async () => {
     const seen: unknown[] = [];
     const { service, web } = await oneInstance({
       onRequest: ({ method }) => {
@@ -22,7 +22,7 @@ describe("a creation that was killed", () => {
     });
   });
 
-  test("is waited for by the next `up` where the service's answer was noted: nothing is sent again", async () => {
+  test("is awaited by the next `up` without another request if the journal has the reply", async () => {
     const { web } = await oneInstance();
     await web.killedUp();
     expect(await web.up()).toBeUndefined();
@@ -30,7 +30,7 @@ describe("a creation that was killed", () => {
     await web.expectOne();
   });
 
-  test("is sent again with its key and its text where the answer was not noted, whatever the program says now", async () => {
+  test("is resent with its key and its body if the journal has no reply, even if the program has changed", async () => {
     const { service, web } = await oneInstance();
     await web.killedBeforeTheAnswer();
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
@@ -42,7 +42,7 @@ describe("a creation that was killed", () => {
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
   });
 
-  test("keeps its key and its made-up name in the state, of which preview shows what `up` will use", async () => {
+  test("keeps its key and its generated name in the state, and the preview shows what `up` uses", async () => {
     const { web } = await oneInstance();
     await web.killedUp({ name: undefined });
     const { key } = await web.noted();
@@ -63,7 +63,7 @@ describe("a creation that was killed", () => {
     expect(service.emulator.instances.get(id)?.fields.ssh_keys).toEqual(["ssh-rsa AAAAB3 theirs"]);
   });
 
-  test("and gone on with, and killed again, is still gone on with", async () => {
+  test("is resumed even if the run that resumed it was killed, too", async () => {
     const { service, web } = await oneInstance();
     await web.killedBeforeTheAnswer();
     await web.killedUp();
@@ -73,7 +73,7 @@ describe("a creation that was killed", () => {
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
   });
 
-  test("is in the state when the change that the program wants of it is refused", async () => {
+  test("is in the state if the service rejects the program's later change", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();
     expect(await web.up({ flavor: "nope" })).toContain("flavor 'nope' does not exist");
@@ -84,7 +84,7 @@ describe("a creation that was killed", () => {
     expect(web.posts()).toHaveLength(1);
   });
 
-  test("leaves nothing behind in the next `up` where the program wants something that must be made anew", async () => {
+  test("leaves nothing behind if the next `up` needs a different object", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();
     const [first] = service.emulator.instances.keys();
@@ -95,7 +95,7 @@ describe("a creation that was killed", () => {
     expect(service.emulator.instances.get(id)?.fields.image).toBe("debian-14");
   });
 
-  test("is looked for in its own project where the program names another by now, and only lists show it", async () => {
+  test("is looked up in its own project, even if the program names another one now and only lists show it", async () => {
     const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
     await web.killedUp();
     const { id: project } = service.emulator.addProject();
@@ -105,7 +105,7 @@ describe("a creation that was killed", () => {
   });
 });
 
-describe("what the next `up` finds of a killed creation may be no good: the same `up` makes another, with another key", () => {
+describe("the next `up` creates another object with another key if the killed creation has led to", () => {
   test("an operation that failed", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create" });
@@ -115,7 +115,7 @@ describe("what the next `up` finds of a killed creation may be no good: the same
     await web.expectOne();
   });
 
-  test("an operation that failed and left its object: that one is deleted", async () => {
+  test("an operation that failed and left its object, which is deleted", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
     await web.killedUp();
@@ -124,7 +124,7 @@ describe("what the next `up` finds of a killed creation may be no good: the same
     await web.expectOne();
   });
 
-  test("an instance that somebody deleted meanwhile", async () => {
+  test("an instance that somebody has deleted since", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();
     service.emulator.finishOperations();
@@ -134,7 +134,7 @@ describe("what the next `up` finds of a killed creation may be no good: the same
     await web.expectOne();
   });
 
-  test("and every machine comes to the same other key, so that nothing is made twice", async () => {
+  test("a failure, and every machine derives the same next key, so that nothing is created twice", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create" });
     await web.killedUp();

@@ -19,27 +19,27 @@ async function cutOffReplacement(more: Parameters<typeof startService>[0] = {}) 
 const puts = ({ emulator }: Service): number =>
   emulator.requests.filter(({ method }) => method === "PUT").length;
 
-describe("what a killed replacement was making", () => {
-  test("is what the resource becomes, where the program still wants it", async () => {
+describe("the object of a killed replacement", () => {
+  test("becomes the resource's object if the program still declares it", async () => {
     const { web, other } = await cutOffReplacement();
     expect(await web.up(ANEW)).toBeUndefined();
     expect(await web.expectOne()).toBe(other);
   });
 
-  test("is deleted by the next `up` where the program does not want it any more, though nothing else has changed", async () => {
+  test("is deleted by the next `up` if the program no longer declares it, even without another change", async () => {
     const { service, web, id } = await cutOffReplacement();
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
     expect(puts(service)).toBe(0);
   });
 
-  test("is left alone with a warning if the resource has the option `retainOnDelete`", async () => {
+  test("is kept with a warning if the resource has the option `retainOnDelete`", async () => {
     const { service, web, id, other } = await cutOffReplacement();
     expect(await web.up({ __retainOnDelete: true })).toBeUndefined();
     expect(web.there().id).toBe(id);
     expect([...service.emulator.instances.keys()]).toEqual([id, other]);
     expect(service.warnings).toEqual([
-      expect.stringMatching(new RegExp(`instance ${other}.* was left alone`)),
+      expect.stringMatching(new RegExp(`instance ${other}.* was not deleted`)),
     ]);
     expect(await web.up({ __retainOnDelete: true })).toBeUndefined();
     expect(service.warnings).toHaveLength(1);
@@ -52,14 +52,14 @@ describe("what a killed replacement was making", () => {
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
   });
 
-  test("is deleted where its answer was not noted", async () => {
+  test("is deleted if the journal has no reply", async () => {
     const { web, id } = await cutOffReplacement();
     await web.journal.begin(await web.noted());
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
   });
 
-  test("is deleted where it was being made in another project, and only lists show it", async () => {
+  test("is deleted if it was created in another project and only lists show it", async () => {
     const { service, web } = await oneInstance({ behaviour: { getObject: 405 } });
     await web.up();
     const { id } = web.there();
@@ -68,7 +68,7 @@ describe("what a killed replacement was making", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
-  test("costs the state nothing where it can't be deleted yet: it stays noted, and the instance as it is", async () => {
+  test("doesn't affect the state if it can't be deleted yet, and its journal entry stays", async () => {
     const { service, web, id } = await cutOffReplacement();
     const before = web.there();
     service.emulator.fail({ method: "GET", path: "/v1/operations/", kind: "status", status: 403, times: 1 });
@@ -88,7 +88,7 @@ describe("what a killed replacement was making", () => {
     expect(await web.entry()).toBeUndefined();
   });
 
-  test("is not deleted with the old instance while it becomes the resource", async () => {
+  test("is not deleted with the old instance while it becomes the resource's object", async () => {
     const { service, web, other } = await cutOffReplacement();
     service.emulator.clearRequests();
     expect(await web.up(ANEW, { deleteBeforeReplace: true })).toBeUndefined();
@@ -97,7 +97,7 @@ describe("what a killed replacement was making", () => {
   });
 });
 
-test("what was being made before the resource of the state is left alone: another machine may have finished it, and released it", async () => {
+test("the object of a creation that is older than the state's resource is not deleted, because another machine may have released it", async () => {
   const { service, web } = await oneInstance();
   await web.killedUp();
   service.emulator.finishOperations();
@@ -106,7 +106,7 @@ test("what was being made before the resource of the state is left alone: anothe
   const { id } = web.there();
   expect(await web.up()).toBeUndefined();
   expect([...service.emulator.instances.keys()]).toEqual([other, id]);
-  expect(service.warnings.join()).toMatch(new RegExp(`instance ${other}.* was left alone`));
+  expect(service.warnings.join()).toMatch(new RegExp(`instance ${other}.* was not deleted`));
   expect(await web.entry()).toBeUndefined();
 });
 
@@ -128,27 +128,24 @@ describe("the deletion of a project", () => {
   test.each([
     ["", {}],
     [", though the state has the stack's former name", { __urn: URN.replace("pulumi:dev", "pulumi:prod") }],
-  ])(
-    "takes along what a killed creation was making in it, and nothing would ever find%s",
-    async (_what, more) => {
-      const service = await startService();
-      const project = await madeProject(service);
-      const { id, state } = project;
-      const web = new OneInstance(service, project);
-      await web.killedUp(more);
-      expect(service.emulator.instances.size).toBe(1);
-      await (await service.anew()).projects.delete(id, state);
-      expect(service.emulator.instances.size).toBe(0);
-      expect(service.emulator.projects.size).toBe(0);
-      expect(await web.entry()).toBeUndefined();
-      const methods = service.emulator.requests
-        .filter(({ method }) => method === "DELETE")
-        .map(({ path }) => path);
-      expect(methods.map((path) => path.split("/")[2])).toEqual(["instances", "projects"]);
-    },
-  );
+  ])("also deletes the object of a killed creation in it%s", async (_what, more) => {
+    const service = await startService();
+    const project = await madeProject(service);
+    const { id, state } = project;
+    const web = new OneInstance(service, project);
+    await web.killedUp(more);
+    expect(service.emulator.instances.size).toBe(1);
+    await (await service.anew()).projects.delete(id, state);
+    expect(service.emulator.instances.size).toBe(0);
+    expect(service.emulator.projects.size).toBe(0);
+    expect(await web.entry()).toBeUndefined();
+    const methods = service.emulator.requests
+      .filter(({ method }) => method === "DELETE")
+      .map(({ path }) => path);
+    expect(methods.map((path) => path.split("/")[2])).toEqual(["instances", "projects"]);
+  });
 
-  test("leaves what was being made in another project", async () => {
+  test("doesn't delete the object of a killed creation in another project", async () => {
     const { service, web } = await oneInstance();
     await web.killedUp();
     const { id, state } = await madeProject(service);
@@ -157,7 +154,7 @@ describe("the deletion of a project", () => {
     expect(await web.entry()).toBeDefined();
   });
 
-  test("leaves what this process has just made: that note is the program's to remove", async () => {
+  test("keeps the journal entry of an object that this process has just created", async () => {
     const service = await startService();
     const { id, state } = await madeProject(service);
     const web = new OneInstance(service);

@@ -6,8 +6,8 @@ const FRONT = "urn:pulumi:dev::app::pulumi-nodejs:dynamic/cloudinfra:Instance::f
 const deletions = ({ emulator }: { emulator: { requests: readonly { method: string }[] } }): number =>
   emulator.requests.filter(({ method }) => method === "DELETE").length;
 
-describe("what a resource now is, is not deleted, whoever asks:", () => {
-  test("an instance that this process has just made", async () => {
+describe("a live object is not deleted:", () => {
+  test("an instance that this process has just created", async () => {
     const { service, web } = await oneInstance();
     const process = await web.process();
     const { inputs } = await process.check({}, web.news());
@@ -17,7 +17,7 @@ describe("what a resource now is, is not deleted, whoever asks:", () => {
     expect(deletions(service)).toBe(0);
   });
 
-  test("one that was made, whatever else is to be made after it", async () => {
+  test("an instance that was created before another one", async () => {
     const { service, web } = await oneInstance();
     const process = await web.process();
     const { id, outs } = await process.create((await process.check({}, web.news())).inputs);
@@ -38,7 +38,7 @@ describe("what a resource now is, is not deleted, whoever asks:", () => {
     expect(deletions(service)).toBe(0);
   });
 
-  test("one to which a second row of the state leads by its operation, also after an alias", async () => {
+  test("an instance that another resource of the state names by its operation, also after an alias", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     await web.up({ __timeouts: { create: "5s" } });
     const placeholder = web.there();
@@ -53,7 +53,7 @@ describe("what a resource now is, is not deleted, whoever asks:", () => {
     expect(deletions(service)).toBe(0);
   });
 
-  test("one that --target-replace finds in a note instead of making another", async () => {
+  test("an instance that --target-replace resumes from the journal", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
     const { id } = web.there();
@@ -63,22 +63,22 @@ describe("what a resource now is, is not deleted, whoever asks:", () => {
   });
 });
 
-describe("what a resource is no more, is deleted:", () => {
-  test("under `destroy`, which looks at nothing before", async () => {
+describe("an object that a resource no longer has is deleted:", () => {
+  test("under `destroy`, which runs no checks", async () => {
     const { service, web } = await oneInstance();
     await web.up();
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);
   });
 
-  test("under `destroy --refresh`, where a diff comes without a check before it", async () => {
+  test("under `destroy --refresh`, which runs a diff without a check", async () => {
     const { service, web } = await oneInstance();
     await web.up();
     expect(await web.destroy({ refresh: true })).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);
   });
 
-  test("what has to be replaced for one of its arguments", async () => {
+  test("if a changed argument requires a replacement", async () => {
     const { web } = await oneInstance();
     await web.up();
     const { id } = web.there();
@@ -86,7 +86,7 @@ describe("what a resource is no more, is deleted:", () => {
     expect(await web.expectOne()).not.toBe(id);
   });
 
-  test("what a diff has found to need a replacement, whatever comes before its deletion", async () => {
+  test("if a diff requires a replacement, in any order of the next calls", async () => {
     const { service, web } = await oneInstance();
     await web.up();
     const { id, inputs, state } = web.there();
@@ -97,7 +97,7 @@ describe("what a resource is no more, is deleted:", () => {
   });
 
   test.each([true, false])(
-    "what Pulumi's own options replace, though the provider would not (deleteBeforeReplace: %s)",
+    "if one of Pulumi's options requires a replacement (deleteBeforeReplace: %s)",
     async (deleteBeforeReplace) => {
       const { web } = await oneInstance();
       await web.up();
@@ -108,7 +108,7 @@ describe("what a resource is no more, is deleted:", () => {
     },
   );
 
-  test("what --target-replace replaces, where nothing is noted", async () => {
+  test("if --target-replace replaces it and the journal has no entry", async () => {
     const { web } = await oneInstance();
     await web.up();
     const { id } = web.there();
@@ -116,7 +116,7 @@ describe("what a resource is no more, is deleted:", () => {
     expect(await web.expectOne()).not.toBe(id);
   });
 
-  test("what an earlier run replaced and could not delete", async () => {
+  test("if an earlier run replaced it and could not delete it", async () => {
     const { service, web } = await oneInstance();
     await web.up();
     const refused = service.emulator.fail({ method: "DELETE", kind: "status", status: 403, times: 99 });

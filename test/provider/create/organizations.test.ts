@@ -6,7 +6,7 @@ import { changed, failureOf, madeInstance, madeProject, startService } from "../
 
 // Pulumi Cloud has one URL for all organizations, and two of them may have the same project and stack.
 
-test("destroying a project leaves alone the interrupted creation of another organization's stack", async () => {
+test("destroying a project ignores the interrupted creation of another organization's stack", async () => {
   const service = await startService();
   const { id, state } = await madeProject(service, { __organization: "acme" });
   await new OneInstance(service).killedUp({ __organization: "beta" });
@@ -51,7 +51,7 @@ describe("the organization of a stack", () => {
     expect(inputs.__organization).toBe(__organization);
   });
 
-  test("is not shown beside the change of an argument, but is in the outputs after it", async () => {
+  test("is not shown in a diff of another change, but is in the outputs after it", async () => {
     const service = await startService();
     const saved = await madeInstance(service, { __organization: "acme" });
     const process = await service.anew();

@@ -11,13 +11,13 @@ describe("an interrupted creation whose operation can't be found", () => {
     return { service, web, operation, id };
   }
 
-  test("is not repeated with another key: the error lists the objects with its name, and the entry stays", async () => {
+  test("is not repeated with another key, and the error lists the objects with its name", async () => {
     const { service, web, operation, id } = await purged();
     service.emulator.remove(operation);
     const before = await web.noted();
     const said = await web.up();
     expect(said).toContain(`the service no longer reports operation ${operation}`);
-    expect(said).toContain(`under that name: ${id}`);
+    expect(said).toContain(`the service lists ${id} with the same name`);
     expect(said).toContain("Adopt the object with the `import` option");
     expect(service.emulator.instances.size).toBe(1);
     expect(web.keys()).toBe(1);
@@ -25,7 +25,7 @@ describe("an interrupted creation whose operation can't be found", () => {
   });
 
   test.each([403, 404])(
-    "for a token that may not see it (%d) is resumed once another token may",
+    "is resumed once a token may read it, if an earlier token may not (%d)",
     async (status) => {
       const { service, web, id } = await purged();
       const hidden = ["/v1/operations/", "/v1/projects", "/v1/instances"].map((path) =>
@@ -40,8 +40,8 @@ describe("an interrupted creation whose operation can't be found", () => {
   );
 });
 
-describe("a creation that failed after its time was up, and whose next attempt fails too,", () => {
-  test("is tried with a new key by each further `up`, so that it succeeds once the service can", async () => {
+describe("a creation that failed after its timeout, and whose next attempt fails, too,", () => {
+  test("is retried with a new key by each further `up` until it succeeds", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     const fail = () => service.emulator.failNextOperation({ kind: "create" });
     fail();

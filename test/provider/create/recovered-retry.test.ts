@@ -50,8 +50,8 @@ async function recovered(
   return journal;
 }
 
-describe("the retry of a creation, of which another machine only knows that it may have been sent", () => {
-  test("is resumed if the creation has failed, with the arguments that it was sent with", async () => {
+describe("the retry of a creation that another machine may have sent", () => {
+  test("is resumed with its original arguments if the creation has failed", async () => {
     const { service, web, elsewhere } = await timedOut({ fails: true });
     Object.assign(service.emulator.behaviour, { keyReuseStatus: 409, keyReuseCode: "conflict" });
     expect(await web.up({ flavor: "m1.large" }, ELSEWHERE)).toBeUndefined();
@@ -60,7 +60,7 @@ describe("the retry of a creation, of which another machine only knows that it m
     expect(await elsewhere.list()).toEqual([]);
   });
 
-  test("is never sent if the creation has succeeded: its instance is adopted", async () => {
+  test("is not sent if the creation has succeeded, and its instance is adopted", async () => {
     const { service, web, elsewhere } = await timedOut({ fails: false });
     const [id] = service.emulator.instances.keys();
     expect(await web.up({}, ELSEWHERE)).toBeUndefined();
@@ -70,7 +70,7 @@ describe("the retry of a creation, of which another machine only knows that it m
     expect(await elsewhere.list()).toEqual([]);
   });
 
-  test("creates nothing once the service has forgotten its key", async () => {
+  test("creates nothing once its key has expired", async () => {
     const { service, web, elsewhere } = await timedOut({ fails: true });
     const [entry] = await elsewhere.list();
     if (entry === undefined) throw new Error("nothing is noted");

@@ -19,14 +19,14 @@ async function unanswered() {
   return { service, id };
 }
 
-describe("the first answer that a key brings back", () => {
-  test("is the project, where that is there", async () => {
+describe("the first reply that the service returns again for a key", () => {
+  test("is the result if the project exists", async () => {
     const { service, id } = await unanswered();
     expect(await up(service)).toMatchObject({ id });
     expect(service.emulator.projects.size).toBe(1);
   });
 
-  test("is none where it was deleted since: another is made", async () => {
+  test("is ignored if the project was deleted since, and another one is created", async () => {
     const { service, id } = await unanswered();
     const other = service.emulator.addProject();
     service.emulator.remove(id);

@@ -34,7 +34,7 @@ async function expectLeftAlone(service: Service, web: OneInstance, id: string): 
   expect(service.warnings.join()).toContain(`instance ${id}`);
 }
 
-describe("an instance that the engine has saved is not deleted as that of an unfinished creation", () => {
+describe("an instance that the engine has saved is not deleted as the object of an unfinished creation", () => {
   test("if a refresh has shown that the creation has ended", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     await web.up(SHORT);
@@ -108,7 +108,7 @@ describe("an instance that the state holds under its id, while its creation is u
     expect(web.there().id).toBe(id);
   });
 
-  test("is replaced by another one if `replaceOnChanges` lists the changed property, as the preview shows", async () => {
+  test("is replaced if `replaceOnChanges` lists the changed property, as the preview shows", async () => {
     const { service, web, id } = await unread();
     const how = { replaceOnChanges: true, deleteBeforeReplace: false };
     expect(await web.up({ flavor: "m1.large" }, how)).toBeUndefined();
@@ -118,7 +118,7 @@ describe("an instance that the state holds under its id, while its creation is u
 });
 
 test.each(["another project", "another operation"])(
-  "an unfinished creation is not taken for that of an imported instance with its name, made in %s",
+  "an unfinished creation is not confused with an imported instance of the same name, created in %s",
   async (other) => {
     const { service, web } = await oneInstance();
     await (other === "another project" ? web.killedBeforeTheAnswer() : web.killedUp());
@@ -136,7 +136,7 @@ test.each(["another project", "another operation"])(
   },
 );
 
-test("a creation whose object another resource has imported by now isn't resumed: another instance is created", async () => {
+test("if another resource has imported the object of an unfinished creation, another instance is created", async () => {
   const { service, web } = await oneInstance();
   await web.killedBeforeTheAnswer();
   service.emulator.finishOperations();
@@ -153,11 +153,13 @@ test("a creation whose object another resource has imported by now isn't resumed
   await later.diff(id, { ...outs }, await checked(later, server, server));
   const own = await later.create(await checked(later, {}, web.news({ flavor: "m1.large" })));
   expect(idsOf(service)).toEqual([id, own.id]);
-  expect(service.warnings.join()).toContain(`has instance ${id}, which an interrupted run created for "web"`);
+  expect(service.warnings.join()).toContain(
+    `created instance ${id} for "web", but another resource of the program uses it now`,
+  );
   expect(service.emulator.instances.get(id)?.fields).toMatchObject({ flavor: "m1.small" });
 });
 
-test("a creation whose object's id has been assigned again isn't resumed: another instance is created", async () => {
+test("if the id of an unfinished creation's object has been assigned again, another instance is created", async () => {
   const { service, web } = await oneInstance({ behaviour: { ids: "counter", idReuse: true } });
   await web.killedBeforeTheAnswer();
   service.emulator.finishOperations();
@@ -176,7 +178,7 @@ test.each([
   ["would be updated", { flavor: "m1.large" }],
   ["would be deleted", { image: "debian-14" }],
 ])(
-  "an instance is left alone if a check shows, while a resource resumes its creation, that another one holds it: it %s",
+  "an instance is not deleted if a check shows, while a resource resumes its creation, that another one holds it: it %s",
   async (_, args) => {
     const atEachRequest: (() => void)[] = [];
     const { service, web } = await oneInstance({ onRequest: () => atEachRequest.pop()?.() });
@@ -251,7 +253,7 @@ test("a creation that is resumed by an alias is not overwritten by the new resou
   expect(idsOf(service)).toHaveLength(2);
 });
 
-describe("the record of a request to delete a project proves nothing", () => {
+describe("the record of a project's deletion request proves nothing", () => {
   /** The token sees no project any more. */
   async function narrowed(service: Service): Promise<Service["projects"]> {
     const hiddenProjects = [...service.emulator.projects.keys()];
@@ -377,7 +379,7 @@ describe("a project that was reported to the engine, but not saved", () => {
     ],
     ["a program without generated names", { __autonaming: false }],
     ["a program with another pattern of names", { __autonaming: `${PATTERN}-2` }],
-  ])("is adopted by %s under its made-up name: there is no other one", async (_who, more) => {
+  ])("is adopted by %s under its generated name", async (_who, more) => {
     const service = await startService();
     const begun = await checked(service.projects, {}, unnamed({ __urn: FORMER, __autonaming: PATTERN }));
     const { id } = await service.projects.create(begun);

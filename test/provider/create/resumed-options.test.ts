@@ -36,7 +36,7 @@ describe("a resumed creation whose option `ignoreChanges` lists the changed argu
     expect(emulator.requests).toEqual([]);
   });
 
-  test("is left as it is if the option is added after the service has refused the change", async () => {
+  test("is not changed if the option is added after the service has rejected the change", async () => {
     const { web, emulator, id } = await cutOff({ flavor: "v1" });
     emulator.refuseUpdatesOf("flavor");
     expect(await web.up({ flavor: "v2" })).toContain("flavor cannot be changed in place");
@@ -120,7 +120,7 @@ describe("a resumed creation whose option `replaceOnChanges` lists the changed a
     expect(fieldsNow()).toMatchObject({ labels });
   });
 
-  test("is replaced if the option is added after the service has refused the change", async () => {
+  test("is replaced if the option is added after the service has rejected the change", async () => {
     const { web, emulator, id } = await cutOff({ flavor: "v1" });
     emulator.refuseUpdatesOf("flavor");
     expect(await web.up({ flavor: "v2" })).toContain("flavor cannot be changed in place");
@@ -136,25 +136,25 @@ describe("a resumed creation whose option `replaceOnChanges` lists the changed a
   });
 });
 
-describe("a resumed creation whose object doesn't fit any longer", () => {
-  test("leaves the object alone if the resource has the option `retainOnDelete`", async () => {
+describe("a resumed creation whose object no longer matches the program", () => {
+  test("keeps the object if the resource has the option `retainOnDelete`", async () => {
     const { service, web, emulator, id } = await cutOff({ image: "v1" });
     expect(await web.up({ image: "v2", __retainOnDelete: true })).toBeUndefined();
     expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
 
   test.each<[string, string | undefined]>([
     ["given", "web"],
     ["generated", undefined],
-  ])("still leaves it alone if the next creation fails at first, with a %s name", async (_, name) => {
+  ])("keeps the object even if the next creation fails at first, with a %s name", async (_, name) => {
     const { service, web, emulator, id } = await cutOff({ image: "v1", name });
     const retained = { image: "v2", name, __retainOnDelete: true };
     emulator.fail({ method: "POST", kind: "status", status: 422 });
     expect(await web.up(retained)).toContain("422");
     expect(await web.up(retained)).toBeUndefined();
     expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
     expect(web.isSettled).toBe(true);
   });
 
@@ -165,7 +165,7 @@ describe("a resumed creation whose object doesn't fit any longer", () => {
     expect([...emulator.instances.keys()]).toEqual([id, web.there().id]);
   });
 
-  test("still leaves it alone if the resource is renamed, and stops saying so once its record is removed", async () => {
+  test("keeps the object even if the resource is renamed, and warns until its entry is removed", async () => {
     const { service, web, emulator, id } = await cutOff({ image: "v1" });
     const renamed = { image: "v2", __retainOnDelete: true, __urn: `${URN}-2`, __aliasUrns: [URN] };
     emulator.fail({ method: "POST", kind: "status", status: 422 });
@@ -177,7 +177,7 @@ describe("a resumed creation whose object doesn't fit any longer", () => {
     expect(service.warnings).toHaveLength(said);
   });
 
-  test("is a row of the preview that says so", async () => {
+  test("is announced in the preview", async () => {
     const { web } = await cutOff({ image: "v1" });
     const { id, inputs, state } = web.there();
     const said: string[] = [];

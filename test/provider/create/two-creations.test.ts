@@ -4,7 +4,7 @@ import { oneInstance } from "../one-instance";
 const SHORT = { __timeouts: { create: "5s" } };
 const OTHER = { ...SHORT, image: "debian-14" };
 
-describe("of two creations that were cut off,", () => {
+describe("of two interrupted creations,", () => {
   /** The state knows one, and the journal another, which began at some other time. */
   async function two(at: number) {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
@@ -20,7 +20,7 @@ describe("of two creations that were cut off,", () => {
     return { service, web };
   }
 
-  test("the one on disk counts where it is the later one, and the other's object is deleted", async () => {
+  test("the one on disk is resumed if it is later, and the other one's object is deleted", async () => {
     const { service, web } = await two(Date.now() + 1_000);
     const [, id] = service.emulator.instances.keys();
     const { key } = await web.noted();
@@ -30,7 +30,7 @@ describe("of two creations that were cut off,", () => {
     expect(web.there().inputs, "later machines go by the key in the state").toMatchObject({ __key: key });
   });
 
-  test("the one in the state counts where it is the later one; the other's object and note are gone", async () => {
+  test("the one in the state is resumed if it is later, and the other one's object and entry are removed", async () => {
     const { service, web } = await two(1);
     const [id] = service.emulator.instances.keys();
     const { __key } = web.there().inputs;
@@ -40,7 +40,7 @@ describe("of two creations that were cut off,", () => {
     expect(web.there().inputs).toMatchObject({ __key });
   });
 
-  test("one that both know, under another key than the one that the engine saved, is one", async () => {
+  test("those in the state and the journal count as one if they are the same creation under another key", async () => {
     const { service, web } = await oneInstance();
     service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true, times: 1 });
     const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99, after: 1 });
@@ -54,7 +54,7 @@ describe("of two creations that were cut off,", () => {
     expect(web.keys()).toBe(2);
   });
 
-  test("neither is lost where the earlier one can't be settled yet", async () => {
+  test("neither is lost if the earlier one can't be settled yet", async () => {
     const { service, web } = await two(1);
     const [id] = service.emulator.instances.keys();
     const down = service.emulator.fail({ method: "DELETE", kind: "status", status: 403, times: 99 });

@@ -66,7 +66,7 @@ interface Overtaken {
 }
 
 describe("two providers at once", () => {
-  test("that go on with the same failed creation come to the same further key: one instance", async () => {
+  test("that resume the same failed creation derive the same next key and create one instance", async () => {
     const { service, web, one, other } = await twoProviders();
     const both = [one, other];
     const inputs = await Promise.all(both.map((provider) => checked(provider, web.news(LONG))));
@@ -79,7 +79,7 @@ describe("two providers at once", () => {
     expect(web.keys()).toBe(2);
   });
 
-  test("of which one has gone on to a further key since the other checked: that one goes on from there", async () => {
+  test("continue from the next key if one of them has used it since the other's check", async () => {
     const { service, web, one } = await twoProviders();
     const { emulator } = service;
     const inputs = await checked(one, web.news(LONG));
@@ -95,7 +95,7 @@ describe("two providers at once", () => {
     expect(web.keys()).toBe(3);
   });
 
-  test("that send different requests with the same further key: what the other has sent is not forgotten", async () => {
+  test("that send different requests with the same next key keep the record of each other's request", async () => {
     const { service, web } = await twoProviders();
     const first = await web.noted();
     service.emulator.finishOperations();
@@ -108,10 +108,10 @@ describe("two providers at once", () => {
   });
 });
 
-describe("a provider that another one has overtaken, on the same resource,", () => {
+describe("a provider that another one has overtaken on the same resource", () => {
   const key = crypto.randomUUID();
 
-  test("takes the other's key where both ask for the same: one instance", async () => {
+  test("uses the other's key if both requests are equal, so that there is one instance", async () => {
     const { service, web } = await twoProviders();
     const { id } = Object(await overtaken({ service, web, key, flavor: "m1.small" }));
     expect([...service.emulator.instances.keys()]).toEqual([id]);
@@ -119,7 +119,7 @@ describe("a provider that another one has overtaken, on the same resource,", () 
     expect(await web.noted()).toMatchObject({ key, id });
   });
 
-  test("makes nothing where the other asks for something else, and says so; the next up goes on with that", async () => {
+  test("reports an error if the requests differ, and the next `up` resumes the other's creation", async () => {
     const { service, web } = await twoProviders();
     const failure = await failureOf(overtaken({ service, web, key, flavor: "m1.large" }));
     expect(failure.message).toContain("another process is creating the resource, with other arguments");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { oneInstance } from "../one-instance";
 
-describe("the deletion of a creation that was cut off", () => {
+describe("the deletion of an interrupted creation", () => {
   const SHORT = { __timeouts: { create: "5s", delete: "5s" } };
 
   async function placeholder(failure = false) {
@@ -12,7 +12,7 @@ describe("the deletion of a creation that was cut off", () => {
     return { service, web };
   }
 
-  test.each([true, false])("waits for its end and deletes what it made (refresh: %s)", async (refresh) => {
+  test.each([true, false])("waits for its end and deletes its object (refresh: %s)", async (refresh) => {
     const { service, web } = await placeholder();
     expect(await web.destroy({ refresh })).toContain("is not over");
     expect(web.there().id).toMatch(/^operation\//);
@@ -22,7 +22,7 @@ describe("the deletion of a creation that was cut off", () => {
     expect(await web.entry()).toBeUndefined();
   });
 
-  test("asks nothing more if the creation of the replacement has brought it to its end", async () => {
+  test("sends no requests if the creation of the replacement has settled it", async () => {
     const { service, web } = await placeholder();
     await web.forgetNoted();
     service.emulator.finishOperations();
@@ -51,7 +51,7 @@ describe("the deletion of a creation that was cut off", () => {
   });
 
   // Because of `replacementTrigger` or `replaceWith`, the engine replaces a resource without asking for a diff.
-  test("deletes what it made if the resource is replaced without a diff", async () => {
+  test("deletes its object if the resource is replaced without a diff", async () => {
     const { service, web } = await placeholder();
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 0;
@@ -65,7 +65,7 @@ describe("the deletion of a creation that was cut off", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
-  test("deletes what a failed operation left", async () => {
+  test("deletes the object that a failed operation has left", async () => {
     const { service, web } = await placeholder(true);
     service.emulator.finishOperations();
     expect(service.emulator.instances.size).toBe(1);
@@ -73,7 +73,7 @@ describe("the deletion of a creation that was cut off", () => {
     expect(service.emulator.instances.size).toBe(0);
   });
 
-  test("repeats a request whose answer was lost, for only so it is known what it made", async () => {
+  test("resends a request without a reply, to learn what it created", async () => {
     const { service, web } = await oneInstance();
     const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
     await web.up();
@@ -85,7 +85,7 @@ describe("the deletion of a creation that was cut off", () => {
     expect(web.keys()).toBe(1);
   });
 
-  test("deletes nothing of a key that is too old to tell", async () => {
+  test("deletes nothing if its key has expired", async () => {
     const { service, web } = await placeholder();
     const { id, inputs, state } = web.there();
     const { operation, ...pending } = Object(state.__pending);

@@ -23,7 +23,7 @@ describe("the refresh of an interrupted creation", () => {
     return { service, web, broken };
   }
 
-  test("leaves it as it is while its operation is at work, and the next `up` still goes on with it", async () => {
+  test("keeps it while its operation is running, and the next `up` resumes it", async () => {
     const { service, web } = await placeholder();
     await web.up(SHORT);
     const before = web.there();
@@ -36,7 +36,7 @@ describe("the refresh of an interrupted creation", () => {
     await web.expectOne();
   });
 
-  test("gives it its own id once it is done, and the next `up` has nothing to do", async () => {
+  test("gives it the object's id once it is done, and the next `up` changes nothing", async () => {
     const { service, web } = await placeholder();
     await web.up(SHORT);
     service.emulator.finishOperations();
@@ -49,7 +49,7 @@ describe("the refresh of an interrupted creation", () => {
     await web.expectOne();
   });
 
-  test("takes it out of the state where its operation failed, and the next `up` makes it", async () => {
+  test("removes it from the state if its operation failed, and the next `up` creates it", async () => {
     const { service, web } = await placeholder();
     service.emulator.failNextOperation({ kind: "create" });
     await web.up(SHORT);
@@ -73,7 +73,7 @@ describe("the refresh of an interrupted creation", () => {
     ["its id is known", "early"],
     ["its id is not known", "absolute"],
   ] as const)(
-    "doesn't lose what its failed operation left behind if %s and reads lag behind",
+    "keeps the object of its failed operation if %s and reads lag behind",
     async (_, resultLink) => {
       const lag = { instanceVisible: "when-done", lagMs: 2_000, lagIn: "both" } as const;
       const { web, broken } = await refreshedAfterFailure({ resultLink, ...lag });
@@ -81,7 +81,7 @@ describe("the refresh of an interrupted creation", () => {
     },
   );
 
-  test("leaves it where the service does not know its operation, which says nothing about the object", async () => {
+  test("keeps it if the service no longer reports its operation", async () => {
     const { service, web } = await placeholder();
     await web.up(SHORT);
     service.emulator.remove([...service.emulator.operations.keys()][0] ?? "");
@@ -90,7 +90,7 @@ describe("the refresh of an interrupted creation", () => {
     expect(web.there().id).toBe(id);
   });
 
-  test("leaves one whose answer was lost", async () => {
+  test("keeps it if its reply was lost", async () => {
     const { service, web } = await placeholder();
     const lost = service.emulator.fail({ method: "POST", kind: "lost-reply", times: 99 });
     await web.up(SHORT);
@@ -101,7 +101,7 @@ describe("the refresh of an interrupted creation", () => {
   });
 });
 
-test("what is known by its id already is seen for the first time: the service's own spelling is no change", async () => {
+test("the first read of a creation that has its object's id shows no drift for normalized values", async () => {
   const spelling = (object: object): object => ({ ...object, image: "img-7" });
   const { service, web } = await oneInstance({
     behaviour: { operationMs: 3_600_000, resultLink: "early", spelling },
@@ -162,7 +162,7 @@ describe("an interrupted creation that times out after its arguments have change
     expect(fieldsNow()).toMatchObject({ flavor: "v2" });
   });
 
-  test("keeps the former arguments secret if they were, although the program's are in the clear now", async () => {
+  test("keeps its former secret arguments secret, even if the program's are in plaintext now", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: 3_600_000 } });
     await web.killedUp({ labels: { env: "hush-hush" }, __secrets: ["labels"] });
     const process = await web.process();

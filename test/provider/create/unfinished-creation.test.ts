@@ -16,8 +16,8 @@ async function cutOff(options: ServiceOptions = {}) {
   return { service, web, said };
 }
 
-describe("a creation that goes on at the service when its time is over", () => {
-  test("is in the state under its operation, with what any machine needs to go on", async () => {
+describe("a creation that continues after its timeout", () => {
+  test("is in the state with its operation, so that any machine can resume it", async () => {
     const { service, web, said } = await cutOff();
     const [operation] = service.emulator.operations.keys();
     const [post] = web.posts();
@@ -37,7 +37,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     });
   });
 
-  test("is in the state under its own id where the operation tells it", async () => {
+  test("is in the state with the object's id if the operation names it", async () => {
     const { service, web } = await cutOff({ behaviour: { resultLink: "early" } });
     const [id] = service.emulator.instances.keys();
     expect(web.there().id).toBe(id);
@@ -47,7 +47,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
-  test("is in the state under its own id where only its result could not be read", async () => {
+  test("is in the state with the object's id if only its result could not be read", async () => {
     const { service, web } = await oneInstance();
     const refused = service.emulator.fail({
       method: "GET",
@@ -64,7 +64,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
-  test("is in the state under its own id where its result is not there: somebody may have deleted it", async () => {
+  test("is in the state with the object's id if its result doesn't exist, because somebody may have deleted it", async () => {
     let isFound = false;
     const { service, web } = await oneInstance({
       onRequest: ({ method }) => {
@@ -81,7 +81,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("is in the state under its operation also where the service does not know that", async () => {
+  test("is in the state with its operation, even if the service no longer reports it", async () => {
     const { service, web } = await oneInstance();
     const path = "/v1/operations/";
     const unknown = service.emulator.fail({ method: "GET", path, kind: "status", status: 404, times: 99 });
@@ -94,7 +94,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("is a row of the preview that says so: the new one is created before the old one is deleted", async () => {
+  test("is shown in the preview, and the new object is created before the old one is deleted", async () => {
     const { web } = await cutOff();
     const { id, inputs, state } = web.there();
     const said: unknown[] = [];
@@ -107,7 +107,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     expect(said).toEqual([[URN, "its creation is resumed; nothing is replaced"]]);
   });
 
-  test("is gone on with by the next `up`, on any machine", async () => {
+  test("is resumed by the next `up` on any machine", async () => {
     const { service, web } = await cutOff();
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { onAnotherMachine: true })).toBeUndefined();
@@ -116,7 +116,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("a second and a third time", async () => {
+  test("is resumed a second and a third time", async () => {
     const { service, web } = await cutOff();
     expect(await web.up(SHORT)).toContain("is not over");
     expect(await web.up({ ...SHORT, flavor: "m1.large" })).toContain("is not over");
@@ -127,7 +127,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     expect(service.emulator.instances.get(id)?.fields.flavor).toBe("m1.large");
   });
 
-  test("with the option deleteBeforeReplace, the deletion that comes first does nothing", async () => {
+  test("is not affected by the deletion that comes first with the option deleteBeforeReplace", async () => {
     const { service, web } = await cutOff();
     service.emulator.finishOperations();
     const [id] = service.emulator.instances.keys();
@@ -136,7 +136,7 @@ describe("a creation that goes on at the service when its time is over", () => {
     expect(await web.expectOne()).toBe(id);
   });
 
-  test("with the option deleteBeforeReplace, it is still there for the `up` after one that failed again", async () => {
+  test("is kept with the option deleteBeforeReplace for the `up` after one that failed again", async () => {
     const { service, web } = await cutOff();
     expect(await web.up(SHORT, { deleteBeforeReplace: true })).toContain("is not over");
     service.emulator.finishOperations();
@@ -145,14 +145,14 @@ describe("a creation that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("under --target-replace it is one object all the same", async () => {
+  test("leads to one object even under --target-replace", async () => {
     const { service, web } = await cutOff();
     service.emulator.finishOperations();
     expect(await web.up(SHORT, { targetReplace: true })).toBeUndefined();
     await web.expectOne();
   });
 
-  test("is made anew by the next `up` where its operation failed meanwhile", async () => {
+  test("is repeated by the next `up` if its operation has failed since", async () => {
     const { service, web } = await oneInstance({ behaviour: { operationMs: LONG_MS } });
     service.emulator.failNextOperation({ kind: "create" });
     await web.up(SHORT);
@@ -165,7 +165,7 @@ describe("a creation that goes on at the service when its time is over", () => {
 });
 
 describe("a creation whose operation failed", () => {
-  test("and left its object, is in the state under that object's id", async () => {
+  test("is in the state with the object's id if it has left an object", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create", leaveObject: true });
     const said = await web.up();
@@ -177,7 +177,7 @@ describe("a creation whose operation failed", () => {
     expect(service.emulator.instances.size).toBe(0);
   });
 
-  test("and left nothing, is a plain error: no state, no note, and the next `up` makes it under another key", async () => {
+  test("leaves no state and no entry if it has left no object, and the next `up` repeats it with another key", async () => {
     const { service, web } = await oneInstance();
     service.emulator.failNextOperation({ kind: "create" });
     expect(await web.up()).toContain("capacity_exhausted");
@@ -187,7 +187,7 @@ describe("a creation whose operation failed", () => {
     await web.expectOne();
   });
 
-  test("and names an object that is not shown, keeps it as failed, because a list may lag: the next `up` makes another", async () => {
+  test("is kept as failed if it names an object that a lagging list doesn't show, and the next `up` creates another", async () => {
     const { service, web } = await oneInstance({ behaviour: { resultLink: "early" } });
     service.emulator.failNextOperation({ kind: "create" });
     expect(await web.up()).toContain("capacity_exhausted");

@@ -25,7 +25,7 @@ async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
   return { web, ...others };
 }
 
-test("a creation that goes on under its object's id is not asked for, nor taken for failed, at another service", async () => {
+test("an unfinished creation with its object's id is not looked up at another service, and doesn't count as failed", async () => {
   const { us, there, service, web } = await cutOff({ resultLink: "early" });
   const { id } = web.there();
   expect(await web.up(SHORT, there)).toContain("was recorded at");
@@ -36,7 +36,7 @@ test("a creation that goes on under its object's id is not asked for, nor taken 
   expect(await web.expectOne()).toBe(id);
 });
 
-test("a creation that goes on under its operation is not asked for, nor made again, at another service", async () => {
+test("an unfinished creation with its operation is neither looked up nor repeated at another service", async () => {
   const { us, there, service, web } = await cutOff();
   expect(await web.up(SHORT, there)).toContain("was recorded at");
   expect(us.requests).toEqual([]);
@@ -52,7 +52,7 @@ describe("a killed creation whose resource then gets another endpoint", () => {
     return { web, ...others };
   }
 
-  test("isn't made again there: the error tells how to finish it, and how to give it up", async () => {
+  test("isn't repeated there, and the error says how to finish it and how to give it up", async () => {
     const { us, there, service, web } = await killed();
     const message = await web.up({}, there);
     expect(message).toContain(
@@ -66,7 +66,7 @@ describe("a killed creation whose resource then gets another endpoint", () => {
     await web.expectOne();
   });
 
-  test("lets the preview fail, too", async () => {
+  test("also fails in the preview", async () => {
     const { there, web } = await killed();
     const news = { ...web.news(), __key: UNKNOWN };
     for (const [run, count] of [
@@ -76,7 +76,7 @@ describe("a killed creation whose resource then gets another endpoint", () => {
       expect((await (await web.process(run)).check({}, news)).failures).toHaveLength(count);
   });
 
-  test("lets its replacement be made once the entry is removed", async () => {
+  test("can be replaced once the entry is removed", async () => {
     const { us, there, web } = await killed();
     await web.forgetNoted();
     expect(await web.up({ project: us.addProject().id }, there)).toBeUndefined();
@@ -90,7 +90,7 @@ describe("a killed creation whose resource then gets another endpoint", () => {
     expect(us.requests).toEqual([]);
   });
 
-  test("is found if it was to replace what the state no longer holds", async () => {
+  test("is found if it should have replaced an object that the state no longer holds", async () => {
     const { us, there, web } = await killed();
     await web.note({ ...(await web.noted()), replaces: randomUUID() });
     expect(await web.up({}, there)).toContain("is unfinished");
@@ -134,7 +134,7 @@ describe("a killed creation whose service then moves", () => {
 });
 
 describe("a creation whose object isn't known", () => {
-  test("can be given up if its address was wrong: it is made at the right one", async () => {
+  test("can be given up if its address was wrong, and is then repeated at the right one", async () => {
     const { us, there, service, web } = await cutOff();
     const message = await web.up(SHORT, there);
     expect(message?.replace(/\s+/g, " ")).toContain(
@@ -148,7 +148,7 @@ describe("a creation whose object isn't known", () => {
     expect(web.replaced).toEqual([]);
   });
 
-  test("is neither resumed nor asked for by a deletion, once it is given up", async () => {
+  test("is neither resumed nor requested by a deletion once it is given up", async () => {
     const { service, web } = await cutOff();
     await web.giveUp();
     const asked = service.emulator.requests.length;

@@ -14,8 +14,8 @@ async function start(options: ServiceOptions = {}) {
   return { service, web, fail };
 }
 
-describe("a request that may have arrived, and was never answered,", () => {
-  test("is kept in the state with its key, its text and its time; any machine repeats it", async () => {
+describe("a request without a reply", () => {
+  test("is kept in the state with its key, body and time, and any machine can resend it", async () => {
     const { web, fail } = await start();
     const lost = fail({ kind: "lost-reply" });
     const said = await web.up();
@@ -52,7 +52,7 @@ describe("a request that may have arrived, and was never answered,", () => {
   );
 
   test.each(["problem+json code", "type"])(
-    "is not settled by the answer that its key was used for another request (%s)",
+    "is not settled by the reply that its key was used for another request (%s)",
     async (how) => {
       const { web, fail } = await start();
       const lost = fail({ kind: "lost-reply" });
@@ -73,7 +73,7 @@ describe("a request that may have arrived, and was never answered,", () => {
     },
   );
 
-  test("is not settled by a later rejection of the same request: the error says how to remove its record", async () => {
+  test("is not settled by a later rejection of the same request, and the error says how to remove its record", async () => {
     const { web, fail } = await start();
     const reset = fail({ kind: "reset" });
     await web.up({ flavor: "nope" });
@@ -108,7 +108,7 @@ describe("a request that may have arrived, and was never answered,", () => {
 });
 
 test.each([401, 403, 409, 422, 429])(
-  "a first request that is refused with %d leaves nothing: no state, no note",
+  "a first request that is rejected with %d leaves no state and no journal entry",
   async (status) => {
     const { web, fail } = await start();
     const refused = fail({ kind: "status", status });
@@ -121,7 +121,7 @@ test.each([401, 403, 409, 422, 429])(
   },
 );
 
-test("a conflict whose texts speak of requests in progress is a rejection: the key may have nothing to do with it", async () => {
+test("a conflict that mentions requests in progress is a rejection", async () => {
   const { web, fail } = await start();
   const detail =
     'the name "batch-in-progress" is taken: an outstanding idempotency request is still being processed';
@@ -138,7 +138,7 @@ test("a conflict whose texts speak of requests in progress is a rejection: the k
   await web.expectOne();
 });
 
-test("a failure that passes is no stored one: the request is repeated with its key until it is answered", async () => {
+test("a temporary failure doesn't count as stored, and the request is retried with its key", async () => {
   const { service, web, fail } = await start();
   fail({ kind: "status", status: 500, times: 3 });
   expect(await web.up()).toBeUndefined();
@@ -161,7 +161,7 @@ test.each([501, 507, 520, 598])(
   },
 );
 
-describe("a failure is not taken for one that the service has stored", () => {
+describe("a failure doesn't count as stored", () => {
   test("if an earlier reply was lost, even if its trace id stays the same: the lost request may have been carried out", async () => {
     const { service, web, fail } = await start();
     fail({ kind: "lost-reply", times: 1 });
@@ -199,7 +199,7 @@ describe("a failure is not taken for one that the service has stored", () => {
 });
 
 describe("a stored failure, which the service repeats for its key", () => {
-  test("is got past in the same `up` by another key", async () => {
+  test("is resolved in the same `up` with another key", async () => {
     const { web, fail } = await start();
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up()).toBeUndefined();
@@ -207,7 +207,7 @@ describe("a stored failure, which the service repeats for its key", () => {
     await web.expectOne();
   });
 
-  test("is got past by keys that follow from the first, so that a machine that knows only that one sends no others", async () => {
+  test("is resolved with keys that are derived from the first, so that all machines use the same", async () => {
     const { web, fail } = await start();
     fail({ kind: "status", status: 500, times: 1, cached: true });
     const __key = randomUUID();
@@ -216,18 +216,18 @@ describe("a stored failure, which the service repeats for its key", () => {
     expect([...new Set(sent)]).toEqual([__key, nextKey(__key)]);
   });
 
-  test("is reported with what has that name, for it may have been made all the same; and that is never taken", async () => {
+  test("causes a warning about objects with the same name, which are never adopted", async () => {
     const { service, web, fail } = await start();
     const { id } = service.emulator.addInstance({ name: "web", project: web.project });
     service.emulator.addInstance({ name: "other", project: web.project });
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up()).toBeUndefined();
-    expect(service.warnings).toEqual([expect.stringContaining(`its list shows ${id} under that name`)]);
+    expect(service.warnings).toEqual([expect.stringContaining(`it lists ${id} with the same name`)]);
     expect(web.there().id).not.toBe(id);
     expect(service.emulator.instances.size).toBe(3);
   });
 
-  test("is got past also where the list can't be read", async () => {
+  test("is resolved even if the list can't be read", async () => {
     const { service, web, fail } = await start();
     service.emulator.fail({ method: "GET", path: "/v1/instances", kind: "status", status: 403 });
     fail({ kind: "status", status: 500, times: 1, cached: true });
@@ -236,7 +236,7 @@ describe("a stored failure, which the service repeats for its key", () => {
     await web.expectOne();
   });
 
-  test("is told where other keys bring no more, and leaves nothing", async () => {
+  test("is reported if other keys fail, too, and leaves nothing", async () => {
     const { web, fail } = await start();
     fail({ kind: "status", status: 500, cached: true });
     expect(await web.up()).toContain("(500)");
@@ -245,7 +245,7 @@ describe("a stored failure, which the service repeats for its key", () => {
     expect(web.keys()).toBe(3);
   });
 
-  test("the state knows the object by its id, also under another key than the one that the engine saved", async () => {
+  test("the state has the object's id, even if its key differs from the one that the engine saved", async () => {
     const { service, web, fail } = await start();
     fail({ kind: "status", status: 500, times: 1, cached: true });
     expect(await web.up({}, { unconfirmed: true })).toBeUndefined();

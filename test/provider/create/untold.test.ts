@@ -25,8 +25,8 @@ async function twoProcesses(service: Service): Promise<[HostProvider, HostProvid
   return [await open(), await open()];
 }
 
-describe("a replacement of which create and delete are told nothing (--replace, taint)", () => {
-  test("is settled by the next plain `up` if it was killed: the old instance stays", async () => {
+describe("a replacement without a diff (--replace, taint)", () => {
+  test("is settled by the next plain `up` if it was killed, and the old instance stays", async () => {
     const { service, web } = await oneInstance();
     await web.up();
     const { id } = web.there();
@@ -51,7 +51,7 @@ describe("a replacement of which create and delete are told nothing (--replace, 
   });
 });
 
-test("the dependent of a resource that is deleted first is resumed after a kill, although only a diff told of it", async () => {
+test("the dependent of a resource that is deleted first is resumed after a kill, although it only had a diff", async () => {
   const { service, web } = await oneInstance();
   await web.up();
   const old = web.there();
@@ -68,7 +68,7 @@ test("the dependent of a resource that is deleted first is resumed after a kill,
   expect(web.keys()).toBe(2);
 });
 
-describe("the second try of a creation that had failed", () => {
+describe("the second attempt of a failed creation", () => {
   /** The first try timed out and failed later; the second one was accepted. */
   async function triedTwice(args: Properties = {}) {
     const { service, web } = await oneInstance({ behaviour: FOREVER });
@@ -83,7 +83,7 @@ describe("the second try of a creation that had failed", () => {
     expect(web.keys()).toBe(2);
   }
 
-  test("is resumed after a kill, whatever the program asks for by then, and however the service answers its key", async () => {
+  test("is resumed after a kill, with any change of the program and any reply to its key", async () => {
     const { service, web } = await triedTwice();
     await killedAgain(web);
     Object.assign(service.emulator.behaviour, {
@@ -97,7 +97,7 @@ describe("the second try of a creation that had failed", () => {
     expect(service.emulator.instances.get(web.there().id)?.fields.flavor).toBe("m1.large");
   });
 
-  test("keeps the generated name if it is interrupted in its turn", async () => {
+  test("keeps the generated name if it is also interrupted", async () => {
     const { service, web } = await triedTwice({ name: undefined });
     await web.up({ ...SHORT, name: undefined });
     expect(web.keys()).toBe(2);
@@ -119,10 +119,10 @@ describe("the second try of a creation that had failed", () => {
   });
 });
 
-describe("an instance whose creation has just ended, while lists lag", () => {
+describe("an instance whose creation has just ended, while lists lag behind,", () => {
   const LAG = { ...FOREVER, getObject: 405, lagMs: 8_000 } as const;
 
-  test("is not taken for deleted by a refresh", async () => {
+  test("doesn't count as deleted in a refresh", async () => {
     const { service, web } = await oneInstance({ behaviour: LAG });
     await web.up(SHORT);
     service.emulator.finishOperations();
@@ -130,7 +130,7 @@ describe("an instance whose creation has just ended, while lists lag", () => {
     expect(web.there().id).toBe(idsOf(service)[0]);
   });
 
-  test("is not taken for deleted by an update", async () => {
+  test("doesn't count as deleted in an update", async () => {
     const { service, web } = await oneInstance({ behaviour: { ...LAG, resultLink: "early" } });
     await web.up(SHORT);
     service.emulator.finishOperations();
@@ -187,7 +187,7 @@ describe("an instance that `import` names", () => {
     return { service, id, news };
   }
 
-  test("is adopted by one resource only, if two name it: the other one's preview fails, too", async () => {
+  test("is adopted by only one resource if two name it, and the preview of the other one fails", async () => {
     const { service, id, news } = await foreign();
     const { instances } = await service.anew();
     const inputs = await checked(instances, {}, news("a"));
@@ -196,7 +196,7 @@ describe("an instance that `import` names", () => {
     expect((await instances.create(inputs)).id).toBe(id);
   });
 
-  test("is not shared with the resource that manages it already, if that is checked later", async () => {
+  test("is not shared with the resource that already manages it, even if that is checked later", async () => {
     const { service, id, news } = await foreign();
     const first = (await service.anew()).instances;
     const inputs = await checked(first, {}, news("a"));

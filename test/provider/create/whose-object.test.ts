@@ -25,7 +25,7 @@ describe("after a rename by alias,", () => {
     return { service, web, saved: web.there() };
   }
 
-  test("a new resource with the former name gets an instance of its own", async () => {
+  test("a new resource with the former name gets its own instance", async () => {
     const { service, web, saved } = await unconfirmed();
     const process = await web.process();
     const renamed = await checked(process, saved.inputs, web.news({ __urn: OLD }));
@@ -35,7 +35,7 @@ describe("after a rename by alias,", () => {
     expect(service.emulator.instances.size).toBe(2);
   });
 
-  test("two resources never share an instance: if the new one has adopted it, the check of the other fails", async () => {
+  test("the check of the renamed resource fails if the new one has adopted the instance", async () => {
     const { service, web, saved } = await unconfirmed();
     const process = await web.process();
     const made = await process.create(await checked(process, {}, web.news()));
@@ -47,7 +47,7 @@ describe("after a rename by alias,", () => {
     expect(service.emulator.instances.size).toBe(1);
   });
 
-  test("a new resource with the former name that needs another image gets a key of its own, so that both can be checked later", async () => {
+  test("a new resource with the former name that needs another image gets its own key", async () => {
     const { service, web, saved } = await unconfirmed();
     const process = await web.process();
     const other = { image: "debian-14" };
@@ -62,7 +62,7 @@ describe("after a rename by alias,", () => {
     expect(await later.diff(saved.id, saved.state, renamed)).toMatchObject({ changes: false });
   });
 
-  test("two resources never share an instance: a creation whose key the other holds by now fails", async () => {
+  test("a creation fails if another resource holds its key now", async () => {
     const { service, web, saved } = await unconfirmed();
     const process = await web.process();
     const inputs = await checked(process, {}, web.news());
@@ -71,7 +71,7 @@ describe("after a rename by alias,", () => {
     expect(service.emulator.instances.size).toBe(1);
   });
 
-  test("deleting the renamed resource leaves the new resource with the former name alone", async () => {
+  test("deleting the renamed resource doesn't affect the new resource with the former name", async () => {
     const { service, web, saved } = await unconfirmed();
     const process = await web.process();
     await checked(process, saved.inputs, web.news({ __urn: OLD }));
@@ -174,7 +174,7 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     return { service, project, web, id };
   }
 
-  test("keeps its record as long as the instance is there: the next `up` adopts it", async () => {
+  test("keeps its entry while the instance exists, and the next `up` adopts it", async () => {
     const { service, project, web, id } = await recovered();
     const { projects } = await service.anew();
     const { message } = await failureOf(projects.delete(project.id, project.state));
@@ -184,7 +184,7 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     expect(await web.expectOne()).toBe(id);
   });
 
-  test("doesn't send its request again if no operation is known: nothing might delete what that makes", async () => {
+  test("doesn't resend its request if no operation is known, because nothing might delete the result", async () => {
     const { service, project, web, id } = await recovered();
     const { operation: _, ...entry } = await web.noted();
     await web.note(entry);
@@ -196,7 +196,7 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     expect(await web.entry()).toBeDefined();
   });
 
-  test("removes its record if the instance is gone, even if the deletion fails, so that a later `up` doesn't fail because of it", async () => {
+  test("removes its entry if the instance no longer exists, even if the deletion fails", async () => {
     const { service, project, web, id } = await recovered();
     service.emulator.remove(id);
     service.emulator.fail({ kind: "status", status: 403, method: "DELETE", times: 99 });
@@ -205,7 +205,7 @@ describe("if `recover` has found the creation of an instance, the deletion of it
     expect(await web.entry()).toBeUndefined();
   });
 
-  test("removes its record once the project is deleted", async () => {
+  test("removes its entry once the project is deleted", async () => {
     const { service, project, web, id } = await recovered();
     service.emulator.remove(id);
     const { projects } = await service.anew();
@@ -224,15 +224,15 @@ describe("an instance that the engine may have saved", () => {
     return { service, project, web, id: web.there().id };
   }
 
-  test("is not deleted with its project, but named in a warning: it may be retained or detached", async () => {
+  test("is named in a warning and not deleted with its project, because it may be retained or detached", async () => {
     const { service, project, id } = await reported();
     const { projects } = await service.anew();
     await failureOf(projects.delete(project.id, project.state));
     expect([...service.emulator.instances.keys()]).toEqual([id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
 
-  test("is forgotten once it is deleted in the same run", async () => {
+  test("causes no warning once it is deleted in the same run", async () => {
     const { service, project, web, id } = await reported();
     const { instances, projects } = await service.anew();
     await instances.delete(id, web.there().state);
@@ -241,13 +241,13 @@ describe("an instance that the engine may have saved", () => {
     expect(service.warnings).toEqual([]);
   });
 
-  test("is left alone with a warning if the program now declares something else under its name", async () => {
+  test("is kept with a warning if the program now declares something else under its name", async () => {
     const { service, web, id } = await reported();
     web.saved = undefined; // taken out of the state by hand
     expect(await web.up({ image: "debian-14" })).toBeUndefined();
     expect(web.there().id).not.toBe(id);
     expect(service.emulator.instances.has(id)).toBe(true);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${id}.* was not deleted`));
   });
 
   /** The engine is killed after create has reported the replacement, and before it saves it. */
@@ -262,18 +262,18 @@ describe("an instance that the engine may have saved", () => {
     return { service, web, before, made };
   }
 
-  test("is deleted if a check shows that the state still holds what it was to replace", async () => {
+  test("is deleted if a check shows that the state still holds the object that it should have replaced", async () => {
     const { service, web, before } = await unsavedReplacement();
     expect(await web.up()).toBeUndefined();
     expect([...service.emulator.instances.keys()]).toEqual([before.id]);
     expect(service.warnings).toEqual([]);
   });
 
-  test("is left alone with a warning if nothing shows that: the replaced resource may only wait for its deletion", async () => {
+  test("is kept with a warning if nothing shows that, because the replaced resource may only wait for its deletion", async () => {
     const { service, web, made } = await unsavedReplacement();
     expect(await web.destroy()).toBeUndefined();
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
-    expect(service.warnings.join()).toMatch(new RegExp(`instance ${made.id}.* was left alone`));
+    expect(service.warnings.join()).toMatch(new RegExp(`instance ${made.id}.* was not deleted`));
   });
 });
 
@@ -322,7 +322,7 @@ describe("provider processes of one run", () => {
     return { service, web, placeholder, nextRun, ...(await nextRun()) };
   }
 
-  test("agree on an adopted creation: what one has adopted, the other does not delete with the placeholder", async () => {
+  test("agree on an adopted creation, whose object the other process doesn't delete with the placeholder", async () => {
     const { service, web, placeholder, one, other } = await twoProcesses();
     const inputs = await checked(one, placeholder.inputs, web.news());
     await one.diff(placeholder.id, placeholder.state, inputs);
@@ -332,7 +332,7 @@ describe("provider processes of one run", () => {
     expect(deletions(service)).toEqual([]);
   });
 
-  test("agree on it in a later run, too, if a kill left the placeholder in the state", async () => {
+  test("agree on it in a later run if a kill left the placeholder in the state", async () => {
     const { service, web, placeholder, one, nextRun } = await twoProcesses();
     const inputs = await checked(one, placeholder.inputs, web.news());
     await one.diff(placeholder.id, placeholder.state, inputs);
@@ -346,7 +346,7 @@ describe("provider processes of one run", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
-  test("never let two resources share an instance: if one has resumed a creation, the other rejects the resource that it was for", async () => {
+  test("never let two resources share an instance that one of them has resumed", async () => {
     const { service, web } = await oneInstance();
     await web.up({}, { unconfirmed: true });
     const saved = web.there();
@@ -360,7 +360,7 @@ describe("provider processes of one run", () => {
     );
   });
 
-  test("delete what is replaced after a diff that found nothing to replace, such as by an option that a transform sets", async () => {
+  test("delete an object that is replaced although the diff required no replacement, for example by an option of a transform", async () => {
     const { service, web } = await oneInstance();
     await web.up();
     const saved = web.there();
@@ -375,7 +375,7 @@ describe("provider processes of one run", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
-  test("settle a creation once: deleting its placeholder then asks the service nothing", async () => {
+  test("settle a creation once, so that deleting its placeholder sends no requests", async () => {
     const { service, web, placeholder, one, other } = await twoProcesses();
     const inputs = await checked(one, placeholder.inputs, web.news({ image: "debian-12" }));
     await one.diff(placeholder.id, placeholder.state, inputs);
@@ -387,7 +387,7 @@ describe("provider processes of one run", () => {
     expect([...service.emulator.instances.keys()]).toEqual([made.id]);
   });
 
-  test("agree on a creation that is about to be resumed: the placeholder may be deleted first", async () => {
+  test("agree on a creation that is about to be resumed, even if the placeholder is deleted first", async () => {
     const { service, web, placeholder, one, other } = await twoProcesses();
     const inputs = await checked(one, placeholder.inputs, web.news({ __urn: OLD }));
     await one.diff(placeholder.id, placeholder.state, inputs);
@@ -409,23 +409,23 @@ test("a renamed placeholder that is deleted before its replacement is resumed, n
   expect(deletions(service)).toEqual([]);
 });
 
-describe("what a process remembers", () => {
+describe("the memory of a process", () => {
   const project = { endpoint: "https://api", kind: "project", id: "1" } as const;
 
-  test("is about one kind of object: a project and an instance may have the same id", () => {
+  test("distinguishes kinds, because a project and an instance may have the same id", () => {
     const tracker = new ResourceTracker();
     tracker.recordCreated("urn:shop", project, "key");
     expect(tracker.liveOwner(project)).toBeDefined();
     expect(tracker.liveOwner({ ...project, kind: "instance" })).toBeUndefined();
   });
 
-  test("is about one service: objects of two services may have the same id", () => {
+  test("distinguishes services, whose objects may have the same id", () => {
     const tracker = new ResourceTracker();
     tracker.recordCreated("urn:shop", project, "key");
     expect(tracker.liveOwner({ ...project, endpoint: "https://other" })).toBeUndefined();
   });
 
-  test("leads to the row of a resource, but not if its former name is another resource's by now", () => {
+  test("finds a resource under its former name, unless another resource has that name now", () => {
     const tracker = new ResourceTracker();
     const old = { urn: "urn:web", key: "old-key" };
     expect(tracker.displayUrnOf(old)).toBe("urn:web");
@@ -435,7 +435,7 @@ describe("what a process remembers", () => {
     expect(tracker.displayUrnOf({ ...old, urn: "urn:renamed" })).toBe("urn:renamed");
   });
 
-  test("of a deletion ends when the service uses the id again", () => {
+  test("of a deletion ends when the service assigns the id again", () => {
     const tracker = new ResourceTracker();
     tracker.recordDeleted(project);
     tracker.recordCreated("urn:shop", project, "key");

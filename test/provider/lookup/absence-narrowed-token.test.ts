@@ -21,7 +21,7 @@ function aRefresh() {
   };
 }
 
-test("what a sweep does not show is asked for by itself, though no GET was made before", async () => {
+test("an object that a list doesn't show is requested with GET, even if GET was never used before", async () => {
   const { fake, finder, options } = aRefresh();
   fake.unlisted.add("ins-2"); // a list that lags, or that leaves out what is stopped or was moved
   const ref = { kind: instanceKind, id: "ins-2", project: "prj-1" };
@@ -29,7 +29,7 @@ test("what a sweep does not show is asked for by itself, though no GET was made 
   expect(await finder.findAgain(ref, first, options)).toMatchObject({ found: { id: "ins-2" } });
 });
 
-test("a project that the token may not see any more is not gone, though another one is in sight", async () => {
+test("a project that the token can no longer read doesn't count as deleted, although another one is visible", async () => {
   const { fake, finder, options } = aRefresh();
   fake.addProject("prj-2");
   fake.unlisted.add("prj-1");
@@ -42,7 +42,7 @@ test("a project that the token may not see any more is not gone, though another 
   await expect(finder.findAgain(ref, first, options)).rejects.toBe(forbidden);
 });
 
-test("an instance is not gone because the token may not see its project any more, though another one is in sight", async () => {
+test("an instance doesn't count as deleted if the token can no longer read its project, although another one is visible", async () => {
   const fake = new FakeService();
   fake.addProject("prj-2");
   const ref = { kind: instanceKind, id: "ins-1", project: "prj-1" };
@@ -54,7 +54,7 @@ test("an instance is not gone because the token may not see its project any more
   await expect(findOrConfirmAbsence(call, ref, { missing: "get" })).rejects.toBe(forbidden);
 });
 
-test("an update doesn't take an instance for deleted because the token may no longer see its project", async () => {
+test("an update doesn't treat an instance as deleted if the token can no longer read its project", async () => {
   const service = await startService();
   const saved = await madeInstance(service);
   service.emulator.remove(saved.id);

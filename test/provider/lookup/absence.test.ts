@@ -23,7 +23,7 @@ function serviceWith(...projects: string[]): FakeService {
 }
 
 describe("an instance", () => {
-  test("that is there is found, with one look", async () => {
+  test("that exists is found with one lookup", async () => {
     const fake = serviceWith("prj-1");
     fake.addInstance("ins-1", "prj-1");
     expect(await readOf(fake, instance)).toBe("ins-1");
@@ -31,7 +31,7 @@ describe("an instance", () => {
   });
 
   test.each(["offered", "404 to all", "405"] as const)(
-    "is gone after two looks with its project in sight (GET: %s)",
+    "counts as deleted after two checks while its project is visible (GET: %s)",
     async (getAnswer) => {
       const fake = serviceWith("prj-1");
       fake.getAnswer = getAnswer;
@@ -47,7 +47,7 @@ describe("an instance", () => {
     },
   );
 
-  test("is there where only GET, or only the list, says that it is not", async () => {
+  test("exists if only GET, or only the list, doesn't find it", async () => {
     const fake = serviceWith("prj-1");
     fake.addInstance("ins-1", "prj-1");
     fake.getAnswer = "404 to all";
@@ -58,7 +58,7 @@ describe("an instance", () => {
   });
 
   test.each(["404 to all", "405"] as const)(
-    "is there if somebody has moved it to another project (GET: %s)",
+    "exists if somebody has moved it to another project (GET: %s)",
     async (getAnswer) => {
       const fake = serviceWith("prj-1", "prj-2");
       fake.getAnswer = getAnswer;
@@ -67,11 +67,11 @@ describe("an instance", () => {
     },
   );
 
-  test("is not deleted because its project is hidden, though another one is visible", async () => {
+  test("doesn't count as deleted if its project is hidden, although another one is visible", async () => {
     await expect(readOf(serviceWith("prj-2"), instance)).rejects.toMatchObject({ code: "forbidden" });
   });
 
-  test("is not gone because an earlier list has shown its project: the token may see less now", async () => {
+  test("doesn't count as deleted because an earlier list showed its project, since the token may have fewer permissions now", async () => {
     const fake = serviceWith("prj-1");
     const call = callTo(fake, instanceKind);
     const { finder } = call.session;
@@ -81,20 +81,20 @@ describe("an instance", () => {
     await expect(findOrConfirmAbsence(call, instance, first)).rejects.toMatchObject({ code: "forbidden" });
   });
 
-  test("of an unknown project is not gone either if the account shows no project at all", async () => {
+  test("of an unknown project doesn't count as deleted if the account shows no projects", async () => {
     const unknown = { ...instance, project: undefined };
     expect(await readOf(serviceWith("prj-2"), unknown)).toBeUndefined();
     await expect(readOf(serviceWith(), unknown)).rejects.toMatchObject({ code: "forbidden" });
   });
 
-  test("is not gone where the account shows no project at all", async () => {
+  test("doesn't count as deleted if the account shows no projects", async () => {
     await expect(readOf(serviceWith(), instance)).rejects.toMatchObject({ code: "forbidden" });
   });
 });
 
 describe("a project", () => {
   test.each([[[]], [["prj-2"]]])(
-    "is not gone if the service shows only %j instead: the token may see less now",
+    "doesn't count as deleted if the service shows only %j, since the token may have fewer permissions now",
     async (shown) => {
       const error = await readOf(serviceWith(...shown), project).catch((reason: unknown) => reason);
       expect(error).toMatchObject({ code: "forbidden" });
@@ -106,10 +106,10 @@ describe("a project", () => {
   );
 });
 
-describe("an outage is an error, whichever look it hits", () => {
+describe("an outage is an error during", () => {
   const unavailable = new CloudInfraError("unavailable", "503", { status: 503 });
 
-  test.each([1, 2, 3])("look %d", async (hit) => {
+  test.each([1, 2, 3])("check %d", async (hit) => {
     const fake = serviceWith("prj-1", "prj-2");
     fake.whenAsked = () => {
       if (fake.asked.length === hit) fake.failure = unavailable;

@@ -40,7 +40,7 @@ describe("an instance that the service keeps showing as deleted", () => {
   const softDeleted = (status: string) => (now: object) => ({ ...now, status });
 
   test.each(["deleted", "TERMINATED"])(
-    "is gone for a refresh, while its project is visible (%s)",
+    "is removed from the state by a refresh while its project is visible (%s)",
     async (status) => {
       const service = await startService();
       const saved = await madeInstance(service);
@@ -49,7 +49,7 @@ describe("an instance that the service keeps showing as deleted", () => {
     },
   );
 
-  test("is gone even if the account shows no project any more, because the service says so", async () => {
+  test("counts as deleted even if the account shows no projects, because the service reports the deletion", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, { status: "deleted" });
@@ -65,7 +65,7 @@ describe("an instance that the service keeps showing as deleted", () => {
     expect(message).toContain(`there is no instance ${id}`);
   });
 
-  test("is not updated: the error says that it no longer exists", async () => {
+  test("is not updated, and the error says that it no longer exists", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, { status: "DELETED" });
@@ -83,7 +83,7 @@ describe("an instance that the service keeps showing as deleted", () => {
     expect(service.clock.now()).toBeLessThan(10_000);
   });
 
-  test("says nothing about whether GET works: a list that still shows it as running doesn't switch GET off", async () => {
+  test("doesn't make GET count as unsupported if a list still shows it as running", async () => {
     const fake = new FakeService();
     fake.addProject("prj-1");
     fake.addInstance("ins-1", "prj-1", { status: "deleted" });

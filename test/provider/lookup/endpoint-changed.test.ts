@@ -3,28 +3,25 @@ import { changed, failureOf, madeInstance, madeProject, startService } from "../
 
 const elsewhere = "https://old.example.com/v1";
 
-describe("an object that was recorded at another endpoint", () => {
-  test.each(["read", "update", "delete"] as const)(
-    "is not asked about, changed or deleted: %s",
-    async (action) => {
-      const service = await startService();
-      const saved = await madeInstance(service);
-      service.emulator.clearRequests();
-      const state = { ...saved.state, __endpoint: elsewhere };
-      const { instances } = service;
-      const { message } = await failureOf(
-        action === "update"
-          ? instances.update(saved.id, state, changed(saved, { flavor: "m1.large" }))
-          : instances[action](saved.id, state),
-      );
-      expect(message).toContain(`instance ${saved.id} was recorded at ${elsewhere}`);
-      expect(message).toContain(`cloudinfra:endpoint is ${service.emulator.endpoint}`);
-      expect(message).toContain("cloudinfra:formerEndpoints");
-      expect(service.emulator.requests).toEqual([]);
-    },
-  );
+describe("an object that the state records at another endpoint", () => {
+  test.each(["read", "update", "delete"] as const)("is not read, changed or deleted: %s", async (action) => {
+    const service = await startService();
+    const saved = await madeInstance(service);
+    service.emulator.clearRequests();
+    const state = { ...saved.state, __endpoint: elsewhere };
+    const { instances } = service;
+    const { message } = await failureOf(
+      action === "update"
+        ? instances.update(saved.id, state, changed(saved, { flavor: "m1.large" }))
+        : instances[action](saved.id, state),
+    );
+    expect(message).toContain(`instance ${saved.id} was recorded at ${elsewhere}`);
+    expect(message).toContain(`cloudinfra:endpoint is ${service.emulator.endpoint}`);
+    expect(message).toContain("cloudinfra:formerEndpoints");
+    expect(service.emulator.requests).toEqual([]);
+  });
 
-  test("nor a project", async () => {
+  test("is not read, changed or deleted if it is a project", async () => {
     const service = await startService();
     const saved = await madeProject(service);
     await failureOf(service.projects.delete(saved.id, { ...saved.state, __endpoint: elsewhere }));
@@ -37,14 +34,14 @@ describe("the same endpoint", () => {
     ["with a slash", (url: string) => `${url}/v1/`],
     ["without the version", (url: string) => url],
     ["in capitals", (url: string) => `${url.toUpperCase()}/V1`],
-  ])("may be spelled %s", async (_how, spell) => {
+  ])("may be written as %s", async (_how, spell) => {
     const service = await startService();
     const saved = await madeInstance(service);
     const state = { ...saved.state, __endpoint: spell(service.emulator.url) };
     expect(await service.instances.read(saved.id, state)).toHaveProperty("id", saved.id);
   });
 
-  test("is the one of an older state that does not name any", async () => {
+  test("is assumed for an older state that records no endpoint", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     const { __endpoint, ...older } = saved.state;
@@ -54,7 +51,7 @@ describe("the same endpoint", () => {
 });
 
 describe("formerEndpoints", () => {
-  test("are taken to be the configured one, which is recorded from then on", async () => {
+  test("count as the configured endpoint, which is recorded from then on", async () => {
     const service = await startService({
       config: { formerEndpoints: "https://older.example.com, https://old.example.com/" },
     });

@@ -16,14 +16,14 @@ async function othersFields() {
 }
 
 describe.each([404, 405, 501])("an instance whose GET is answered with %d", (status) => {
-  test("keeps others' labels and keys if that happens once before an update", async () => {
+  test("keeps unmanaged labels and keys if that happens once before an update", async () => {
     const { service, web, id, theirs, failGet } = await othersFields();
     failGet(status, 1);
     expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
     expect(service.emulator.instances.get(id)?.fields).toMatchObject({ ...theirs, flavor: "m1.large" });
   });
 
-  test("isn't updated while only a list shows it that omits others' labels and keys", async () => {
+  test("isn't updated while only a list that omits unmanaged labels and keys shows it", async () => {
     const { service, web, id, theirs, failGet } = await othersFields();
     const fault = failGet(status, Number.POSITIVE_INFINITY);
     const said = await web.up({ flavor: "m1.large" });

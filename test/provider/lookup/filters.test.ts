@@ -11,7 +11,7 @@ describe("the arguments of getInstances", () => {
       { project: "prj-1", status: "running" },
     ],
     [{ labels: { env: "", constructor: "x" } }, { labels: { env: "", constructor: "x" } }],
-  ])("%j filter by what is given, and undefined means not given", (given, filter) => {
+  ])("%j filter by the defined values", (given, filter) => {
     expect(instanceFilter(given)).toEqual(filter);
   });
 
@@ -30,17 +30,17 @@ describe("the arguments of getInstances", () => {
     [{ project: null }, "project: must be a string, but is null"],
     [{ status: Number.NaN }, "status: must be a string, but is NaN"],
     [{ project: { id: "prj-1" } }, "project: must be a string, but is a map"],
-    [{ label: { env: "prod" } }, 'unknown argument "label": the arguments are project, status, labels'],
+    [{ label: { env: "prod" } }, 'unknown argument "label"; expected project, status, labels'],
     ["prj-1", "the arguments must be a map, but are a string"],
     [null, "the arguments must be a map, but are null"],
     [["prj-1"], "the arguments must be a map, but are a list"],
-  ])("%j are an error that names the property", (given, words) => {
+  ])("%j cause an error that names the property", (given, words) => {
     expect(() => instanceFilter(given)).toThrow(
       expect.objectContaining({ code: "input_invalid", summary: words }),
     );
   });
 
-  test("with several problems are an error that names each of them, and no value", () => {
+  test("with several problems cause an error that names each of them, without values", () => {
     const wrong = { project: "", labels: { env: undefined, owner: { secret: "hush" } } };
     expect(() => instanceFilter(wrong)).toThrow(
       expect.objectContaining({

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { failureOf, madeInstance, madeProject, startService } from "../service";
 
 describe("the status 410", () => {
-  test("says that an object was deleted if the list is still answered, and doesn't show the object", async () => {
+  test("means that an object was deleted if the list works and doesn't show the object", async () => {
     const service = await startService();
     const { id, state } = await madeProject(service);
     service.emulator.remove(id, "project");
@@ -16,7 +16,7 @@ describe("the status 410", () => {
     expect(await (await service.anew()).projects.read(id, state)).toEqual({});
   });
 
-  test("is no deletion if the whole service answers so", async () => {
+  test("doesn't mean a deletion if the whole service returns it", async () => {
     const service = await startService();
     const project = await madeProject(service, { __key: randomUUID() });
     const web = await madeInstance(service);

@@ -12,7 +12,7 @@ const omitting = (now: Readonly<Properties>): Properties => ({
   labels: undefined,
 });
 
-test("a property that somebody has removed, and that the service then omits, is drift, and its address goes", async () => {
+test("a property that somebody has removed and the service then omits is drift, and its address is removed", async () => {
   const service = await startService();
   const { id, state } = await madeInstance(service, everything);
   service.emulator.edit(id, { public_ip: undefined });
@@ -22,9 +22,9 @@ test("a property that somebody has removed, and that the service then omits, is 
   expect(inputs).toMatchObject({ sshKeys: [SSH_KEY], labels: { team: "web" } });
 });
 
-describe("an address that somebody has removed at a service that shows null beside addresses", () => {
+describe("an address that somebody has removed, at a service that shows null for missing addresses,", () => {
   test.each(["203.0.113.200", "auto"])(
-    "goes, and the next up assigns it again if it is pinned: %s",
+    "is removed from the state, and the next `up` assigns it again if it is pinned: %s",
     async (publicIp) => {
       const service = await startService({ behaviour: { publicIpShows: "null" } });
       const { id, state } = await madeInstance(service, { publicIp });
@@ -41,13 +41,13 @@ describe("an address that somebody has removed at a service that shows null besi
   );
 });
 
-describe("a pinned address that only the field with the address shows", () => {
+describe("a pinned address that only the address field shows", () => {
   const pinned = async () => {
     const service = await startService({ behaviour: { unshown: ["public_ip"] } });
     return { service, ...(await madeInstance(service, { publicIp: "203.0.113.77" })) };
   };
 
-  test.each(["203.0.113.5", undefined])("is drift once somebody has made it %s", async (public_ip) => {
+  test.each(["203.0.113.5", undefined])("is drift once somebody has changed it to %s", async (public_ip) => {
     const { service, id, state } = await pinned();
     service.emulator.edit(id, { public_ip });
     const { props, inputs } = await (await service.anew()).instances.read(id, state);
@@ -55,7 +55,7 @@ describe("a pinned address that only the field with the address shows", () => {
     expect(inputs?.publicIp).toBe(public_ip);
   });
 
-  test("is no drift if another field shows it beside the instance's main address", async () => {
+  test("isn't drift if another field shows it beside the instance's main address", async () => {
     const { service, id, state } = await pinned();
     const beside = { ip_address: "203.0.113.5", floating_ip: "203.0.113.77" };
     service.emulator.behaviour.spelling = (now) => ({ ...now, ...beside });
@@ -64,7 +64,7 @@ describe("a pinned address that only the field with the address shows", () => {
     expect((await instances.read(id, state)).inputs).toMatchObject({ publicIp: "203.0.113.77" });
   });
 
-  test("is no drift while it is there, nor if that field shows a private address instead", async () => {
+  test("isn't drift while it is assigned, or if that field shows a private address instead", async () => {
     const { service, id, state } = await pinned();
     const { instances } = await service.anew();
     expect((await instances.read(id, state)).inputs).toMatchObject({ publicIp: "203.0.113.77" });
@@ -82,7 +82,7 @@ test("SSH keys and labels that the service omits after somebody has changed the 
   expect(inputs).toMatchObject({ sshKeys: [], labels: {} });
 });
 
-test("what somebody has removed from a looked-up instance goes with the next refresh", async () => {
+test("a property that somebody has removed from a looked-up instance is removed by the next refresh", async () => {
   const service = await startService();
   const { id } = await madeInstance(service, everything);
   const lookUp = async (state: Properties) => {
@@ -96,7 +96,7 @@ test("what somebody has removed from a looked-up instance goes with the next ref
   expect([second.publicIp, second.ipAddress]).toEqual([undefined, undefined]);
 });
 
-describe("what the service omits is unknown, not removed,", () => {
+describe("a property that the service omits is unknown, not removed,", () => {
   test("if the service has never shown it", async () => {
     const service = await startService({ behaviour: { spelling: omitting } });
     const { id, state } = await madeInstance(service, everything);
@@ -104,7 +104,7 @@ describe("what the service omits is unknown, not removed,", () => {
     expect((await service.instances.read(id, state)).inputs).toMatchObject(everything);
   });
 
-  test("if the instance has not changed: a token may show less", async () => {
+  test("if the instance has not changed, since the token may have fewer permissions", async () => {
     const service = await startService();
     const { id, state } = await madeInstance(service, everything);
     service.emulator.behaviour.spelling = omitting;
@@ -120,7 +120,7 @@ describe("what the service omits is unknown, not removed,", () => {
     expect((await instances.read(id, state)).inputs).toMatchObject(everything);
   });
 
-  test("if the state is one of an older version, which doesn't record what was shown", async () => {
+  test("if an older version wrote the state, which doesn't record the shown properties", async () => {
     const service = await startService();
     const { id, state } = await madeInstance(service, everything);
     const { __shown, ...older } = state;

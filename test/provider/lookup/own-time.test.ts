@@ -27,21 +27,21 @@ function sharedList() {
   return { clock, look, come: () => come() };
 }
 
-describe("a list that several calls wait for", () => {
-  test("is waited for by each no longer than its own deadline", async () => {
+describe("a list that several calls share", () => {
+  test("is awaited by each call until its own deadline", async () => {
     const { clock, look, come } = sharedList();
     const first = look(300_000);
     const hasty = look(5_000).catch((error: unknown) => error);
     await clock.advance(5_000);
     expect(await hasty).toMatchObject({
       code: "timeout",
-      summary: "the list of instances did not come to its end within 5 s",
+      summary: "timed out after 5 s listing instances",
     });
     come();
     expect(await first).toMatchObject({ found: { id: "ins-1" } });
   });
 
-  test("holds up no call that is told to end", async () => {
+  test("doesn't delay a call that is interrupted", async () => {
     const { look } = sharedList();
     const ending = new AbortController();
     const told = look(300_000, ending.signal).catch((error: unknown) => error);

@@ -35,7 +35,7 @@ describe("a refresh without a change", () => {
     expect(await stateAfter(service.instances, saved)).toEqual({ props: saved.state, inputs: saved.inputs });
   });
 
-  test("nor of a project, whose list items carry fractions and no description", async () => {
+  test("changes no project, although list items have fractions of seconds and no description", async () => {
     const service = await startService({ behaviour: { fractionalDates: true, getObject: 405 } });
     const saved = await madeProject(service);
     service.emulator.edit(saved.id, { description: "unchanged to lists" });
@@ -56,7 +56,7 @@ describe("drift", () => {
     ["publicIp", { public_ip: "203.0.113.99" }, "203.0.113.99"],
     ["sshKeys", { ssh_keys: [] }, []],
     ["labels", { labels: { team: "ops" } }, { team: "ops" }],
-  ])("of %s shows in outputs and inputs, so that the next `up` puts it right", async (name, edit, now) => {
+  ])("of %s is in the outputs and inputs, so that the next `up` corrects it", async (name, edit, now) => {
     const service = await startService();
     const saved = await madeInstance(service, everything);
     service.emulator.edit(saved.id, edit);
@@ -70,7 +70,7 @@ describe("drift", () => {
   });
 
   test.each(["none", "Off"])(
-    "is an address that somebody gives to an instance with publicIp %s",
+    "includes an address that somebody assigns to an instance with publicIp %s",
     async (publicIp) => {
       for (const ipField of ["public_ip", "ip_address"] as const) {
         const service = await startService({ behaviour: { ipField } });
@@ -82,14 +82,14 @@ describe("drift", () => {
     },
   );
 
-  test("labels that somebody else adds are none", async () => {
+  test("doesn't include labels that somebody else adds", async () => {
     const service = await startService();
     const saved = await madeInstance(service, everything);
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
     expect((await stateAfter(service.instances, saved)).inputs).toEqual(saved.inputs);
   });
 
-  test("what the program leaves to the service never becomes an input", async () => {
+  test("never turns an unmanaged field into an input", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, { public_ip: "auto", ssh_keys: [SSH_KEY], labels: { owner: "ops" } });
@@ -97,15 +97,18 @@ describe("drift", () => {
   });
 });
 
-describe("an object that is not there", () => {
-  test.each([200, 404, 405] as const)("is gone for a refresh (GET: %d)", async (getObject) => {
-    const service = await startService({ behaviour: { getObject } });
-    const saved = await madeInstance(service);
-    service.emulator.remove(saved.id);
-    expect(await refreshed(service.instances, saved)).toEqual({});
-  });
+describe("an object that doesn't exist", () => {
+  test.each([200, 404, 405] as const)(
+    "is removed from the state by a refresh (GET: %d)",
+    async (getObject) => {
+      const service = await startService({ behaviour: { getObject } });
+      const saved = await madeInstance(service);
+      service.emulator.remove(saved.id);
+      expect(await refreshed(service.instances, saved)).toEqual({});
+    },
+  );
 
-  test("is not deleted because its project is hidden, nor is the project, although the account shows another one", async () => {
+  test("doesn't count as deleted if its project is hidden, and neither does the project, although another one is visible", async () => {
     const service = await startService();
     const project = await madeProject(service);
     const instance = await madeInstance(service, { project: project.id, __key: OTHER_KEY });
@@ -119,7 +122,7 @@ describe("an object that is not there", () => {
     expect(ofProject.message).toContain(`does not show project ${project.id}`);
   });
 
-  test("is an error where the account shows nothing at all", async () => {
+  test("is an error if the account shows no objects", async () => {
     const service = await startService();
     const saved = await madeProject(service);
     service.emulator.remove(saved.id);
@@ -141,7 +144,7 @@ test("an instance that somebody has moved to another project stays in the state 
   expect(web.there()).toMatchObject({ id, inputs: { project: other.id } });
 });
 
-describe("what is no absence", () => {
+describe("an object doesn't count as deleted", () => {
   test.each([
     ["503", { kind: "status", status: 503 }],
     ["500", { kind: "status", status: 500 }],
@@ -152,7 +155,7 @@ describe("what is no absence", () => {
     ["a cut-off reply", { kind: "truncate" }],
     ["an empty reply", { kind: "empty" }],
     ["no reply", { kind: "reset" }],
-  ] as const)("%s is an error", async (_what, fault) => {
+  ] as const)("after %s, which is an error", async (_what, fault) => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "GET", times: Number.POSITIVE_INFINITY, ...fault });
@@ -160,7 +163,7 @@ describe("what is no absence", () => {
     expect(message).toMatch(/^reading instance "web" /);
   });
 
-  test("a service that is down is an error", async () => {
+  test("during an outage, which is an error", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     await service.emulator.pause();
@@ -171,8 +174,8 @@ describe("what is no absence", () => {
   });
 });
 
-describe("many at once", () => {
-  test("cost one list request for 200 instances, and none of a single one", async () => {
+describe("many refreshed objects", () => {
+  test("cost one list request for 200 instances, and no GET", async () => {
     const service = await startService();
     const first = await madeInstance(service);
     for (let i = 1; i < 150; i++) service.emulator.addInstance({ name: first.state.name });
@@ -185,11 +188,11 @@ describe("many at once", () => {
   });
 });
 
-describe("`get` of what the program does not manage", () => {
+describe("`get` of an unmanaged object", () => {
   const { __urn, __provider } = instanceNews();
   const looked = { __urn, __provider };
 
-  test("shows the service's own words, and keeps no inputs", async () => {
+  test("returns the remote values and keeps no inputs", async () => {
     const service = await startService();
     const { id, fields } = service.emulator.addInstance({ public_ip: "auto", labels: { owner: "ops" } });
     const { props, inputs } = await service.instances.read(id, looked);
@@ -204,7 +207,7 @@ describe("`get` of what the program does not manage", () => {
     expect(inputs).toEqual({ __urn });
   });
 
-  test("loses nothing that lists leave out if it is refreshed together with others", async () => {
+  test("keeps properties that lists omit if it is refreshed together with others", async () => {
     const service = await startService();
     const description = "the shop";
     const made = [1, 2].map(() => service.emulator.addProject({ description }));
@@ -223,14 +226,14 @@ describe("`get` of what the program does not manage", () => {
     expect(service.emulator.requests.map(({ path }) => path)).toEqual(["/v1/projects"]);
   });
 
-  test("is read by itself at first, however many others are looked up: a list may leave values out", async () => {
+  test("sends a GET first, with any number of other lookups, because a list may omit values", async () => {
     const service = await startService({ behaviour: { itemsWithout: ["labels", "ssh_keys"] } });
     const [one, other] = [1, 2].map(() => service.emulator.addInstance({ labels: { team: "web" } }));
     const both = [one, other].map((made) => service.instances.read(made?.id ?? "", looked));
     for (const { props } of await Promise.all(both)) expect(props).toMatchObject({ labels: { team: "web" } });
   });
 
-  test("shows the same words whether it is refreshed alone or together with others", async () => {
+  test("returns the same values if it is refreshed alone or together with others", async () => {
     const spelling = (now: object, place: string) => (place === "item" ? { ...now, image: "img-7" } : now);
     const service = await startService({ behaviour: { spelling } });
     const [one, other] = [service.emulator.addInstance(), service.emulator.addInstance()];
@@ -239,7 +242,7 @@ describe("`get` of what the program does not manage", () => {
     expect((await Promise.all(both))[0]?.props).toEqual(props);
   });
 
-  test("is taken out of the state by a refresh once it no longer exists", async () => {
+  test("is removed from the state by a refresh once the object no longer exists", async () => {
     const service = await startService();
     const { id } = service.emulator.addInstance();
     const { props } = await service.instances.read(id, looked);
@@ -247,7 +250,7 @@ describe("`get` of what the program does not manage", () => {
     expect(await service.instances.read(id, { ...props })).toEqual({});
   });
 
-  test("is an error where it is not there", async () => {
+  test("is an error if the object doesn't exist", async () => {
     const service = await startService();
     service.emulator.addProject();
     const { message } = await failureOf(service.instances.read("ins-0", looked));
@@ -278,30 +281,33 @@ test("a refresh from a list shows drift if the revision is in the header, and a 
   expect(await both({ ...drifted.props })).toMatchObject({ inputs: { flavor: "m1.large" } });
 });
 
-describe("a list that spells values in another way than an object by itself, or leaves some out", () => {
+describe("a list that formats values differently than GET, or omits some,", () => {
   const spellings = {
     "spells them": (item: object) => ({ ...item, image: "/images/7" }),
     "leaves them out": (item: object) => ({ ...item, image: undefined }),
   };
 
-  test.each(Object.entries(spellings))("%s: what looks changed is looked at by itself", async (_, spelt) => {
-    const spelling = (object: object, place: string): object => (place === "item" ? spelt(object) : object);
-    const service = await startService({ behaviour: { spelling, revision: "header" } });
-    const { id, state } = await madeInstance(service);
-    const other = service.emulator.addInstance({ name: state.name });
-    const both = (): Promise<unknown> =>
-      Promise.all([service.instances.read(id, state), service.instances.read(other.id, state)]);
-    await both();
-    const { inputs } = await service.instances.read(id, state);
-    expect(inputs).toMatchObject({ image: state.image });
+  test.each(Object.entries(spellings))(
+    "%s: an object that looks changed is read again with GET",
+    async (_, spelt) => {
+      const spelling = (object: object, place: string): object => (place === "item" ? spelt(object) : object);
+      const service = await startService({ behaviour: { spelling, revision: "header" } });
+      const { id, state } = await madeInstance(service);
+      const other = service.emulator.addInstance({ name: state.name });
+      const both = (): Promise<unknown> =>
+        Promise.all([service.instances.read(id, state), service.instances.read(other.id, state)]);
+      await both();
+      const { inputs } = await service.instances.read(id, state);
+      expect(inputs).toMatchObject({ image: state.image });
 
-    service.emulator.edit(id, { image: "theirs" });
-    const { instances } = await service.anew();
-    const [drifted] = await Promise.all([instances.read(id, state), instances.read(other.id, state)]);
-    expect(drifted.inputs).toMatchObject({ image: "theirs" });
-  });
+      service.emulator.edit(id, { image: "theirs" });
+      const { instances } = await service.anew();
+      const [drifted] = await Promise.all([instances.read(id, state), instances.read(other.id, state)]);
+      expect(drifted.inputs).toMatchObject({ image: "theirs" });
+    },
+  );
 
-  test("costs nothing more where the revision says that nothing has changed", async () => {
+  test("costs no further requests if the revision shows that nothing has changed", async () => {
     const spelling = (object: object, place: string): object =>
       place === "item" ? { ...object, image: undefined, public_ip: "none" } : object;
     const service = await startService({ behaviour: { spelling } });

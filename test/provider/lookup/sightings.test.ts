@@ -23,7 +23,7 @@ const project = (id: string): ObjectRef => ({ kind: projectKind, id, project: un
 const idOf = (look: LookupResult): string | undefined => ("found" in look ? look.found.id : undefined);
 
 describe("reads of a refresh", () => {
-  test("many at once cost one sweep of their project's list", async () => {
+  test("cost one list of their project if there are many at once", async () => {
     const { fake, finder, options } = service(50);
     const ids = [...fake.instances.keys()];
     const looks = await Promise.all(ids.map((id) => finder.findRecent(instance(id), options)));
@@ -31,7 +31,7 @@ describe("reads of a refresh", () => {
     expect(fake.asked).toEqual(["LIST instances prj-1"]);
   });
 
-  test("that come later, within half a minute, cost nothing", async () => {
+  test("cost no requests within 30 s of that list", async () => {
     const { fake, clock, finder, options } = service(2);
     await Promise.all(["ins-1", "ins-2"].map((id) => finder.findRecent(instance(id), options)));
     await clock.advance(29_000);
@@ -39,13 +39,13 @@ describe("reads of a refresh", () => {
     expect(fake.asked).toEqual(["LIST instances prj-1"]);
   });
 
-  test("a lone one costs one GET", async () => {
+  test("cost one GET if there is only one", async () => {
     const { fake, finder, options } = service(50);
     expect(idOf(await finder.findRecent(instance("ins-7"), options))).toBe("ins-7");
     expect(fake.asked).toEqual(["GET instances ins-7"]);
   });
 
-  test("of the most of a long list cost its pages, however few come at a time", async () => {
+  test("of most of a long list cost its pages, however few come at a time", async () => {
     const { fake, finder, options } = service(2_000);
     await inTurn([...fake.instances.keys()], 8, async (id) =>
       expect(idOf(await finder.findRecent(instance(id), options))).toBe(id),
@@ -71,7 +71,7 @@ describe("reads of a refresh", () => {
     expect([fake.countOf("LIST"), fake.countOf("GET")]).toEqual([2, 5]);
   });
 
-  test("of a few of a long list cost a sweep where there is no GET", async () => {
+  test("of a few of a long list cost a whole list if the service doesn't offer GET", async () => {
     const { fake, finder, options } = service(1_000);
     fake.getAnswer = "405";
     const ids = ["ins-600", "ins-1000"];
@@ -81,13 +81,13 @@ describe("reads of a refresh", () => {
     expect(fake.countOf("GET")).toBeLessThanOrEqual(2);
   });
 
-  test("one at a time cost a single GET and then the list", async () => {
+  test("cost a single GET and then the list if they come one at a time", async () => {
     const { fake, finder, options } = service(100);
     for (const id of fake.instances.keys()) await finder.findRecent(instance(id), options);
     expect(fake.asked).toEqual(["GET instances ins-1", "LIST instances prj-1"]);
   });
 
-  test("of two projects, or of projects and instances, cost a sweep for each list", async () => {
+  test("of two projects, or of projects and instances, cost one list for each", async () => {
     const { fake, finder, options } = service(2);
     fake.addProject("prj-2");
     fake.addInstance("ins-8", "prj-2");
@@ -102,7 +102,7 @@ describe("reads of a refresh", () => {
     expect([...fake.asked].sort()).toEqual(["LIST instances prj-1", "LIST instances prj-2", "LIST projects"]);
   });
 
-  test("see anew what this process wrote", async () => {
+  test("see the writes of this process", async () => {
     const { fake, finder, options } = service(2);
     const both = () =>
       Promise.all(["ins-1", "ins-3"].map((id) => finder.findRecent(instance(id), options).then(idOf)));
@@ -114,7 +114,7 @@ describe("reads of a refresh", () => {
   });
 });
 
-test("a sweep that this process wrote into is not remembered", async () => {
+test("a list is not cached if this process writes while it runs", async () => {
   const { fake, finder, options } = service(2);
   fake.whenAsked = () => {
     fake.whenAsked = () => {};
@@ -127,8 +127,8 @@ test("a sweep that this process wrote into is not remembered", async () => {
   expect(await Promise.all(both)).toEqual(["ins-1", "ins-3"]);
 });
 
-describe("where GET of one object is not offered", () => {
-  test("405 is asked once, and lists serve from then on", async () => {
+describe("if the service doesn't offer GET for single objects,", () => {
+  test("the finder uses lists after one 405", async () => {
     const { fake, finder, options } = service(2);
     fake.getAnswer = "405";
     expect(idOf(await finder.find(instance("ins-1"), options))).toBe("ins-1");
@@ -143,7 +143,7 @@ describe("where GET of one object is not offered", () => {
     expect(idOf(await finder.findAgain(instance(id), first, options))).toBe(id);
   }
 
-  test("GET isn't repeated for an object that the list shows although GET answers 404", async () => {
+  test("the finder doesn't repeat GET for an object that the list shows although GET returns 404", async () => {
     const scene = service(2);
     scene.fake.getAnswer = "404 to all";
     await contradicted(scene, "ins-1");
@@ -151,7 +151,7 @@ describe("where GET of one object is not offered", () => {
     expect(scene.fake.countOf("GET")).toBe(1);
   });
 
-  test("two objects that the list shows although GET answers 404 are enough evidence", async () => {
+  test("the finder stops using GET after two objects that the list shows although GET returns 404", async () => {
     const scene = service(3);
     scene.fake.getAnswer = "404 to all";
     for (const id of ["ins-1", "ins-2"]) await contradicted(scene, id);
@@ -159,7 +159,7 @@ describe("where GET of one object is not offered", () => {
     expect(scene.fake.countOf("GET")).toBe(2);
   });
 
-  test("a list that still shows a deleted object says nothing about GET of other objects", async () => {
+  test("the finder keeps using GET for other objects if a list still shows a deleted one", async () => {
     const scene = service(2);
     const { fake, finder, options } = scene;
     fake.unread.add("ins-1");
@@ -169,7 +169,7 @@ describe("where GET of one object is not offered", () => {
   });
 
   test.each(["405", "404 to all"] as const)(
-    "one %s isn't believed once GET has worked, in this process or for the state",
+    "the finder ignores one %s if GET has worked before, in this process or for the state",
     async (answer) => {
       for (const inProcess of [true, false]) {
         const { fake, finder, options } = service(2);
@@ -188,7 +188,7 @@ describe("where GET of one object is not offered", () => {
     },
   );
 
-  test("that of instances says nothing of projects", async () => {
+  test("the finder decides separately for instances and projects", async () => {
     const { fake, finder, options } = service(1);
     fake.getAnswer = "405";
     await finder.find(instance("ins-1"), options);
@@ -198,7 +198,7 @@ describe("where GET of one object is not offered", () => {
   });
 });
 
-describe("looks for what was deleted", () => {
+describe("lookups of deleted objects", () => {
   /** A deletion, as this process does it. */
   async function deleted(
     { fake, finder, options }: ReturnType<typeof service>,
@@ -209,7 +209,7 @@ describe("looks for what was deleted", () => {
     return finder.findAfterDeletion(instance(id), options);
   }
 
-  test("are sweeps where the list has one page, which many share", async () => {
+  test("share a list if it has one page", async () => {
     const scene = service(100);
     const ids = [...scene.fake.instances.keys()].slice(0, 50);
     const looks = await Promise.all(ids.map((id) => deleted(scene, id)));
@@ -217,7 +217,7 @@ describe("looks for what was deleted", () => {
     expect(scene.fake.asked).toEqual(["LIST instances prj-1"]);
   });
 
-  test("share a sweep if each deletion is accepted shortly after another one, and those that follow have to wait for no more than 0.3 s", async () => {
+  test("share a list if the deletions follow one another closely, and wait at most 0.3 s for others", async () => {
     const scene = service(100);
     const ids = [...scene.fake.instances.keys()].slice(0, 20);
     const looks: Promise<LookupResult>[] = [];
@@ -230,14 +230,14 @@ describe("looks for what was deleted", () => {
     expect(scene.fake.countOf("LIST")).toBe(3);
   });
 
-  test("of a single deletion begin after 0.05 s", async () => {
+  test("of a single deletion start after 0.05 s", async () => {
     const scene = service(100);
     const begin = scene.clock.now();
     await deleted(scene, "ins-7");
     expect(scene.clock.now() - begin).toBe(50);
   });
 
-  test("never count a list that began before the deletion", async () => {
+  test("never use a list that started before the deletion", async () => {
     const scene = service(100);
     const first = deleted(scene, "ins-1");
     const begun = new Promise<void>((resolve) => {
@@ -249,7 +249,7 @@ describe("looks for what was deleted", () => {
     expect(scene.fake.countOf("LIST")).toBe(2);
   });
 
-  test("are GETs where it has more, once one of another object has shown that GET works", async () => {
+  test("use GET if the list has more pages, once the GET of another object has worked", async () => {
     const scene = service(10_000);
     expect(await deleted(scene, "ins-5000")).toEqual({ missing: "get" });
     expect(scene.fake.asked).toEqual([
@@ -263,24 +263,21 @@ describe("looks for what was deleted", () => {
     expect(scene.fake.asked).toEqual(ids.map((id) => `GET instances ${id}`));
   });
 
-  test.each(["405", "404 to all"] as const)(
-    "are sweeps where GET of one object answers %s",
-    async (answer) => {
-      const scene = service(500);
-      scene.fake.getAnswer = answer;
-      for (const id of ["ins-1", "ins-2"]) expect(await deleted(scene, id)).toEqual({ missing: "sweep" });
-      expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(4);
-    },
-  );
+  test.each(["405", "404 to all"] as const)("use lists if GET returns %s", async (answer) => {
+    const scene = service(500);
+    scene.fake.getAnswer = answer;
+    for (const id of ["ins-1", "ins-2"]) expect(await deleted(scene, id)).toEqual({ missing: "sweep" });
+    expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(4);
+  });
 
-  test("ask for other objects only a few times, where GET answers 404 to all", async () => {
+  test("test GET only a few times if it always returns 404", async () => {
     const scene = service(500);
     scene.fake.getAnswer = "404 to all";
     for (let i = 1; i <= 20; i++) expect(await deleted(scene, `ins-${i}`)).toEqual({ missing: "sweep" });
     expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(6);
   });
 
-  test("are GETs also after a refresh that read the whole list", async () => {
+  test("use GET also after a refresh that read the whole list", async () => {
     const scene = service(2_000);
     const { fake, finder, options } = scene;
     await inTurn(
@@ -291,13 +288,13 @@ describe("looks for what was deleted", () => {
     expect(await deleted(scene, "ins-1500")).toEqual({ missing: "get" });
   });
 
-  test("are sweeps for what GET still shows after it has left the list", async () => {
+  test("use lists for an object that GET still returns after it has left the list", async () => {
     const { fake, finder, options } = service(500);
     fake.unlisted.add("ins-400");
     expect(await finder.findAfterDeletion(instance("ins-400"), options)).toEqual({ missing: "sweep" });
   });
 
-  test("do not fail because another object can't be read", async () => {
+  test("don't fail if another object can't be read", async () => {
     const scene = service(500);
     scene.fake.whenAsked = (request) => {
       const forbidden = new CloudInfraError("forbidden", "403", { status: 403 });
@@ -306,15 +303,15 @@ describe("looks for what was deleted", () => {
     expect(await deleted(scene, "ins-400")).toEqual({ missing: "get" });
   });
 
-  test("find what is still there, on the first page and beyond it", async () => {
+  test("find objects that still exist, on the first page and on later ones", async () => {
     const { finder, options } = service(500);
     for (const id of ["ins-1", "ins-400"])
       expect(idOf(await finder.findAfterDeletion(instance(id), options))).toBe(id);
   });
 });
 
-describe("the second look at what seems to be gone", () => {
-  test("after a GET, is a whole sweep", async () => {
+describe("the second check of a missing object", () => {
+  test("is a whole list after a GET", async () => {
     const { fake, finder, options } = service(1);
     const first = await finder.find(instance("ins-9"), options);
     expect(await finder.findAgain(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
@@ -322,7 +319,7 @@ describe("the second look at what seems to be gone", () => {
     expect(fake.asked).toEqual(["GET instances ins-9", "LIST instances prj-1", "GET instances ins-1"]);
   });
 
-  test("after a GET that was never seen to work, is two sweeps", async () => {
+  test("is two lists after a GET that has never worked", async () => {
     const { fake, finder, options } = service(500);
     fake.getAnswer = "404 to all";
     const ids = ["ins-450", "ins-460"];
@@ -335,7 +332,7 @@ describe("the second look at what seems to be gone", () => {
     expect(idOf(await finder.findAgain(instance("ins-450"), first, options))).toBe("ins-450");
   });
 
-  test("after a sweep, is a GET where GET has been seen to work", async () => {
+  test("is a GET after a list if GET has worked", async () => {
     const { fake, finder, options } = service(2);
     await finder.find(instance("ins-1"), options);
     fake.unlisted.add("ins-2");
@@ -344,7 +341,7 @@ describe("the second look at what seems to be gone", () => {
     expect(idOf(await finder.findAgain(instance("ins-2"), first, options))).toBe("ins-2");
   });
 
-  test("after a sweep, is another one where there is no GET", async () => {
+  test("is another list after a list if the service doesn't offer GET", async () => {
     const { fake, finder, options } = service(1);
     fake.getAnswer = "405";
     const first = await finder.find(instance("ins-9"), options);
@@ -352,7 +349,7 @@ describe("the second look at what seems to be gone", () => {
     expect(fake.countOf("LIST")).toBe(2);
   });
 
-  test("after a sweep, is another one where GET answers 404 and was never seen to work", async () => {
+  test("is another list after a list if GET returns 404 and has never worked", async () => {
     const { fake, finder, options } = service(1);
     fake.getAnswer = "404 to all";
     fake.unlisted.add("ins-1"); // the list lags
@@ -364,7 +361,7 @@ describe("the second look at what seems to be gone", () => {
 
 describe("an outage", () => {
   test.each(["findRecent", "find", "findInList"] as const)(
-    "is an error of a %s look, never an absence",
+    "is an error of %s, never an absence",
     async (age) => {
       const { fake, finder, options } = service(2);
       fake.failure = new CloudInfraError("unavailable", "503", { status: 503 });

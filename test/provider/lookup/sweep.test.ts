@@ -26,8 +26,8 @@ const page = (isLast: boolean, ids: readonly string[]): Page => ({
 
 const idsOf = async (sweep: Promise<ReadonlyMap<string, ApiObject>>) => [...(await sweep).keys()];
 
-describe("a look that may be a moment old", () => {
-  test("shares the sweep that is under way, and then its result for half a minute", async () => {
+describe("a lookup that may use a recent list", () => {
+  test("shares a running list, and then its result for 30 s", async () => {
     const { sweep, clock, begun, end } = listInHand();
     const looks = [sweep.recent(), sweep.recent(), sweep.recent()];
     end(0, "a", "b");
@@ -46,7 +46,7 @@ describe("a look that may be a moment old", () => {
     expect(await idsOf(later)).toEqual(["a"]);
   });
 
-  test("does not share what was seen before this process wrote", async () => {
+  test("doesn't use a list from before a write of this process", async () => {
     const { sweep, begun, end } = listInHand();
     const before = sweep.recent();
     end(0);
@@ -58,7 +58,7 @@ describe("a look that may be a moment old", () => {
     expect(begun()).toBe(2);
   });
 
-  test("does not share a sweep that this process wrote into: its end is not remembered either", async () => {
+  test("doesn't use a list that was running during a write of this process", async () => {
     const { sweep, begun, end } = listInHand();
     const before = sweep.recent();
     sweep.invalidate();
@@ -72,8 +72,8 @@ describe("a look that may be a moment old", () => {
   });
 });
 
-describe("a look that begins now", () => {
-  test("waits for the sweep under way and shares the next with all who wait", async () => {
+describe("a lookup that needs a fresh list", () => {
+  test("waits for the running list and shares the next one with other waiting calls", async () => {
     const { sweep, clock, begun, end } = listInHand();
     const recent = sweep.recent();
     const looks = [sweep.fresh(), sweep.fresh(), sweep.fresh()];
@@ -91,7 +91,7 @@ describe("a look that begins now", () => {
     expect(begun()).toBe(2);
   });
 
-  test("waits for the sweep under way also when something was written meanwhile: many deletions share", async () => {
+  test("waits for the running list even after a write, so that many deletions share the next one", async () => {
     const { sweep, clock, begun, end } = listInHand();
     const first = sweep.fresh();
     const looks = ["b", "c"].map(() => {
@@ -107,7 +107,7 @@ describe("a look that begins now", () => {
     expect(begun()).toBe(2);
   });
 
-  test("never takes what was remembered", async () => {
+  test("never uses the cache", async () => {
     const { sweep, begun, end } = listInHand();
     const first = sweep.fresh();
     end(0, "a");
@@ -119,8 +119,8 @@ describe("a look that begins now", () => {
   });
 });
 
-describe("a sweep that fails", () => {
-  test("fails for all who share it, and is not remembered", async () => {
+describe("a list that fails", () => {
+  test("fails for all calls that share it, and is not cached", async () => {
     const { sweep, begun, end, fail } = listInHand();
     const looks = [sweep.recent(), sweep.recent()];
     fail(0);
@@ -132,7 +132,7 @@ describe("a sweep that fails", () => {
     expect(begun()).toBe(2);
   });
 
-  test("does not fail those who wait for the next", async () => {
+  test("doesn't fail the calls that wait for the next one", async () => {
     const { sweep, clock, end, fail } = listInHand();
     const first = sweep.recent();
     const next = sweep.fresh();
@@ -166,7 +166,7 @@ describe("a search in a long list", () => {
     return { sweep, clock, asked, seek };
   }
 
-  test("reads one page for each two reads, and says that more would be too dear", async () => {
+  test("reads one page for every two reads, and reports that further pages cost too much", async () => {
     const { asked, seek } = longList("z");
     expect(await seek("z")).toBe("costly");
     expect(asked).toEqual([]);
@@ -176,7 +176,7 @@ describe("a search in a long list", () => {
     expect(asked).toEqual(["ab", "cd"]);
   });
 
-  test("goes on where the one before has stopped, and asks for nothing that was seen", async () => {
+  test("continues where the last one stopped, and requests no page twice", async () => {
     const { asked, seek } = longList("h");
     await seek("h");
     await seek("h");
@@ -185,20 +185,20 @@ describe("a search in a long list", () => {
     expect(asked).toEqual(["ab", "cd"]);
   });
 
-  test("knows by the last page that something is missing, and asks no further", async () => {
+  test("reports a missing object after the last page, without further requests", async () => {
     const { asked, seek } = longList("d");
     for (const id of ["a", "b", "c"]) await seek(id);
     expect(await Promise.all(["x", "d"].map((id) => seek(id)))).toEqual(["missing", "d"]);
     expect(asked).toEqual(["ab", "cd"]);
   });
 
-  test("goes through all pages where there is no other way", async () => {
+  test("reads all pages if GET isn't offered", async () => {
     const { asked, seek } = longList("f");
     expect(await seek("f", true)).toBe("f");
     expect(asked).toEqual(["ab", "cd", "ef"]);
   });
 
-  test("takes a page that is under way whatever it costs: it is paid for", async () => {
+  test("waits for a page that has already been requested", async () => {
     const { sweep, asked, seek } = longList("h");
     const whole = sweep.recent();
     expect(await seek("h")).toBe("h");
@@ -206,7 +206,7 @@ describe("a search in a long list", () => {
     expect(asked).toEqual(["ab", "cd", "ef", "gh"]);
   });
 
-  test("begins anew, and counts anew, half a minute after the last reads, and after a write", async () => {
+  test("starts again 30 s after the last reads and after a write", async () => {
     const { sweep, clock, asked, seek } = longList("h");
     await Promise.all(["a", "b"].map((id) => seek(id)));
     await clock.advance(30_001);

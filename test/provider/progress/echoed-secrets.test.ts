@@ -6,7 +6,7 @@ import { isMarked } from "./marked";
 
 const SECRET = "hunter2-of-the-backend";
 
-test("a token that the service repeats as the status of an operation is in no words", async () => {
+test("a token that the service returns as the status of an operation is in no message", async () => {
   const { service, web } = await oneInstance();
   service.emulator.behaviour.failedStatus = `failed ${service.emulator.token}`;
   service.emulator.failNextOperation({ kind: "create" });
@@ -15,7 +15,7 @@ test("a token that the service repeats as the status of an operation is in no wo
   expect(said).not.toContain(service.emulator.token);
 });
 
-test("a name that is a secret is not in the warning about what a stored failure may have left", async () => {
+test("a secret name is not in the warning about the possible object of a failed creation", async () => {
   const { service, web } = await oneInstance();
   service.emulator.addInstance({ project: web.project, name: SECRET });
   service.emulator.fail({ method: "POST", kind: "status", status: 500, cached: true });
@@ -28,7 +28,7 @@ describe("a secret as the service normalizes it", () => {
   const flavor = { flavor: "small", __secrets: ["flavor"] };
   const spelling = (now: object) => ({ ...now, flavor: `flv-of-${Object(now).flavor}` });
 
-  test("is in no error, even if the service repeats it there", async () => {
+  test("is in no error, even if the service returns it there", async () => {
     const service = await startService({ behaviour: { spelling } });
     const saved = await madeInstance(service, flavor);
     service.emulator.refuseUpdatesOf("network", { detail: "flv-of-small can't be in that network" });
@@ -38,7 +38,7 @@ describe("a secret as the service normalizes it", () => {
     expect(message).not.toContain("flv-of");
   });
 
-  test("is in no table of a conflict", async () => {
+  test("is not in the table of a conflict", async () => {
     const service = await startService({ behaviour: { spelling } });
     const saved = await madeInstance(service, flavor);
     service.emulator.edit(saved.id, { network: "flv-of-small", flavor: "theirs" });
@@ -64,7 +64,7 @@ test("`additionalProperties` is secret even if no program has marked it, as afte
 describe("an output that repeats a secret input", () => {
   const address = { publicIp: "198.51.100.77", __secrets: ["publicIp"] };
 
-  test("is marked as secret for the engine: the address of a secret `publicIp`", async () => {
+  test("is marked as secret for the engine, for example the address of a secret `publicIp`", async () => {
     const service = await startService();
     const saved = await madeInstance(service, address);
     expect(saved.state.ipAddress).toMatchObject({ value: "198.51.100.77" });
@@ -78,7 +78,7 @@ describe("an output that repeats a secret input", () => {
     }
   });
 
-  test("is marked in what a failed update leaves, too", async () => {
+  test("is also marked in the state after a failed update", async () => {
     const service = await startService();
     const saved = await madeInstance(service, address);
     service.emulator.ignoreUpdatesOf("flavor");
@@ -89,7 +89,7 @@ describe("an output that repeats a secret input", () => {
     expect(isMarked(Object(Object(error).properties).ipAddress)).toBe(true);
   });
 
-  test("is marked wherever it stands: a URL or a description with a secret name", async () => {
+  test("is marked inside other text, for example in a URL or a description with a secret name", async () => {
     const service = await startService({
       behaviour: { extraFields: { url: "https://example.com/hush%20name" } },
     });
@@ -98,7 +98,7 @@ describe("an output that repeats a secret input", () => {
     expect(isMarked(saved.state.status)).toBe(false);
   });
 
-  test("is marked if it may have the secret name in another form: as a part of the URL", async () => {
+  test("is marked if it may contain the secret name in another form, for example as a part of the URL", async () => {
     const service = await startService({
       behaviour: { extraFields: { url: "https://example.com/top-secret-name" } },
     });
@@ -113,7 +113,7 @@ describe("an output that repeats a secret input", () => {
     expect(isMarked(project.state.description)).toBe(true);
   });
 
-  test("is in clear if no input is secret", async () => {
+  test("is in plaintext if no input is secret", async () => {
     const saved = await madeInstance(await startService(), { publicIp: "198.51.100.77" });
     expect(saved.state.ipAddress).toBe("198.51.100.77");
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { changed, failureOf, madeInstance, startService } from "../service";
 
-test("a secret that an update replaces is not in its error either", async () => {
+test("a secret that an update replaces is not in its error", async () => {
   const service = await startService();
   const saved = await madeInstance(service, { flavor: "s3cret-old", __secrets: ["flavor"] });
   service.emulator.refuseUpdatesOf("flavor", { detail: "s3cret-old can't become s3cret-new" });

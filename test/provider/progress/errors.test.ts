@@ -24,15 +24,15 @@ describe("an error as the host prints it", () => {
     expect(error.message).not.toMatch(/\n\s+at |\.ts:\d/);
   });
 
-  test("of an object that stays as it is carries id, properties and reasons", () => {
+  test("of a partial state has the id, the properties and the reasons", () => {
     const error = new InitializationError("ins-1", { flavor: "m1.small" }, "no", undefined);
     expect(error).toMatchObject({ id: "ins-1", properties: { flavor: "m1.small" }, reasons: ["no"] });
     expect(printed(error)).toBe("cloudinfra: no");
   });
 });
 
-describe("which resource", () => {
-  test("is told by its name in the program, or by its id where that is unknown", async () => {
+describe("the resource of an error", () => {
+  test("is identified by its name in the program, or else by its id", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "GET", kind: "status", status: 403, times: 9 });
@@ -47,7 +47,7 @@ describe("which resource", () => {
   });
 });
 
-describe("settings", () => {
+describe("the settings", () => {
   test.each([
     [{ endpoint: "" }, "cloudinfra:endpoint is not set"],
     [{ token: "" }, "cloudinfra:token is not set"],
@@ -67,7 +67,7 @@ describe("settings", () => {
     expect(service.emulator.requests).toEqual([]);
   });
 
-  test("a wrong token says where it came from", async () => {
+  test("are named as the source of a wrong token", async () => {
     const service = await startService();
     const { instances } = await service.anew({ token: "wrong-token" });
     const { message } = await failureOf(instances.create(instanceNews()));
@@ -76,7 +76,7 @@ describe("settings", () => {
     expect(message).not.toContain("wrong-token");
   });
 
-  test("a service that is not there is named as what it may be", async () => {
+  test("are named if the service can't be reached", async () => {
     const service = await startService();
     await service.emulator.stop();
     const { message } = await failureOf(service.instances.create(instanceNews()));
@@ -85,7 +85,7 @@ describe("settings", () => {
   });
 });
 
-describe("the text of a secret argument is in no error", () => {
+describe("the value of a secret argument is in no error", () => {
   const secrets = { flavor: "s3cret-flavor", sshKeys: [SSH_KEY], labels: { team: "s3cret-label" } };
   const names = ["flavor", "sshKeys", "labels"];
   const echo = `no s3cret-flavor for s3cret-label with ${SSH_KEY}, nor ${encodeURIComponent(SSH_KEY)}`;
@@ -118,7 +118,7 @@ describe("the text of a secret argument is in no error", () => {
     }
   });
 
-  test("nor is it where the argument is no secret and may be shown", async () => {
+  test("except if the argument isn't secret", async () => {
     const service = await startService();
     service.emulator.refuse("flavor", secrets.flavor, { detail: echo });
     const { message } = await failureOf(madeInstance(service, secrets));
@@ -126,8 +126,8 @@ describe("the text of a secret argument is in no error", () => {
   });
 });
 
-describe("what is no failure of the service but a bug", () => {
-  test("keeps its stack, for whoever mends it", async () => {
+describe("a bug", () => {
+  test("is reported with its stack", async () => {
     const service = await startService();
     const { instances } = await service.anew({ endpoint: service.emulator.endpoint });
     const broken = new Proxy(instanceNews({ __key: KEY }), {

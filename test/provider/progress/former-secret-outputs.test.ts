@@ -20,22 +20,19 @@ async function leftBy(work: Promise<unknown>): Promise<Properties> {
   throw error;
 }
 
-describe("the value of an argument that was secret, and is not any more", () => {
+describe("the value of an argument that is no longer secret", () => {
   test.each<[string, Properties, Properties, string[]]>([
     ["a flavor", { flavor: "hush" }, { flavor: "m1.large" }, ["flavor"]],
     ["an address", { publicIp: "198.51.100.77" }, { publicIp: undefined }, ["ipAddress", "publicIp"]],
     ["a name", { name: "hush" }, { name: "web" }, ["name", "url"]],
     ["a label", { labels: { team: "a", deep: "hush" } }, { labels: { team: "a" } }, ["labels"]],
-  ])(
-    "stays secret if nobody knows whether the service has changed it: %s",
-    async (_what, secret, plain, names) => {
-      const { service, saved, news } = await madePlain(secret, plain);
-      service.emulator.fail(LOST);
-      const outs = await leftBy(service.instances.update(saved.id, saved.state, news));
-      expect(outs.__sealed).toEqual(names);
-      expect(names.filter((name) => !isMarked(outs[name]))).toEqual([]);
-    },
-  );
+  ])("stays secret if the service may not have changed it: %s", async (_what, secret, plain, names) => {
+    const { service, saved, news } = await madePlain(secret, plain);
+    service.emulator.fail(LOST);
+    const outs = await leftBy(service.instances.update(saved.id, saved.state, news));
+    expect(outs.__sealed).toEqual(names);
+    expect(names.filter((name) => !isMarked(outs[name]))).toEqual([]);
+  });
 
   test("stays secret if the service does not change it, also through a refresh, until it is changed", async () => {
     const { service, saved, news } = await madePlain({ flavor: "hush" }, { flavor: "m1.large" });
@@ -91,7 +88,7 @@ describe("the value of an argument that was secret, and is not any more", () => 
     },
   );
 
-  test("is in the clear if the program gives the same value so", async () => {
+  test("is in plaintext if the program sets the same value in plaintext", async () => {
     const same = { flavor: "m1.small", name: "web" };
     const { service, saved, news } = await madePlain(same, { ...same, network: "backend" });
     const { outs } = await service.instances.update(saved.id, saved.state, news);
@@ -100,7 +97,7 @@ describe("the value of an argument that was secret, and is not any more", () => 
   });
 });
 
-test("an argument that an update of unknown outcome has made secret is secret in what a refresh finds", async () => {
+test("an argument that an update of unknown outcome has made secret is secret in the outputs of a refresh", async () => {
   const service = await startService();
   const saved = await madeInstance(service, { labels: { team: "a" } });
   const before: Saved = { ...saved, state: unmarked(saved.state) };
@@ -129,7 +126,7 @@ test("an argument that becomes secret without another change is secret in all ou
   expect(await instances.diff(saved.id, unmarked(outs), inputs)).toMatchObject({ changes: false });
 });
 
-test("labels are secret as a whole, so that another one that becomes secret is, too", async () => {
+test("labels are secret as a whole, even if only another one becomes secret", async () => {
   const service = await startService();
   const labels = { team: "hush", tier: "open" };
   const { state } = await madeInstance(service, { labels, __secrets: ["labels"] });

@@ -36,7 +36,7 @@ describe("a secret that the program has changed since is not in an error", () =>
     expect(await web.up(secret("hush-third"))).toContain("no [secret] in this account");
   });
 
-  test("about what its project's deletion finds of a killed creation", async () => {
+  test("about a killed creation that its project's deletion finds", async () => {
     const service = await startService({ behaviour: { operationMs: 3_600_000 } });
     const project = await madeProject(service);
     await new OneInstance(service, project).killedUp(secret("hush-first"));
@@ -60,7 +60,7 @@ describe("a secret that the program has changed since is not in an error", () =>
   });
 });
 
-test("keys of secret labels are not in an error, neither in the path nor in the words", async () => {
+test("the keys of secret labels are not in an error, neither in the path nor in the message", async () => {
   const { service, web } = await oneInstance();
   service.emulator.fail({
     ...{ kind: "status", status: 422, method: "POST", times: 99 },

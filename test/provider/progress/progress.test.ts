@@ -17,30 +17,30 @@ const nextTry = (at: number, after = unavailable): Pause => ({ for: "next try", 
 const turn = (isSlowed: boolean): Pause => ({ for: "turn", isSlowed: () => isSlowed });
 const never = new Promise<never>(() => {});
 
-describe("in a terminal the row shows", () => {
+describe("in a terminal, the status message shows", () => {
   test.each([
-    [{ progress: 0.42, remainingMs: 18_200 }, "creating 42 % · about 18 s left"],
-    [{ progress: 0.5 }, "creating 50 %"],
-    [{ progress: 0.1, remainingMs: 600_000 }, "creating 10 % · about 10 min left"],
-    [{ progress: 0.999, remainingMs: 3 }, "creating 100 % · about 1 s left"],
-    [{ progress: -3 }, "creating 0 %"],
-    [{ progress: 7 }, "creating 100 %"],
-    [{ progress: 0.3, pause: nextTry(8_000) }, "creating 30 % · the service answers 503; next try in 8 s"],
+    [{ progress: 0.42, remainingMs: 18_200 }, "creating 42% · about 18 s left"],
+    [{ progress: 0.5 }, "creating 50%"],
+    [{ progress: 0.1, remainingMs: 600_000 }, "creating 10% · about 10 min left"],
+    [{ progress: 0.999, remainingMs: 3 }, "creating 100% · about 1 s left"],
+    [{ progress: -3 }, "creating 0%"],
+    [{ progress: 7 }, "creating 100%"],
+    [{ progress: 0.3, pause: nextTry(8_000) }, "creating 30% · the service returned 503 · retrying in 8 s"],
   ])("%j as %s", (step, text) => {
     const { written, progress } = row(false);
     progress.show(step);
     expect(written).toEqual([text]);
   });
 
-  test("nothing twice, and is emptied at the end", async () => {
+  test("no text twice, and is removed at the end", async () => {
     const { written, progress } = row(false);
     for (const part of [0.1, 0.1, 0.101, 0.2]) progress.show({ progress: part });
     await progress.clear();
     await progress.clear();
-    expect(written).toEqual(["creating 10 %", "creating 20 %", ""]);
+    expect(written).toEqual(["creating 10%", "creating 20%", ""]);
   });
 
-  test("nothing at all of a call that is over within three seconds", async () => {
+  test("nothing for a call that ends within three seconds", async () => {
     const { clock, written, progress } = row(false, "reading");
     progress.begin();
     const read = progress.during("page 1 of the list", () => clock.sleep(2_900));
@@ -52,21 +52,21 @@ describe("in a terminal the row shows", () => {
     expect(written).toEqual([]);
   });
 
-  test("what is waited for, ever more seldom, and the time that has passed", async () => {
+  test("the reason for the wait and the elapsed time, at growing intervals", async () => {
     const { clock, written, progress } = row(false, "deleting");
     progress.begin();
     void progress.during("waiting for something", () => never);
     await clock.advance(45_000);
-    const so = (seconds: number) => `deleting · waiting for something · ${seconds} s so far`;
+    const so = (seconds: number) => `deleting · waiting for something · ${seconds} s elapsed`;
     expect(written).toEqual([3, 13, 23, 33, 43].map(so));
     await clock.advance(3_600_000 - 45_000);
     expect(written.length).toBeLessThan(40);
-    expect(written.at(-1)).toMatch(/ · \d\d min so far$/);
+    expect(written.at(-1)).toMatch(/ · \d\d min elapsed$/);
     await progress.clear();
     expect(written.at(-1)).toBe("");
   });
 
-  test("no percent that is old beside a time left that goes down, and not more than there is to say", async () => {
+  test("no outdated percentage beside the remaining time", async () => {
     const { clock, written, progress } = row(false);
     progress.begin();
     progress.show({ progress: 0.2, remainingMs: 8_000 });
@@ -75,16 +75,16 @@ describe("in a terminal the row shows", () => {
     progress.show({ progress: 0.4, remainingMs: 15_000 });
     await clock.advance(30_000);
     expect(written).toEqual([
-      "creating 20 % · about 8 s left",
-      "creating 40 % · about 6 s left",
-      "creating 40 % · about 15 s left",
+      "creating 20% · about 8 s left",
+      "creating 40% · about 6 s left",
+      "creating 40% · about 15 s left",
       "creating · about 5 s left",
-      "creating · 22 s so far",
-      "creating · 32 s so far",
+      "creating · 22 s elapsed",
+      "creating · 32 s elapsed",
     ]);
   });
 
-  test("the outermost of several waits, beside an operation's percent and time left, which goes down", async () => {
+  test("the outermost of several waits, with an operation's percentage and remaining time", async () => {
     const { clock, written, progress } = row(false, "deleting");
     progress.begin();
     void progress.during("waiting for the first", () =>
@@ -95,12 +95,12 @@ describe("in a terminal the row shows", () => {
     progress.show(undefined);
     await clock.advance(5_000);
     expect(written).toEqual([
-      "deleting · waiting for the first · 50 % · about 20 s left",
-      "deleting · waiting for the first · 8 s so far",
+      "deleting · waiting for the first · 50% · about 20 s left",
+      "deleting · waiting for the first · 8 s elapsed",
     ]);
   });
 
-  test("at once what keeps a request from being tried again, once there is a row, and if it takes a while", async () => {
+  test("the pause before a retry at once, if it is long and a message is already shown", async () => {
     const { clock, written, progress } = row(false, "reading");
     progress.begin();
     await clock.advance(4_000);
@@ -110,13 +110,13 @@ describe("in a terminal the row shows", () => {
     progress.pausing(undefined);
     await clock.advance(5_000);
     expect(written).toEqual([
-      "reading · 3 s so far",
-      "reading · the service answers 503; next try in 8 s",
-      "reading · 14 s so far",
+      "reading · 3 s elapsed",
+      "reading · the service returned 503 · retrying in 8 s",
+      "reading · 14 s elapsed",
     ]);
   });
 
-  describe("before long, however long the call has lasted, that something is over:", () => {
+  describe("within a few seconds, even in a long call, the end of", () => {
     const SO_FAR_MS = 600_000;
 
     test("an operation", async () => {
@@ -128,18 +128,18 @@ describe("in a terminal the row shows", () => {
       void progress.during("waiting for something", () => never);
       await clock.advance(3_000);
       expect(written.slice(-2)).toEqual([
-        "deleting 99 % · about 2 s left",
-        "deleting · waiting for something · 10 min so far",
+        "deleting 99% · about 2 s left",
+        "deleting · waiting for something · 10 min elapsed",
       ]);
     });
 
-    test("all that came before a wait", async () => {
+    test("the work before a wait", async () => {
       const { clock, written, progress } = row(false, "deleting");
       progress.begin();
       await clock.advance(SO_FAR_MS);
       void progress.during("waiting for something", () => never);
       await clock.advance(3_000);
-      expect(written.at(-1)).toBe("deleting · waiting for something · 10 min so far");
+      expect(written.at(-1)).toBe("deleting · waiting for something · 10 min elapsed");
     });
 
     test("an outage", async () => {
@@ -150,24 +150,24 @@ describe("in a terminal the row shows", () => {
       progress.pausing(undefined);
       await clock.advance(3_000);
       expect(written.slice(-2)).toEqual([
-        "reading · the service answers 503; next try in 9 s",
-        "reading · 10 min so far",
+        "reading · the service returned 503 · retrying in 9 s",
+        "reading · 10 min elapsed",
       ]);
     });
 
-    test("an outage while an operation is waited for that tells no progress", async () => {
+    test("an outage during an operation without progress", async () => {
       const { clock, written, progress } = row(false);
       progress.begin();
       await clock.advance(SO_FAR_MS - 60_000);
       progress.show({ pause: nextTry(SO_FAR_MS) });
       await clock.advance(60_000);
-      expect(written.at(-1)).toMatch(/^creating · the service answers 503/);
+      expect(written.at(-1)).toMatch(/^creating · the service returned 503/);
       progress.show({});
       await clock.advance(3_000);
-      expect(written.at(-1)).toBe("creating · 10 min so far");
+      expect(written.at(-1)).toBe("creating · 10 min elapsed");
     });
 
-    test("and again and again, without being put off", async () => {
+    test("one operation after another, without delay", async () => {
       const { clock, written, progress } = row(false, "reading");
       progress.begin();
       await clock.advance(SO_FAR_MS);
@@ -181,18 +181,18 @@ describe("in a terminal the row shows", () => {
   });
 
   test.each([
-    [nextTry(0), "the service answers 503; trying again"],
+    [nextTry(0), "the service returned 503 · retrying now"],
     [
       nextTry(9_000, new CloudInfraError("unreachable", "refused")),
-      "the service can't be reached; next try in 6 s",
+      "the service can't be reached · retrying in 6 s",
     ],
     [
       nextTry(9_000, new CloudInfraError("bad_reply", "cut off", { status: 200 })),
-      "the service's reply can't be read; next try in 6 s",
+      "the service returned an unreadable reply · retrying in 6 s",
     ],
-    [turn(false), "waiting for its turn"],
-    [turn(true), "waiting for its turn: the service wants fewer requests (429)"],
-  ])("why nothing is asked: %o", async (pause, words) => {
+    [turn(false), "queued behind other requests"],
+    [turn(true), "rate limited by the service (429)"],
+  ])("why no request is sent: %o", async (pause, words) => {
     const { clock, written, progress } = row(false, "reading");
     progress.begin().pausing(pause);
     await clock.advance(3_000);
@@ -200,24 +200,24 @@ describe("in a terminal the row shows", () => {
   });
 });
 
-describe("in CI, where each message is a line", () => {
-  test("there are four of an operation", () => {
+describe("in CI, where each message is a line,", () => {
+  test("an operation has four lines", () => {
     const { written, progress } = row(true);
     for (let percent = 0; percent <= 100; percent++) progress.show({ progress: percent / 100 });
-    expect(written).toEqual(["creating 25 %", "creating 50 %", "creating 75 %", "creating 100 %"]);
+    expect(written).toEqual(["creating 25%", "creating 50%", "creating 75%", "creating 100%"]);
   });
 
-  test("there are four of each operation of a call", () => {
+  test("each operation of a call has four lines", () => {
     const { written, progress } = row(true, "updating");
     for (const _operation of ["an earlier one", "its own"]) {
       for (let percent = 0; percent <= 100; percent++) progress.show({ progress: percent / 100 });
       progress.show(undefined);
     }
-    const four = ["updating 25 %", "updating 50 %", "updating 75 %", "updating 100 %"];
+    const four = ["updating 25%", "updating 50%", "updating 75%", "updating 100%"];
     expect(written).toEqual([...four, ...four]);
   });
 
-  test("where nothing moves there is one after 1, 5 and 15 minutes, and then each hour", async () => {
+  test("a call without progress has a line after 1, 5 and 15 minutes, and then every hour", async () => {
     const { clock, written, progress } = row(true, "deleting");
     progress.begin();
     void progress.during("waiting for something", () => never);
@@ -226,12 +226,12 @@ describe("in CI, where each message is a line", () => {
     await clock.advance(3 * 3_600_000);
     expect(written).toEqual(
       ["60 s", "5 min", "15 min", "60 min", "120 min", "180 min"].map(
-        (time) => `deleting · waiting for something · ${time} so far`,
+        (time) => `deleting · waiting for something · ${time} elapsed`,
       ),
     );
   });
 
-  test("an operation that moves has none of these but the first", async () => {
+  test("an operation with progress has only the first of these lines", async () => {
     const { clock, written, progress } = row(true);
     progress.begin();
     for (let percent = 1; percent <= 100; percent++) {
@@ -239,20 +239,20 @@ describe("in CI, where each message is a line", () => {
       await clock.advance(11_000);
     }
     const percents = [6, 25, 50, 75, 100];
-    expect(written).toEqual(percents.map((percent) => `creating ${percent} %`));
+    expect(written).toEqual(percents.map((percent) => `creating ${percent}%`));
   });
 });
 
-describe("an engine that can't be told", () => {
-  test("holds nothing up: no address, no URN, nobody at the address", async () => {
-    await new EngineLog(undefined).statusLogFor("urn:x").write("creating 1 %");
-    await new EngineLog("127.0.0.1:1").statusLogFor(undefined).write("creating 1 %");
+describe("an engine that can't be reached", () => {
+  test("delays no call: no address, no URN, or no server at the address", async () => {
+    await new EngineLog(undefined).statusLogFor("urn:x").write("creating 1%");
+    await new EngineLog("127.0.0.1:1").statusLogFor(undefined).write("creating 1%");
     await expect(
-      new EngineLog("127.0.0.1:1").statusLogFor("urn:x").write("creating 1 %"),
+      new EngineLog("127.0.0.1:1").statusLogFor("urn:x").write("creating 1%"),
     ).resolves.toBeUndefined();
   });
 
-  test.each([undefined, "127.0.0.1:1"])("warns on the console instead (address %s)", async (address) => {
+  test.each([undefined, "127.0.0.1:1"])("makes warnings go to the console (address %s)", async (address) => {
     const said = vi.spyOn(console, "warn").mockImplementation(() => {});
     onTestFinished(() => said.mockRestore());
     await new EngineLog(address).warn("beware");

@@ -38,25 +38,24 @@ async function process({ emulator, clock, journalDir }: Service, inCi: boolean) 
   return { ...providers, written: log.written, urns: log.urns };
 }
 
-describe("the row of a deletion", () => {
-  test("shows the operation's percent, then what else it waits for, and is emptied at the end", async () => {
+describe("the status message of a deletion", () => {
+  test("shows the operation's percentage, then the wait for confirmation, and is removed at the end", async () => {
     const service = await startService({ behaviour: { deleteObject: 202, operationMs: 60_000 } });
     const saved = await madeInstance(service);
     const { instances, written } = await process(service, false);
     service.emulator.fail({ path: "/v1/instances", kind: "status", status: 503, retryAfter: 9 });
     await instances.delete(saved.id, saved.state);
-    expect(written[0]).toBe("deleting 0 %");
-    expect(written).toContainEqual(expect.stringMatching(/^deleting \d\d % · about \d+ s left$/));
-    const confirming =
-      "deleting · waiting until the service shows the instance no more · the service answers 503";
-    expect(written.at(-2)).toMatch(new RegExp(`^${confirming}; next try in \\d s$`));
+    expect(written[0]).toBe("deleting 0%");
+    expect(written).toContainEqual(expect.stringMatching(/^deleting \d\d% · about \d+ s left$/));
+    const confirming = "deleting · waiting for confirmation · the service returned 503";
+    expect(written.at(-2)).toMatch(new RegExp(`^${confirming} · retrying in \\d s$`));
     expect(written.at(-1)).toBe("");
   });
 
   test.each([
-    [false, /^deleting · waiting until the service shows the instance no more · \d+ s so far$/, 20],
-    [true, /^deleting · waiting until the service shows the instance no more · 6\d s so far$/, 1],
-  ])("tells that the service still shows the object (CI: %s)", async (inCi, text, most) => {
+    [false, /^deleting · waiting for confirmation · \d+ s elapsed$/, 20],
+    [true, /^deleting · waiting for confirmation · 6\d s elapsed$/, 1],
+  ])("says that the deletion awaits confirmation (CI: %s)", async (inCi, text, most) => {
     const service = await startService({ behaviour: { deleteObject: 202 } });
     const saved = await madeInstance(service, { __timeouts: { delete: "2m" } });
     service.emulator.fail({ method: "DELETE", kind: "status", status: 200, problem: { id: saved.id } });
@@ -68,7 +67,7 @@ describe("the row of a deletion", () => {
     for (const line of written) expect(line).toMatch(text);
   });
 
-  test("of a project tells that it waits for an instance whose creation was cut off", async () => {
+  test("of a project mentions the cleanup of an interrupted creation", async () => {
     const service = await startService({ behaviour: { operationMs: 60_000 } });
     const project = await madeProject(service);
     const { id, state } = project;
@@ -76,13 +75,12 @@ describe("the row of a deletion", () => {
     const { projects, written } = await process(service, false);
     await projects.delete(id, state);
     expect(service.emulator.projects.size).toBe(0);
-    const text =
-      /^deleting · waiting for the deletion of the project's last instances · \d+ %( · about \d+ s left)?$/;
+    const text = /^deleting · cleaning up unfinished instances · \d+%( · about \d+ s left)?$/;
     expect(written.filter((line) => text.test(line)).length).toBeGreaterThan(3);
     expect(written.at(-1)).toBe("");
   });
 
-  test("is none if the URN that the state records is another resource's by now", async () => {
+  test("is omitted if another resource has the recorded URN now", async () => {
     const service = await startService();
     const former = await madeInstance(service);
     const present = await madeInstance(service, { __key: randomUUID() });
@@ -97,18 +95,18 @@ describe("the row of a deletion", () => {
     expect(urns).toEqual([undefined, urn]);
   });
 
-  test("shows what hinders it: a service that is down", async () => {
+  test("shows an outage of the service", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     const { instances, written } = await process(service, false);
     service.emulator.fail({ method: "DELETE", kind: "status", status: 503, retryAfter: 9, times: 3 });
     await instances.delete(saved.id, saved.state);
-    expect(written[0]).toMatch(/^deleting · the service answers 503; next try in [67] s$/);
+    expect(written[0]).toMatch(/^deleting · the service returned 503 · retrying in [67] s$/);
     expect(written.at(-1)).toBe("");
   });
 });
 
-test("the row of a creation tells why its operation can't be looked at, however long", async () => {
+test("the status message of a creation shows an outage of the operation, however long it lasts", async () => {
   const service = await startService({ behaviour: { operationMs: 60_000 } });
   service.emulator.addProject();
   const { instances, written } = await process(service, false);
@@ -117,14 +115,14 @@ test("the row of a creation tells why its operation can't be looked at, however 
   service.emulator.fail({ kind: "status", path: "/v1/operations/", status: 503, retryAfter: 20, times: 10 });
   await instances.create(inputs);
   const told = written.filter((line) =>
-    /^creating 0 % · the service answers 503; (next try in \d+ s|trying again)$/.test(line),
+    /^creating 0% · the service returned 503 · retrying (in \d+ s|now)$/.test(line),
   );
   expect(told.length).toBeGreaterThan(10);
   expect(written.at(-1)).toBe("");
 });
 
-describe("the row of a read", () => {
-  test("is not there in a refresh that is quick", async () => {
+describe("the status message of a read", () => {
+  test("is omitted in a quick refresh", async () => {
     const service = await startService();
     const saved = await Promise.all(Array.from({ length: 8 }, () => madeInstance(service)));
     const { instances, written } = await process(service, false);
@@ -132,18 +130,18 @@ describe("the row of a read", () => {
     expect(written).toEqual([]);
   });
 
-  test("tells of a service that is down, and of the list that others wait for too", async () => {
+  test("shows an outage of a shared list", async () => {
     const service = await startService();
     const saved = [await madeInstance(service), await madeInstance(service)];
     const { instances, written } = await process(service, false);
     service.emulator.fail({ method: "GET", kind: "status", status: 503, retryAfter: 9 });
     await Promise.all(saved.map(({ id, state }) => instances.read(id, state)));
-    const text = /^reading · page 1 of the list of instances · the service answers 503; next try in [67] s$/;
+    const text = /^reading · listing instances \(page 1\) · the service returned 503 · retrying in [67] s$/;
     expect(written.filter((line) => text.test(line))).toHaveLength(2);
     expect(written.filter((line) => line === "")).toHaveLength(2);
   });
 
-  test("shows how far a long list is", async () => {
+  test("shows the page of a long list", async () => {
     const clock = new FakeClock();
     const client = new FakeService().client();
     async function* pages(): AsyncGenerator<Page> {
@@ -163,18 +161,18 @@ describe("the row of a read", () => {
     expect(await look).toMatchObject({ found: { id: "ins-15" } });
     await progress.clear();
     expect(log.written).toEqual([
-      "reading · page 3 of the list of instances · 3 s so far",
-      "reading · page 13 of the list of instances · 13 s so far",
+      "reading · listing instances (page 3) · 3 s elapsed",
+      "reading · listing instances (page 13) · 13 s elapsed",
       "",
     ]);
   });
 });
 
-test("the row of an update tells that the change does not show yet", async () => {
+test("the status message of an update says that the change awaits confirmation", async () => {
   const service = await startService();
   const saved = await madeInstance(service);
   const { instances, written } = await process(service, false);
   service.emulator.ignoreUpdatesOf("flavor");
   await failureOf(instances.update(saved.id, saved.state, changed(saved, { flavor: "m1.large" })));
-  expect(written).toEqual(["updating · waiting until the service shows the change · 3 s so far", ""]);
+  expect(written).toEqual(["updating · waiting for confirmation · 3 s elapsed", ""]);
 });

@@ -17,7 +17,7 @@ async function refreshed({ anew }: RacedService, saved: Saved, state = saved.sta
 describe.each(["ids", "upper-case"] as const)("a service that normalizes values: %s", (way) => {
   const behaviour = { normalize: [way] };
 
-  test("an update of which nothing was known is made if it is sent again after a refresh, and once is enough", async () => {
+  test("an update of unknown outcome is applied by one retry after a refresh", async () => {
     const service = await startRaced({ behaviour });
     const saved = await madeInstance(service);
     await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
@@ -27,7 +27,7 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
     expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: "m1.large" });
   });
 
-  test("what somebody changes, and then takes back, is no drift, also if a refresh has seen it", async () => {
+  test("a change that somebody reverts is not drift, even if a refresh has seen it", async () => {
     const service = await startRaced({ behaviour });
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, { flavor: "m1.large" });
@@ -38,7 +38,7 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
     expect({ __words, flavor }).toEqual({ __words: saved.state.__words, flavor: "m1.small" });
   });
 
-  test("drift that the service accepts to remove, but doesn't, is an error at each update", async () => {
+  test("drift that the service accepts to correct, but doesn't, is an error in each update", async () => {
     const service = await startRaced({ behaviour });
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, { flavor: "m1.large" });
@@ -62,7 +62,7 @@ describe.each(["ids", "upper-case"] as const)("a service that normalizes values:
   });
 });
 
-describe("an update that adopts what somebody has set, at a service that shows ids,", () => {
+describe("an update to a value that somebody has already set, at a service that shows ids,", () => {
   const news = { network: "default", flavor: "m1.large" };
 
   async function adopted(more: Properties) {
@@ -73,7 +73,7 @@ describe("an update that adopts what somebody has set, at a service that shows i
     return { web, said: await web.up({ ...news, ...more }) };
   }
 
-  test("asks for another one if it changes another property, too", async () => {
+  test("requires another update if it changes another property, too", async () => {
     const { web, said } = await adopted({});
     expect(said).toContain("Run `pulumi up` again");
     expect(await web.up(news)).toBeUndefined();
@@ -81,12 +81,12 @@ describe("an update that adopts what somebody has set, at a service that shows i
     expect(web.there().inputs).toMatchObject(news);
   });
 
-  test("is enough if it changes nothing else", async () => {
+  test("requires no other update if it changes nothing else", async () => {
     expect((await adopted({ flavor: "m1.small" })).said).toBeUndefined();
   });
 });
 
-test("an update of which nothing was known is made also if the service gives a new revision to each update: capital letters", async () => {
+test("an update of unknown outcome is applied even if the service assigns a new revision to each update: capital letters", async () => {
   const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
   const saved = await madeInstance(service);
   await service.updated(saved, { flavor: "m1.large" }); // the state doesn't know of it
@@ -106,7 +106,7 @@ test("a secret that a service normalizes, and that somebody changes, is redacted
   );
 });
 
-test("a property that an update of which nothing was known has removed is no conflict if the service leaves it out", async () => {
+test("a property that an update of unknown outcome has removed is not a conflict if the service omits it", async () => {
   const service = await startRaced({ behaviour: { absentValues: "omitted" } });
   const saved = await madeInstance(service, { publicIp: "auto" });
   const news = changed(saved, { publicIp: undefined, flavor: "m1.large" });
@@ -117,7 +117,7 @@ test("a property that an update of which nothing was known has removed is no con
 });
 
 test.each([false, true])(
-  "a service's own word for a new value is learnt although the reply to the update was lost, refreshed twice: %s",
+  "the normalized form of a new value is learned although the reply to the update was lost, refreshed twice: %s",
   async (isTwice) => {
     const spelling = (now: Readonly<Record<string, unknown>>): object => ({
       ...now,
@@ -159,7 +159,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     expect(outs).not.toHaveProperty("__applied");
   });
 
-  test("has a key that an update has added whose reply was lost: after a refresh, the next `up` is content", async () => {
+  test("has a key that an update with a lost reply has added, so that the next `up` after a refresh succeeds", async () => {
     const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
     await web.up();
     service.emulator.fail({ kind: "lost-reply", method: "PUT" });
@@ -171,7 +171,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
-  test("may have a key that the program adds: the error advises to look at the service before a replacement", async () => {
+  test("may already have a key that the program adds, so the error says to check the service before a replacement", async () => {
     const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
     await web.up();
     service.emulator.edit(web.there().id, { ssh_keys: [ours] });
@@ -179,7 +179,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     expect(await web.up({ sshKeys: [ours] })).toContain("look there first");
   });
 
-  test("is not said to have a label that it ignores and shows no trace of", async () => {
+  test("doesn't count as having a label that it ignores and doesn't show", async () => {
     const { service, web } = await oneInstance();
     await web.up();
     service.emulator.ignoreUpdatesOf("labels");
@@ -188,7 +188,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
     expect(said).not.toContain("look there first");
   });
 
-  test("doesn't have a key that it ignores, whatever became of the first update", async () => {
+  test("doesn't count as having a key that it ignores, with any outcome of the first update", async () => {
     const { service, web } = await oneInstance({ behaviour: { spelling: fingerprints } });
     await web.up();
     service.emulator.ignoreUpdatesOf("ssh_keys");
@@ -200,7 +200,7 @@ describe("a service that shows SSH keys by their fingerprints", () => {
       expect(await web.up({ sshKeys: [ours] })).toContain("did not change sshKeys");
   });
 
-  test("has to remove that key if the program doesn't have it", async () => {
+  test("must remove that key if the program doesn't have it", async () => {
     const { service, saved, state } = await drifted();
     service.emulator.ignoreUpdatesOf("ssh_keys");
     const error = await failureOf(service.updated(saved, {}, state));

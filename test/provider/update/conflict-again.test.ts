@@ -3,13 +3,13 @@ import { failureOf, madeInstance } from "../service";
 import { rowsOf } from "./conflict-rows";
 import { startRaced } from "./raced-service";
 
-describe("an update is sent at the current revision if nobody changed what the program manages:", () => {
+describe("an update is resent with the current revision if only unmanaged fields changed:", () => {
   test.each([
     ["a status", { status: "stopped" }],
     ["a label of others", { labels: { team: "web", owner: "ops" } }],
     ["a field that the program does not set", { public_ip: "203.0.113.99", ssh_keys: ["ssh-rsa THEIRS"] }],
     ["a further property", { backup: "daily" }],
-  ])("%s moved before", async (_what, edit) => {
+  ])("%s changed before", async (_what, edit) => {
     const service = await startRaced();
     const saved = await madeInstance(service, { labels: { team: "web" } });
     service.emulator.edit(saved.id, edit);
@@ -29,7 +29,7 @@ describe("an update is sent at the current revision if nobody changed what the p
     expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ flavor: "m1.large" });
   });
 
-  test("what the option ignoreChanges lists moved before, and stays as it is", async () => {
+  test("a property in ignoreChanges changed before, and is kept", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
     const __ignoreChanges = ["flavor", "labels.tier"];
@@ -52,15 +52,18 @@ describe("an update is sent at the current revision if nobody changed what the p
     ["both", 405],
     ["weak", 200],
     ["weak", 404],
-  ] as const)("a label moved between look and PUT (revision: %s, GET: %d)", async (revision, getObject) => {
-    const service = await startRaced({ behaviour: { revision, getObject } });
-    const saved = await madeInstance(service);
-    service.after("GET", () => service.emulator.edit(saved.id, { labels: { owner: "ops" } }));
-    await service.updated(saved, { flavor: "m1.large" });
-    expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels: { owner: "ops" } });
-  });
+  ] as const)(
+    "a label changed between the read and the PUT (revision: %s, GET: %d)",
+    async (revision, getObject) => {
+      const service = await startRaced({ behaviour: { revision, getObject } });
+      const saved = await madeInstance(service);
+      service.after("GET", () => service.emulator.edit(saved.id, { labels: { owner: "ops" } }));
+      await service.updated(saved, { flavor: "m1.large" });
+      expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.large", labels: { owner: "ops" } });
+    },
+  );
 
-  test.each([1, 2, 3])("and again when it moves meanwhile (%d times)", async (times) => {
+  test.each([1, 2, 3])("several times if it changes again (%d times)", async (times) => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     const label = (n: number) => () => {
@@ -74,7 +77,7 @@ describe("an update is sent at the current revision if nobody changed what the p
     expect(Object.keys(Object(service.fieldsOf(saved).labels))).toHaveLength(times);
   });
 
-  test("gives up after a few times, and says that nothing was overwritten", async () => {
+  test("only a few times, and then the error says that nothing was overwritten", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     const touch = (): void => {
@@ -90,7 +93,7 @@ describe("an update is sent at the current revision if nobody changed what the p
     );
   });
 
-  test("ends at its deadline", async () => {
+  test("only until its deadline", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service, { __timeouts: { update: "400ms" } });
     service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
@@ -100,7 +103,7 @@ describe("an update is sent at the current revision if nobody changed what the p
     expect(message).toContain("was refused once, though nobody changed");
   });
 
-  test("does not repeat a revision that is refused although it is the one that is shown", async () => {
+  test("but not if the service rejects the revision that it shows", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
@@ -126,7 +129,7 @@ describe("an instance that somebody deleted", () => {
   test.each([
     ["before the look", undefined],
     ["between look and PUT", "GET"],
-  ])("%s is told as such", async (_when, moment) => {
+  ])("%s causes an error that says so", async (_when, moment) => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     const remove = (): void => service.emulator.remove(saved.id);
@@ -137,7 +140,7 @@ describe("an instance that somebody deleted", () => {
     expect(message).toContain("Run `pulumi refresh` to remove it from the state");
   });
 
-  test("after a 412 is told as such", async () => {
+  test("causes the same error after a 412", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     service.after("GET", () => service.emulator.edit(saved.id, { flavor: "m1.tiny" }));

@@ -5,8 +5,8 @@ import { startRaced } from "./raced-service";
 
 const ARGS = { labels: { team: "web" } };
 
-describe("an update that was carried out, though its answer was lost and its repetition refused", () => {
-  test.each(["header", "body", "both", "weak"] as const)("is a success (revision: %s)", async (revision) => {
+describe("an applied update whose reply was lost and whose retry was rejected", () => {
+  test.each(["header", "body", "both", "weak"] as const)("succeeds (revision: %s)", async (revision) => {
     const service = await startRaced({ behaviour: { revision } });
     const saved = await madeInstance(service, ARGS);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
@@ -21,7 +21,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(props).toEqual(outs);
   });
 
-  test("is one as well where the service spells another value in its own way", async () => {
+  test("succeeds if the service normalizes another value", async () => {
     const service = await startRaced({ behaviour: { ipField: "public_ip" } });
     const saved = await madeInstance(service, { publicIp: "auto" });
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
@@ -29,7 +29,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(outs).toMatchObject({ flavor: "m1.large", publicIp: "auto", __words: saved.state.__words });
   });
 
-  test('is one as well where what it set is spelt in the service\'s own way: an address for "auto"', async () => {
+  test('succeeds if the service normalizes the new value: an address for "auto"', async () => {
     const service = await startRaced({ behaviour: { ipField: "public_ip" } });
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
@@ -38,7 +38,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ publicIp: "auto" });
   });
 
-  test("is none where a value that differs may be the service's spelling, or somebody else's: a conflict is reported", async () => {
+  test("is a conflict if a different value may be normalized or somebody else's", async () => {
     const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
@@ -51,7 +51,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(service.puts()).toEqual([0, 412]);
   });
 
-  test("is one after a kill as well if the service shows all values in capital letters", async () => {
+  test("succeeds after a kill if the service shows all values in capital letters", async () => {
     const service = await startRaced({ behaviour: { normalize: ["upper-case"] } });
     const saved = await madeInstance(service);
     await service.updated(saved, { flavor: "m1.large" });
@@ -60,7 +60,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(service.puts()).toEqual([200]);
   });
 
-  test("is none where only a value that nobody asked for is there", async () => {
+  test("is a conflict if the service shows a value that nobody requested", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "reset" });
@@ -73,7 +73,7 @@ describe("an update that was carried out, though its answer was lost and its rep
   test.each([
     ["was there before it", "now", "lost-reply"],
     ["came before it was refused for certain", "look", undefined],
-  ] as const)("is none where a spelling %s", async (_when, moment, fault) => {
+  ] as const)("is a conflict if a normalized value %s", async (_when, moment, fault) => {
     const service = await startRaced({ behaviour: { extraFields: { flavor: "flv-1" } } });
     const saved = await madeInstance(service);
     const edit = (): void => {
@@ -87,7 +87,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(rowsOf(message)).toEqual([["flavor", "m1.small (flv-1)", "flv-2", "m1.large"]]);
   });
 
-  test("is none where an address is there that is not the one it set", async () => {
+  test("is a conflict if the service shows another address", async () => {
     const service = await startRaced({ behaviour: { ipField: "public_ip" } });
     const saved = await madeInstance(service, { publicIp: "auto" });
     service.emulator.fail({ method: "PUT", kind: "reset" });
@@ -96,7 +96,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(rowsOf(message)[0]).toContain("198.51.100.1");
   });
 
-  test("is not taken for granted where the look says nothing about what it set", async () => {
+  test("is a conflict if the read doesn't show the new value", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "reset" });
@@ -112,7 +112,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     ["flavor", { flavor: "m1.tiny" }, ["flavor", "m1.small", "m1.tiny", "m1.large"]],
     ["label", { labels: { team: "theirs" } }, ["labels.team", "web", "theirs", "ops"]],
     ["address", { public_ip: "198.51.100.1" }, ["publicIp", "203.0.113.5", "198.51.100.1", "auto"]],
-  ])("is none where somebody has changed the %s that it set since", async (_what, edit, row) => {
+  ])("is a conflict if somebody has changed the new %s since", async (_what, edit, row) => {
     const service = await startRaced();
     const saved = await madeInstance(service, { ...ARGS, publicIp: "203.0.113.5" });
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
@@ -123,7 +123,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(service.fieldsOf(saved)).toMatchObject(edit);
   });
 
-  test("is none where somebody changed something else since: their change is shown", async () => {
+  test("is a conflict that shows the change if somebody has changed another property since", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
@@ -136,7 +136,7 @@ describe("an update that was carried out, though its answer was lost and its rep
     expect(service.fieldsOf(saved)).toMatchObject({ network: "backend" });
   });
 
-  test("is found in a list that lags behind, too", async () => {
+  test("succeeds if only a list that lags behind shows it", async () => {
     const service = await startRaced({ behaviour: { getObject: 405 } });
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "lost-reply" });
@@ -156,8 +156,8 @@ describe("an update that was carried out, though its answer was lost and its rep
   });
 });
 
-describe("what somebody else has made as desired already", () => {
-  test("is no conflict, and nothing is sent", async () => {
+describe("a desired value that somebody else has already set", () => {
+  test("is not a conflict, and no request is sent", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service, ARGS);
     service.emulator.edit(saved.id, { flavor: "m1.large", labels: { team: "ops", owner: "x" } });
@@ -167,7 +167,7 @@ describe("what somebody else has made as desired already", () => {
     expect(service.fieldsOf(saved).labels).toEqual({ team: "ops", owner: "x" });
   });
 
-  test("of some properties leaves the rest to be made", async () => {
+  test("doesn't prevent the update of other properties", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
     service.emulator.edit(saved.id, { flavor: "m1.large", labels: { team: "ops", tier: "a" } });

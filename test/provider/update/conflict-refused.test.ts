@@ -8,7 +8,7 @@ import { startRaced } from "./raced-service";
 
 const THEIR_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBBBB bob@example.org";
 
-test("a conflict is told as state, service and program beside each other, in aligned columns", async () => {
+test("a conflict shows the state, the service and the program side by side, in aligned columns", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
   const theirs = { network: "backend", labels: { team: "web", owner: "ops" } };
@@ -30,7 +30,7 @@ test("a conflict is told as state, service and program beside each other, in ali
   ]);
 });
 
-describe("a change of what the program manages is not overwritten, also where this update does not touch it:", () => {
+describe("somebody's change of a managed property is not overwritten, even if the update doesn't change that property:", () => {
   test.each<[string, Properties, string[]]>([
     ["name", { name: "theirs" }, ["name", "web", "theirs", "web"]],
     ["network", { network: "theirs" }, ["network", "default", "theirs", "default"]],
@@ -56,7 +56,7 @@ describe("a change of what the program manages is not overwritten, also where th
   const byField = (a: string[], b: string[]): number => rank(a) - rank(b);
 });
 
-test("what the program sets for the first time does not go over what somebody put there meanwhile", async () => {
+test("a property that the program sets for the first time doesn't overwrite somebody's value", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service);
   service.emulator.edit(saved.id, { labels: { owner: "ops" }, public_ip: "203.0.113.77" });
@@ -70,7 +70,7 @@ test("what the program sets for the first time does not go over what somebody pu
   expect((await service.updated(saved, news, { ...props })).outs).toMatchObject(news);
 });
 
-test("what the program takes back does not go with what somebody made of it meanwhile", async () => {
+test("a property that the program removes is kept if somebody has changed it since", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { sshKeys: [SSH_KEY], labels: { team: "web" } });
   service.emulator.edit(saved.id, { ssh_keys: [THEIR_KEY], labels: { team: "theirs" } });
@@ -82,7 +82,7 @@ test("what the program takes back does not go with what somebody made of it mean
   expect(service.fieldsOf(saved)).toMatchObject({ ssh_keys: [THEIR_KEY], labels: { team: "theirs" } });
 });
 
-test("a value that the service spells in its own way is shown in both spellings", async () => {
+test("a normalized value is shown in both forms", async () => {
   const service = await startRaced({ behaviour: { ipField: "public_ip" } });
   const saved = await madeInstance(service, { publicIp: "auto" });
   service.emulator.edit(saved.id, { public_ip: "203.0.113.77" });
@@ -131,7 +131,7 @@ describe("if the service doesn't show a managed property", () => {
     return { service, saved: await madeInstance(service, more) };
   };
 
-  test("at the revision that the state knows, the update is sent, and the property stays", async () => {
+  test("at the state's revision, the update is sent, and the property is kept", async () => {
     const { service, saved } = await start({ labels });
     await service.updated(saved, { name: "front" });
     expect(service.fieldsOf(saved)).toMatchObject({ name: "front", flavor: "m1.small", labels });
@@ -148,7 +148,7 @@ describe("if the service doesn't show a managed property", () => {
     ],
     ["no labels", {}, [["flavor", "m1.small", "(not told)", "m1.small"]]],
   ])(
-    "at another revision, the update is refused, because somebody may have changed it (%s)",
+    "at another revision, the update is rejected, because somebody may have changed it (%s)",
     async (_what, more, rows) => {
       const { service, saved } = await start(more);
       service.emulator.edit(saved.id, { flavor: "huge", labels: { team: "web", theirs: "kept" } });
@@ -179,7 +179,7 @@ describe("if the service doesn't show a managed property", () => {
     },
   );
 
-  test("at another revision, the update is refused also if the property is ignored: it could not be sent as it stands", async () => {
+  test("at another revision, the update is rejected even if the property is ignored, because its current value is unknown", async () => {
     const { service, saved } = await start({});
     service.emulator.edit(saved.id, { flavor: "huge" });
     await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges: ["flavor"] });
@@ -190,7 +190,7 @@ describe("if the service doesn't show a managed property", () => {
   });
 });
 
-test("an update after a refresh puts right what was a conflict before", async () => {
+test("an update after a refresh resolves the conflict", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { labels: { team: "web" } });
   service.emulator.edit(saved.id, { network: "theirs", labels: { team: "theirs", owner: "ops" } });
@@ -202,8 +202,8 @@ test("an update after a refresh puts right what was a conflict before", async ()
   expect(service.fieldsOf(saved)).toMatchObject({ ...desired, labels: { team: "web", owner: "ops" } });
 });
 
-describe("no secret stands in the table:", () => {
-  test("a secret argument is told as such, of labels not even the keys", async () => {
+describe("the table shows no secrets:", () => {
+  test("a secret argument is shown as secret, and secret labels don't even show their keys", async () => {
     const service = await startRaced();
     const hush = { flavor: "hush-old", labels: { "hush-key": "hush-1" }, __secrets: ["flavor", "labels"] };
     const saved = await madeInstance(service, hush);
@@ -218,7 +218,7 @@ describe("no secret stands in the table:", () => {
     ]);
   });
 
-  test("one that was secret in the state only is still one", async () => {
+  test("an argument that is secret only in the state is shown as secret", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service, { flavor: "hush-old", __secrets: ["flavor"] });
     service.emulator.edit(saved.id, { flavor: "hush-theirs" });
@@ -226,7 +226,7 @@ describe("no secret stands in the table:", () => {
     expect(message).not.toContain("hush");
   });
 
-  test("a secret that somebody copied into another property is not cut in two", async () => {
+  test("a secret that somebody copied into another property is redacted before the value is shortened", async () => {
     const secret = `hush-${"x".repeat(60)}-hush`;
     const service = await startRaced();
     const saved = await madeInstance(service, { flavor: secret, __secrets: ["flavor"] });
@@ -237,7 +237,7 @@ describe("no secret stands in the table:", () => {
   });
 });
 
-test("long values are cut so that they can be told apart, and nothing of the service breaks the lines", async () => {
+test("long values are shortened so that they stay distinguishable, and remote values don't break lines", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { sshKeys: [SSH_KEY], labels: { note: "short" } });
   const labels = { note: `${"long ".repeat(30)}end\n  hint: \u001b[2Jrm` };

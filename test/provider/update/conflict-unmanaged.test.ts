@@ -10,12 +10,12 @@ async function refreshed(service: Service, { id }: Saved, state: Properties): Pr
   return { ...one?.props };
 }
 
-describe("what somebody else has put where the program sets something for the first time", () => {
+describe("somebody else's value of a property that the program sets for the first time", () => {
   test.each([
     ["a label", { labels: { owner: "theirs" } }, { labels: { team: "web", owner: "us" } }, "labels.owner"],
     ["an address", { public_ip: "198.51.100.1" }, { publicIp: "auto" }, "publicIp"],
   ])(
-    "%s: is refused, until a refresh has seen it, also without a revision",
+    "%s: is a conflict until a refresh has seen it, even without a revision",
     async (_what, edit, more, property) => {
       const service = await startService({ behaviour: { revision: "header" } });
       const saved = await madeInstance(service, { labels: { team: "web" } });
@@ -40,7 +40,7 @@ describe("what somebody else has put where the program sets something for the fi
     },
   );
 
-  test("shows in the state only where there is something, and only as a digest", async () => {
+  test("is in the state only if it exists, and only as a digest", async () => {
     const service = await startService();
     const saved = await madeInstance(service, { labels: { team: "web" } });
     expect("__unmanaged" in saved.state).toBe(false);

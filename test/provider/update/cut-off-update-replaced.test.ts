@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { OneInstance } from "../one-instance";
 import { startService } from "../service";
 
-test("an update that was cut off is no creation: a replacement after it makes another instance before the old one goes", async () => {
+test("a replacement after an interrupted update creates another instance before it deletes the old one", async () => {
   const service = await startService({ behaviour: { putReply: 202, operationMs: 5_000 } });
   const stack = new OneInstance(service);
   const args = { name: undefined, __timeouts: { update: "2s" } };

@@ -16,7 +16,7 @@ async function made(sshKeys: unknown, behaviour: ServiceOptions["behaviour"] = {
 }
 
 test.each([{}, { absentValues: "null" }, { postIgnores: ["ssh_keys"] }] as const)(
-  "an empty list of SSH keys needs no update after the creation, nor later, with %j",
+  "an empty list of SSH keys requires no update after the creation or later, with %j",
   async (behaviour) => {
     const { web, puts } = await made([], behaviour);
     await web.refresh();
@@ -42,7 +42,7 @@ test.each([
   { unshown: ["ssh_keys"] },
   { normalize: ["bare-keys"] },
 ] as const)(
-  "an empty list of SSH keys that is added removes them, too, if anything else has changed since, with %j",
+  "an empty list of SSH keys that is added removes them even if another property has changed since, with %j",
   async (behaviour) => {
     const { emulator, web, id, keysThere } = await made(undefined, behaviour);
     emulator.edit(id, { ssh_keys: [THEIRS] });
@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test("an empty list of SSH keys is sent, too, if somebody else has made the other half of the change", async () => {
+test("an empty list of SSH keys is sent even if somebody else has made the other part of the change", async () => {
   const { emulator, web, id, keysThere } = await made(undefined);
   emulator.edit(id, { ssh_keys: [THEIRS] });
   await web.refresh();
@@ -70,7 +70,7 @@ test("an empty list of SSH keys that the service ignores is an error", async () 
   expect(await web.up({ sshKeys: [] })).toContain("did not change sshKeys");
 });
 
-test("once an empty list of SSH keys is removed from the program, the keys that others add are left alone", async () => {
+test("once an empty list of SSH keys is removed from the program, keys that others add are kept", async () => {
   const { emulator, web, id, puts, keysThere } = await made([]);
   expect(await web.up({ sshKeys: undefined })).toBeUndefined();
   expect(puts()).toBe(0);
@@ -88,7 +88,7 @@ test("if an empty list of SSH keys is removed after others have added a key, the
   expect(keysThere()).toEqual([THEIRS]);
 });
 
-test("the program's keys go when it gives none any more, by an empty list or by no list", async () => {
+test("the program's keys are removed if it sets an empty list or no list", async () => {
   for (const sshKeys of [[], undefined]) {
     const { web, keysThere } = await made([SSH_KEY]);
     expect(await web.up({ sshKeys })).toBeUndefined();

@@ -31,7 +31,7 @@ function takenAfterPut({ service: { emulator }, web }: Named): void {
   emulator.fail({ kind: "reset", method: "GET", when });
 }
 
-describe("an instance with another id, whose former id is somebody else's by now,", () => {
+describe("an instance with a new id, whose former id belongs to another instance now,", () => {
   /** Its operation ends after the update has timed out. */
   async function timedOut() {
     const { service, web } = await namedWeb({ putReply: 202, operationMs: 0 });
@@ -77,7 +77,7 @@ describe("an instance with another id, whose former id is somebody else's by now
   );
 
   test.each(["up", "refresh", "destroy"] as const)(
-    "is told from the other one by its creation date, and only reported, if the replies to the update are lost: %s",
+    "is distinguished by its creation date, and only reported, if the replies to the update are lost: %s",
     async (command) => {
       const scene = await namedWeb({ putReply: 204 });
       const { service, web } = scene;

@@ -13,7 +13,7 @@ async function removed(absentValues: "null" | "omitted") {
   return { service, saved };
 }
 
-test("what ignoreChanges lists, and somebody has removed, stays removed", async () => {
+test("a property in ignoreChanges that somebody has removed stays removed", async () => {
   const { service, saved } = await removed("null");
   await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges });
   await service.updated(saved, { flavor: "m1.large" });
@@ -21,7 +21,7 @@ test("what ignoreChanges lists, and somebody has removed, stays removed", async 
   expect(service.fieldsOf(saved).public_ip).toBeUndefined();
 });
 
-test("what ignoreChanges lists, and somebody has removed, stays removed after a refresh if the service omits it", async () => {
+test("a property in ignoreChanges that somebody has removed stays removed after a refresh if the service omits it", async () => {
   const { service, saved } = await removed("omitted");
   const { inputs, props } = await service.instances.read(saved.id, saved.state);
   await service.instances.check({ ...inputs }, { ...inputs, __ignoreChanges });
@@ -30,7 +30,7 @@ test("what ignoreChanges lists, and somebody has removed, stays removed after a 
   expect(service.fieldsOf(saved).public_ip).toBeUndefined();
 });
 
-describe("what ignoreChanges lists, and the service accepts without showing it,", () => {
+describe("a property in ignoreChanges that the service accepts without showing it", () => {
   const ignored = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
   const __ignoreChanges = Object.keys(ignored);
   const hidden = { public_ip: "auto", ssh_keys: [SSH_KEY], labels: { team: "web" } };
@@ -42,7 +42,7 @@ describe("what ignoreChanges lists, and the service accepts without showing it,"
   });
 
   test.each([__ignoreChanges, ["publicIp", "sshKeys", "labels.team"]])(
-    "stays as it is if another property is changed, also after a refresh: %s, %s, %s",
+    "is kept if another property changes, even after a refresh: %s, %s, %s",
     async (...paths) => {
       const service = await startRaced({ behaviour: { spelling } });
       const saved = await madeInstance(service, ignored);
@@ -55,7 +55,7 @@ describe("what ignoreChanges lists, and the service accepts without showing it,"
     },
   );
 
-  test("stays as it is if the instance is adopted, too", async () => {
+  test("is kept if the instance is adopted", async () => {
     const { service, web } = await oneInstance({ behaviour: { spelling } });
     const found = { project: web.project, image: "debian-13", flavor: "m1.small", network: "default" };
     const { id } = service.emulator.addInstance({ ...found, name: "web", ...hidden });
@@ -64,7 +64,7 @@ describe("what ignoreChanges lists, and the service accepts without showing it,"
   });
 });
 
-test("an ignored address that only its own field shows, and somebody has changed, stays as it is", async () => {
+test("an ignored address that only its own field shows is kept if somebody has changed it", async () => {
   const service = await startRaced({ behaviour: { unshown: ["public_ip"] } });
   const saved = await madeInstance(service, { publicIp: "203.0.113.77" });
   service.emulator.edit(saved.id, { public_ip: "203.0.113.88" });

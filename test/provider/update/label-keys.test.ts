@@ -7,7 +7,7 @@ import { startRaced } from "./raced-service";
 const inSmallLetters = (labels: unknown): Properties =>
   Object.fromEntries(Object.entries(Object(labels)).map(([key, value]) => [key.toLowerCase(), value]));
 
-test("labels whose keys the service shows in small letters are changed and removed", async () => {
+test("labels whose keys the service shows in lower case are changed and removed", async () => {
   const service = await startRaced({
     behaviour: { spelling: (now) => ({ ...now, labels: inSmallLetters(now.labels) }) },
   });
@@ -20,7 +20,7 @@ test("labels whose keys the service shows in small letters are changed and remov
   expect(service.fieldsOf(saved).labels).toEqual({});
 });
 
-test("labels in small letters that an older version didn't recognize are no conflict", async () => {
+test("labels in lower case that an older version didn't recognize are not a conflict", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { labels: { Team: "web" } });
   service.emulator.edit(saved.id, { labels: { team: "web" } });
@@ -43,7 +43,7 @@ describe("a label key that only changes its case", () => {
 
   describe.each([200, 204, 202] as const)("in a PUT with the reply %d", (putReply) => {
     test.each(renames)(
-      "converges at a service that shows keys in small letters: %j → %j",
+      "converges at a service that shows keys in lower case: %j → %j",
       async (first, labels) => {
         const spelling = (now: object) => ({ ...now, labels: inSmallLetters(Object(now).labels) });
         const { service, web } = await oneInstance({ behaviour: { spelling, putReply } });
@@ -84,24 +84,27 @@ describe("somebody else's label whose key differs from the program's only in cas
     expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
   });
 
-  test.each(["after a refresh", "without one"])("is kept if somebody removes ours: %s", async (when) => {
-    const { service, web } = await oneInstance();
-    await web.up({ labels });
-    const { id } = web.there();
-    service.emulator.edit(id, theirs);
-    if (when === "after a refresh") {
-      await web.refresh();
-      expect(web.there().inputs.labels).toEqual({});
-      expect(await web.up({ labels })).toBeUndefined();
-      expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
-    } else {
-      expect(await web.up({ labels: {} })).toBeUndefined();
-      expect(service.emulator.instances.get(id)?.fields).toMatchObject(theirs);
-    }
-  });
+  test.each(["after a refresh", "without one"])(
+    "is kept if somebody removes the program's label: %s",
+    async (when) => {
+      const { service, web } = await oneInstance();
+      await web.up({ labels });
+      const { id } = web.there();
+      service.emulator.edit(id, theirs);
+      if (when === "after a refresh") {
+        await web.refresh();
+        expect(web.there().inputs.labels).toEqual({});
+        expect(await web.up({ labels })).toBeUndefined();
+        expect(service.emulator.instances.get(id)?.fields.labels).toEqual({ owner: "them", Owner: "us" });
+      } else {
+        expect(await web.up({ labels: {} })).toBeUndefined();
+        expect(service.emulator.instances.get(id)?.fields).toMatchObject(theirs);
+      }
+    },
+  );
 });
 
-test("an import at a service that shows keys in small letters leaves nothing to do", async () => {
+test("an import at a service that shows keys in lower case requires no update", async () => {
   const { service, web } = await oneInstance();
   const { id } = service.emulator.addInstance({
     project: web.project,

@@ -14,7 +14,7 @@ const slugs = (now: Readonly<Record<string, unknown>>): object => ({
   labels: Object.fromEntries(Object.entries(Object(now.labels)).map(([key, value]) => [key, slug(value)])),
 });
 
-test("a label that drifts can be changed back where the service shows other labels in small letters", async () => {
+test("label drift can be corrected at a service that shows other labels in lower case", async () => {
   const service = await startRaced({ behaviour: { normalize: ["lower-case"] } });
   const labels = { team: "Web", size: "3" };
   const saved = await madeInstance(service, { labels });
@@ -25,7 +25,7 @@ test("a label that drifts can be changed back where the service shows other labe
   expect(outs.labels).toEqual(labels);
 });
 
-describe("from the service's id of a flavor to its name", () => {
+describe("changing the program from a flavor's id to its name", () => {
   async function withId() {
     const service = await startRaced({ behaviour: { normalize: ["ids"] } });
     const saved = await madeInstance(service);
@@ -34,7 +34,7 @@ describe("from the service's id of a flavor to its name", () => {
     return { service, saved, id, outs };
   }
 
-  test("is no change at the service if the name is known", async () => {
+  test("sends no change if the name is known", async () => {
     const { service, saved, id, outs } = await withId();
     expect(await refreshed(service, saved, outs)).toMatchObject({ flavor: id });
     const next = await service.updated(saved, {}, outs);
@@ -48,7 +48,7 @@ describe("from the service's id of a flavor to its name", () => {
     expect(error.message).toContain("did not change flavor");
   });
 
-  test("is remembered if the PUT is answered with an operation", async () => {
+  test("is remembered if the PUT returns an operation", async () => {
     const { service, saved, outs } = await withId();
     service.emulator.behaviour.putReply = 202;
     const next = await service.updated(saved, { flavor: "m1.large" }, outs);
@@ -90,7 +90,7 @@ test("an address proves that it was assigned if the service never shows the mode
   expect(await refreshed(service, saved, outs)).toMatchObject({ publicIp: "auto" });
 });
 
-test("an address that comes after the mode is no conflict", async () => {
+test("an address that appears after the mode is not a conflict", async () => {
   const late = { is: true };
   const spelling = (now: { ip_address?: unknown }) => ({
     ...now,

@@ -32,7 +32,7 @@ describe("a label that somebody else had set before an update whose outcome is u
   const team = { labels: { team: "a" } };
   const both = { labels: { team: "a", tier: "b" } };
 
-  test.each(["at once", "after a refresh"])("stays if the program is reverted: %s", async (when) => {
+  test.each(["at once", "after a refresh"])("is kept if the program is reverted: %s", async (when) => {
     const { service, web } = await unanswered(team, team);
     if (when === "after a refresh") await web.refresh();
     expect(await web.up(SHORT)).toBeUndefined();
@@ -40,14 +40,14 @@ describe("a label that somebody else had set before an update whose outcome is u
     await web.expectOne();
   });
 
-  test("stays if somebody also adds another one", async () => {
+  test("is kept if somebody also adds another one", async () => {
     const { service, web } = await unanswered(team, both);
     service.emulator.edit(web.there().id, { labels: { team: "a", cost: "9" } });
     expect(await web.up(SHORT)).toBeUndefined();
     expect(there(service).labels).toEqual({ team: "a", cost: "9" });
   });
 
-  test("stays, and the program's own label goes, if the update was made", async () => {
+  test("is kept, and the program's own label is removed, if the update was applied", async () => {
     const { service, web } = await unanswered(team, both, { isMade: true });
     expect(there(service).labels).toEqual(both.labels);
     expect(await web.up(SHORT)).toBeUndefined();
@@ -55,7 +55,7 @@ describe("a label that somebody else had set before an update whose outcome is u
     await web.expectOne();
   });
 
-  test("is the program's if the program still asks for it", async () => {
+  test("belongs to the program if the program still declares it", async () => {
     const { service, web } = await unanswered(team, both, { isMade: true });
     expect(await web.up({ ...SHORT, ...both })).toBeUndefined();
     expect(web.there().state).toMatchObject(both);
@@ -63,7 +63,7 @@ describe("a label that somebody else had set before an update whose outcome is u
     expect(there(service).labels).toEqual({});
   });
 
-  test("isn't confused with one that an earlier update has set", async () => {
+  test("isn't confused with a label that an earlier update has set", async () => {
     const { service, web, fail } = await unanswered({}, team, { isMade: true });
     await fail(both, "status");
     expect(await web.up(SHORT)).toBeUndefined();

@@ -51,7 +51,7 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
     }
   });
 
-  test("is drift if it is another one than the program's", async () => {
+  test("is drift if it differs from the program's", async () => {
     const { service, web } = await started();
     expect(await web.up({ publicIp: PINNED })).toBeUndefined();
     service.emulator.edit(web.there().id, { public_ip: "198.51.100.9" });

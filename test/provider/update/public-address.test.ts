@@ -59,7 +59,7 @@ describe('publicIp "auto" at a service that shows null beside the address', () =
     expect(web.there().state).toMatchObject({ publicIp: "auto", ipAddress: expect.any(String) });
   });
 
-  test("takes over what somebody else has set", async () => {
+  test("adopts an address that somebody else has assigned", async () => {
     const { service, web } = await oneInstance({ behaviour });
     expect(await web.up()).toBeUndefined();
     service.emulator.edit(web.there().id, { public_ip: "auto" });
@@ -123,7 +123,7 @@ describe('publicIp "auto" at a service that shows the address in public_ip and i
     await converges(web, service, { publicIp: "auto" });
   });
 
-  test("can't show whether an address that the program pinned is replaced beside another change: the error doesn't advise a replacement", async () => {
+  test("doesn't show whether a pinned address is replaced together with another change, so the error doesn't suggest a replacement", async () => {
     const { web } = await oneInstance({ behaviour: { spelling } });
     expect(await web.up({ publicIp: "203.0.113.200" })).toBeUndefined();
     const said = await web.up({ publicIp: "auto", flavor: "m1.large" });
@@ -158,7 +158,7 @@ describe('publicIp "auto" in place of a pinned address at a service that ignores
   );
 });
 
-test("an instance without an address can be changed at a service that shows an empty text", async () => {
+test("an instance without an address can be changed at a service that shows an empty string", async () => {
   const spelling = ({ public_ip: _mode, ip_address: address, ...now }: Fields) => ({
     ...now,
     public_ip: address ?? "",
@@ -242,7 +242,7 @@ describe('the address that "auto" became', () => {
       return { service, web, publicIp };
     }
 
-    test("if somebody has another one assigned in its place, that is a conflict, and drift for a refresh", async () => {
+    test("is a conflict, and drift for a refresh, if somebody has another one assigned in its place", async () => {
       const { service, web, publicIp } = await pinned();
       const { id } = web.there();
       for (const public_ip of [undefined, "auto"]) service.emulator.edit(id, { public_ip });
@@ -262,7 +262,7 @@ describe('the address that "auto" became', () => {
     });
   });
 
-  test("is the only one that can be pinned: another one is an error if the service doesn't assign it", async () => {
+  test("can be pinned, but another one is an error if the service doesn't assign it", async () => {
     const { service, web } = await withAddress();
     service.emulator.ignoreUpdatesOf("public_ip");
     const said = await web.up({ publicIp: "198.51.100.9" });
@@ -326,7 +326,7 @@ describe.each([{ publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
       expect(modesOf(service)).not.toEqual(["auto"]);
     });
 
-    test("stays as long as it is ignored", async () => {
+    test("is kept while it is ignored", async () => {
       const { service, web, args } = await given(["publicIp"]);
       expect(await web.up({ ...args, flavor: "m1.large" })).toBeUndefined();
       expect(modesOf(service)).toEqual(["auto"]);
@@ -334,7 +334,7 @@ describe.each([{ publicIpShows: "null" }, { unshown: ["public_ip"] }] as const)(
   },
 );
 
-test("a pinned IPv6 address is the same in each of its forms: an import of it changes nothing", async () => {
+test("a pinned IPv6 address is equal in all its forms, so that its import changes nothing", async () => {
   const service = await startService();
   const made = { name: "web", image: "debian-13", flavor: "m1.small", network: "default" };
   const web = new OneInstance(service);

@@ -27,7 +27,7 @@ describe("an argument that the service has shown, and that somebody removes,", (
     [204, { public_ip: undefined }, "publicIp", undefined],
     [204, { ssh_keys: undefined }, "sshKeys", []],
     [204, { labels: undefined }, "labels", {}],
-  ] as const)("after the PUT (%d) and before the look is drift: %j", async (putReply, edit, name, left) => {
+  ] as const)("after the PUT (%d) and before the read is drift: %j", async (putReply, edit, name, left) => {
     const { service, web } = await oneInstance({ behaviour: { putReply } });
     service.emulator.behaviour.spelling = (now) => without(now, edit);
     await web.up(EVERYTHING);
@@ -57,7 +57,7 @@ describe("an argument that the service has shown, and that somebody removes,", (
   });
 });
 
-test("an address that an update has taken away, and that the service then omits, is no drift", async () => {
+test("an address that an update has removed and the service then omits is not drift", async () => {
   const { service, web } = await oneInstance();
   await web.up({ publicIp: "auto" });
   await web.refresh();
@@ -107,7 +107,7 @@ describe('a service that shows an instance without an address as one with the ad
     await expectNone(web);
   });
 
-  test("gives it back if an outage hid the result of the update and the program is reverted", async () => {
+  test("assigns it again if an outage hid the result of the update and the program is reverted", async () => {
     const { service, web } = await withAddress();
     const outage = service.emulator.fail({
       kind: "status",

@@ -38,7 +38,7 @@ describe.each(answers)("an instance that gets another id with its new name: %j",
     return { service, web, said };
   }
 
-  test("is an error at each update, which names that id and doesn't lead to a second instance", async () => {
+  test("causes an error in each update, which names that id, and no second instance", async () => {
     const { service, said } = await renamed();
     for (const message of said) {
       expect(message).toContain("the service has given instance web another id with its new name: front");
@@ -57,7 +57,7 @@ describe.each(answers)("an instance that gets another id with its new name: %j",
     expect(web.posts()).toHaveLength(1);
   });
 
-  test("is deleted under that id", async () => {
+  test("is deleted under the new id", async () => {
     const { service, web } = await renamed();
     await web.destroy();
     expect(service.emulator.instances.size).toBe(0);
@@ -103,7 +103,7 @@ describe("an instance whose update is interrupted while it gets another id", () 
     expect(service.emulator.instances.size).toBe(0);
   });
 
-  test("is only reported if nothing shows that the service has accepted the update", async () => {
+  test("is only reported if it is unknown whether the service has accepted the update", async () => {
     const { service, web } = await interrupted(unsure);
     await web.refresh();
     expect(web.there().id).toBe("web");
@@ -113,7 +113,7 @@ describe("an instance whose update is interrupted while it gets another id", () 
   });
 });
 
-test("another instance that was created in the same second is not taken for one whose update was not accepted", async () => {
+test("another instance that was created in the same second is not confused with one whose update was not accepted", async () => {
   const { service, web } = await oneInstance({ behaviour: { ...FOLLOWING, operationMs: 0 } });
   await web.up({ name: "a" });
   const { emulator } = service;
@@ -132,7 +132,7 @@ test("another instance that was created in the same second is not taken for one 
 });
 
 describe("an instance that is not found after an update of its name", () => {
-  test("is reported, but not adopted or deleted, if only its name shows which it is", async () => {
+  test("is reported, but not adopted or deleted, if only its name identifies it", async () => {
     const { service, web } = await renaming({ putReply: 204 });
     service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: null });
     await web.refresh();
@@ -144,7 +144,7 @@ describe("an instance that is not found after an update of its name", () => {
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 
-  test("is not taken for an older or newer one of that name", async () => {
+  test("is not confused with an older or newer one of that name", async () => {
     const { service, web } = await renaming({ putReply: 204, ids: "prefixed" });
     await service.clock.sleep(60_000);
     const { emulator } = service;
@@ -163,14 +163,14 @@ describe("an instance that is not found after an update of its name", () => {
     expect([...emulator.instances.keys()]).toEqual([other.id]);
   });
 
-  test("costs no list if it is found", async () => {
+  test("requires no list if it is found", async () => {
     const { service, web } = await renaming({ putReply: 204, idsFollowNames: false });
     service.emulator.clearRequests();
     expect(await web.up({ name: "front" })).toBeUndefined();
     expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET", "PUT", "GET"]);
   });
 
-  test("is kept by a refresh, which may be too early for a list that lags behind", async () => {
+  test("is kept by a refresh, because a list may lag behind", async () => {
     const { service, web } = await renaming({ putReply: 204, lagMs: 60_000 });
     const message = await web.up({ name: "front" });
     expect(message).toContain("its list shows nothing with that name, but may lag behind");
@@ -215,7 +215,7 @@ describe("an instance that is not found under its other id", () => {
     expect(emulator.instances.size).toBe(0);
   });
 
-  test("is not taken for another one that has got its former id", async () => {
+  test("is not confused with another one that has its former id now", async () => {
     const { emulator, web } = await withFormerId();
     await web.refresh();
     expect(await web.destroy()).toContain(
@@ -225,8 +225,8 @@ describe("an instance that is not found under its other id", () => {
   });
 });
 
-describe("an instance whose id has nothing to do with its name, and that somebody deletes right after its update", () => {
-  test.each(["lost-reply", "reset"] as const)("is created again after a refresh: %s", async (kind) => {
+describe("an instance whose id doesn't depend on its name, and that somebody deletes right after its update,", () => {
+  test.each(["lost-reply", "reset"] as const)("is recreated after a refresh: %s", async (kind) => {
     const { service, web } = await oneInstance({ behaviour: { putReply: 204 } });
     const { emulator } = service;
     await web.up({ name: "web" });

@@ -25,7 +25,7 @@ describe.each(answers)(
       return { service, web };
     }
 
-    test("is deleted under that id", async () => {
+    test("is deleted under the new id", async () => {
       const { service, web } = await renamed();
       expect(await web.destroy()).toBeUndefined();
       expect(service.emulator.instances.size).toBe(0);
@@ -38,7 +38,7 @@ describe.each(answers)(
       expect(await web.expectOne()).toBe("front");
     });
 
-    test("leaves nothing behind if it is replaced", async () => {
+    test("is deleted if it is replaced", async () => {
       const { service, web } = await renamed();
       expect(await web.up({ name: "Front ", image: "debian-14" })).toBeUndefined();
       expect([...service.emulator.instances.keys()]).toEqual([web.there().id]);

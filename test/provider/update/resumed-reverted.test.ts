@@ -29,7 +29,7 @@ interface Case extends Partial<Behaviour> {
   readonly fails?: boolean;
 }
 
-describe("an update whose operation succeeds after a timeout, and that the program no longer asks for", () => {
+describe("an update whose operation succeeds after a timeout, and that the program has reverted,", () => {
   async function reverted(before: object, news: object, behaviour: Partial<Behaviour> = {}) {
     const { service, web, end } = await slowUpdate(before, news, behaviour);
     end();
@@ -37,14 +37,14 @@ describe("an update whose operation succeeds after a timeout, and that the progr
     return { service, web, said };
   }
 
-  test("doesn't remove an address for good", async () => {
+  test("doesn't remove an address permanently", async () => {
     const { service, web, said } = await reverted({ publicIp: "auto" }, {});
     expect(said).toBeUndefined();
     expect(there(service).public_ip).toBe("auto");
     await web.expectOne();
   });
 
-  test("leaves no SSH key behind that the service doesn't show", async () => {
+  test("leaves no hidden SSH key behind", async () => {
     const keys = { sshKeys: [SSH_KEY, OTHER_KEY] };
     const { service, web, said } = await reverted({ sshKeys: [SSH_KEY] }, keys, { unshown: ["ssh_keys"] });
     expect(said).toBeUndefined();
@@ -75,7 +75,7 @@ describe("an update that the service shows before its operation ends", () => {
     return { service, web };
   }
 
-  test("isn't in the state if its operation fails after a refresh", async () => {
+  test("isn't recorded as applied if its operation fails after a refresh", async () => {
     const { service, web } = await shownEarly({ fails: true });
     expect(web.there()).toMatchObject({ inputs: { flavor: "m1.small" }, state: { flavor: "m1.small" } });
     expect(await web.up(LARGE)).toBeUndefined();
@@ -83,7 +83,7 @@ describe("an update that the service shows before its operation ends", () => {
     await web.expectOne();
   });
 
-  test("hides no other change from a refresh", async () => {
+  test("doesn't hide other changes from a refresh", async () => {
     const { web } = await shownEarly({ theirs: { network: "theirs" } });
     expect(web.there().inputs).toMatchObject({ flavor: "m1.small", network: "theirs" });
   });

@@ -28,8 +28,8 @@ async function slowUpdate(more: Record<string, unknown> = LARGE, behaviour = {})
 const puts = ({ emulator }: Service) => emulator.requests.filter(({ method }) => method === "PUT");
 const flavor = ({ emulator }: Service) => [...emulator.instances.values()].map(({ fields }) => fields.flavor);
 
-describe("an instance that is in the state and still being created", () => {
-  test("is waited for again, a second time too, and then updated as the program wants it", async () => {
+describe("an instance in the state whose creation is still running", () => {
+  test("is awaited again, even twice, and then updated to match the program", async () => {
     const { service, web } = await slowCreation();
     const before = web.there();
     expect(await web.up(SHORT)).toContain("is not over");
@@ -40,7 +40,7 @@ describe("an instance that is in the state and still being created", () => {
     expect(flavor(service)).toEqual(["m1.large"]);
   });
 
-  test("whose operation failed and left nothing, is an error, and the `up` after that makes it anew", async () => {
+  test("causes an error if its operation failed and left nothing, and the next `up` recreates it", async () => {
     const { service, web } = await slowCreation({ fails: true });
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
@@ -52,7 +52,7 @@ describe("an instance that is in the state and still being created", () => {
     await web.expectOne();
   });
 
-  test("whose operation failed and left the object behind, is never accepted as healthy: it is replaced", async () => {
+  test("is replaced if its operation failed and left the object", async () => {
     for (const between of [() => {}, (web: OneInstance) => web.refresh()]) {
       const { service, web } = await slowCreation({ fails: true, leaveObject: true });
       const broken = web.there().id;
@@ -79,7 +79,7 @@ describe("an instance that is in the state and still being created", () => {
     expect(web.there().state).toMatchObject({ __pending: { failed: true } });
   });
 
-  test("whose operation can no longer be found, and which isn't shown, is not created again", async () => {
+  test("is not recreated if neither it nor its operation can be found", async () => {
     const { service, web } = await slowCreation();
     const { id } = web.there();
     for (const operation of service.emulator.operations.keys()) service.emulator.remove(operation);
@@ -94,7 +94,7 @@ describe("an instance that is in the state and still being created", () => {
     expect(web.posts()).toHaveLength(1);
   });
 
-  test("is not taken for failed because the token may no longer see its project", async () => {
+  test("doesn't count as failed if the token can no longer read its project", async () => {
     const { service, web } = await slowCreation();
     service.emulator.finishOperations();
     const { projects, instances } = service.emulator;
@@ -104,7 +104,7 @@ describe("an instance that is in the state and still being created", () => {
     expect(web.there().state).not.toMatchObject({ __pending: { failed: true } });
   });
 
-  test("is waited for also where the service offers no GET of one object, which says nothing about it", async () => {
+  test("is awaited even if the service offers no GET", async () => {
     const { service, web } = await slowCreation();
     service.emulator.finishOperations();
     service.emulator.behaviour.getObject = 404;
@@ -112,7 +112,7 @@ describe("an instance that is in the state and still being created", () => {
     await web.expectOne();
   });
 
-  test("that somebody deleted is an error first, too", async () => {
+  test("causes an error first if somebody has deleted it", async () => {
     const { service, web } = await slowCreation();
     service.emulator.finishOperations();
     service.emulator.remove(web.there().id);
@@ -124,8 +124,8 @@ describe("an instance that is in the state and still being created", () => {
   });
 });
 
-describe("an update that goes on at the service when its time is over", () => {
-  test("is in the state with its operation, and is waited for by the next `up`, on any machine", async () => {
+describe("an update that continues after its timeout", () => {
+  test("is in the state with its operation, and is awaited by the next `up` on any machine", async () => {
     const { service, web, before, said } = await slowUpdate();
     expect(said).toContain("goes on at the service");
     expect(web.there()).toMatchObject({
@@ -145,7 +145,7 @@ describe("an update that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("is its own also right after a cut-off creation, which was gone on with in the same `up`", async () => {
+  test("is recognized even right after an interrupted creation that the same `up` resumed", async () => {
     const { service, web } = await oneInstance({ behaviour: { putReply: 202, operationMs: 3_600_000 } });
     await web.up(SHORT);
     service.emulator.finishOperations();
@@ -158,7 +158,7 @@ describe("an update that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("and fails then, is made again", async () => {
+  test("is repeated if it fails", async () => {
     const { service, web } = await slowUpdate(SHORT);
     service.emulator.failNextOperation({ kind: "update" });
     await web.up(LARGE);
@@ -170,7 +170,7 @@ describe("an update that goes on at the service when its time is over", () => {
     expect(puts(service).length).toBeGreaterThan(1);
   });
 
-  test("and fails then, is no excuse to take somebody else's value for the service's spelling", async () => {
+  test("doesn't make somebody else's value count as normalized if it fails", async () => {
     const { service, web } = await slowUpdate(SHORT, { normalize: ["ids"] });
     service.emulator.failNextOperation({ kind: "update" });
     await web.up(LARGE);
@@ -180,7 +180,7 @@ describe("an update that goes on at the service when its time is over", () => {
     expect(flavor(service)).toEqual(["theirs"]);
   });
 
-  test("and that the program has taken back meanwhile, is taken back at the service", async () => {
+  test("is reverted if the program is reverted", async () => {
     const { service, web } = await slowUpdate();
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
@@ -191,7 +191,7 @@ describe("an update that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("is waited for and taken back if the program takes it back after a refresh, which clears the engine's error", async () => {
+  test("is awaited and reverted if the program is reverted after a refresh, which clears the engine's error", async () => {
     const { service, web } = await slowUpdate();
     await web.refresh();
     expect(await web.up(SHORT)).toContain("is not over");
@@ -202,7 +202,7 @@ describe("an update that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("stays in the state with the revision from before if a refresh can't find the operation", async () => {
+  test("stays in the state with the earlier revision if a refresh can't find the operation", async () => {
     const { service, web, before } = await slowUpdate();
     service.emulator.fail({ kind: "status", status: 404, path: "/v1/operations/" });
     service.emulator.edit(web.there().id, { network: "theirs" });
@@ -219,7 +219,7 @@ describe("an update that goes on at the service when its time is over", () => {
     await web.expectOne();
   });
 
-  test("is no excuse to go over what somebody else has changed meanwhile", async () => {
+  test("doesn't overwrite somebody else's later change", async () => {
     const { service, web } = await slowUpdate();
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
@@ -231,7 +231,7 @@ describe("an update that goes on at the service when its time is over", () => {
     expect(instance?.fields).toMatchObject({ flavor: "m1.large", network: "theirs" });
   });
 
-  test("and was accepted but not made, is an error", async () => {
+  test("is an error if the service accepts it but doesn't apply it", async () => {
     const { service, web } = await oneInstance({ behaviour: { putReply: 202 } });
     await web.up(SHORT);
     service.emulator.ignoreUpdatesOf("flavor");
@@ -242,7 +242,7 @@ describe("an update that goes on at the service when its time is over", () => {
     expect(await web.up(LARGE)).toContain("did not change flavor");
   });
 
-  test("is nobody else's change where the service spells it in its own way", async () => {
+  test("is not confused with somebody else's change if the service normalizes it", async () => {
     const { service, web } = await slowUpdate({ ...SHORT, publicIp: "auto" }, { ipField: "public_ip" });
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
@@ -252,7 +252,7 @@ describe("an update that goes on at the service when its time is over", () => {
   });
 });
 
-test("an update that is sent again after a refresh, and takes too long, is made once its operation has succeeded: capital letters", async () => {
+test("an update that is resent after a refresh and times out is applied once its operation has succeeded: capital letters", async () => {
   const { service, web, before: saved } = await slowUpdate(LARGE, { normalize: ["upper-case"] });
   service.emulator.finishOperations();
   web.saved = saved; // the state doesn't know of the update
@@ -267,7 +267,7 @@ test("an update that is sent again after a refresh, and takes too long, is made 
 });
 
 describe("at a service that shows ids for names, somebody else's value", () => {
-  test("is a conflict after the update's operation has ended, and a refresh puts it right", async () => {
+  test("is a conflict after the update's operation has ended, and a refresh resolves it", async () => {
     const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
@@ -280,7 +280,7 @@ describe("at a service that shows ids for names, somebody else's value", () => {
     await web.expectOne();
   });
 
-  test("is not suspected if the operation ends while it is waited for", async () => {
+  test("is not suspected if the operation ends while the provider waits", async () => {
     const { service, web } = await slowUpdate(LARGE, { normalize: ["ids"] });
     const looks = (): number =>
       service.emulator.requests.filter(({ path }) => path.includes("/operations/")).length;
@@ -295,7 +295,7 @@ describe("at a service that shows ids for names, somebody else's value", () => {
     await web.expectOne();
   });
 
-  test("is a conflict after an accepted update of which the result could not be read", async () => {
+  test("is a conflict after an accepted update whose result could not be read", async () => {
     const { service, web } = await unread();
     service.emulator.edit(web.there().id, { flavor: "theirs" });
     expect(await web.up(LARGE)).toContain("somebody else changed flavor");
@@ -315,7 +315,7 @@ async function unread() {
   return { service, web };
 }
 
-test("an accepted update of which the result can't be read is recognized by the next `up`, though the service shows ids for names", async () => {
+test("an accepted update whose result can't be read is recognized by the next `up`, although the service shows ids for names", async () => {
   const { service, web } = await unread();
   expect(await web.up(LARGE)).toBeUndefined();
   expect(puts(service)).toHaveLength(1);
@@ -323,7 +323,7 @@ test("an accepted update of which the result can't be read is recognized by the 
   await web.expectOne();
 });
 
-describe("a creation whose running operation has named another object than the one that it has made", () => {
+describe("a creation whose running operation named another object than its result", () => {
   async function misnamed() {
     const { service, web } = await slowCreation();
     const { id } = web.there();
@@ -332,7 +332,7 @@ describe("a creation whose running operation has named another object than the o
     return { service, web, id };
   }
 
-  test("creates nothing else: a refresh corrects the id", async () => {
+  test("creates nothing else, and a refresh corrects the id", async () => {
     const { web, id } = await misnamed();
     expect(await web.up(SHORT)).toContain(`has made instance ${id}`);
     await web.refresh();
@@ -341,7 +341,7 @@ describe("a creation whose running operation has named another object than the o
     await web.expectOne();
   });
 
-  test("leaves nothing behind if it is deleted", async () => {
+  test("leaves no object behind if it is deleted", async () => {
     const { service, web } = await misnamed();
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);

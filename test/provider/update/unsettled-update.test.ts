@@ -13,7 +13,7 @@ const flavors = ({ emulator }: Service) =>
   [...emulator.instances.values()].map(({ fields }) => fields.flavor);
 const puts = ({ emulator }: Service) => emulator.requests.filter(({ method }) => method === "PUT").length;
 
-describe("an update that the service accepts with a bare 202, and doesn't make in time,", () => {
+describe("an update that the service accepts with a bare 202 and doesn't apply in time", () => {
   async function timedOut(behaviour: Partial<Behaviour> = {}) {
     const { service, web } = await oneInstance({ behaviour });
     await web.up(SMALL);
@@ -28,7 +28,7 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
   }
 
   test.each([{}, { normalize: ["upper-case"] as const }])(
-    "and makes it later, is taken back if the program is reverted: %j",
+    "is reverted if it is applied later and the program is reverted: %j",
     async (behaviour) => {
       const { service, web } = await timedOut(behaviour);
       service.emulator.finishOperations();
@@ -40,7 +40,7 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
     },
   );
 
-  test("and makes it later, is a conflict if the service shows ids: somebody else may have set another flavor", async () => {
+  test("is a conflict if it is applied later and the service shows ids, because somebody else may have set another flavor", async () => {
     const { service, web } = await timedOut({ normalize: ["ids"] });
     service.emulator.finishOperations();
     service.emulator.behaviour.putReply = 200;
@@ -52,7 +52,7 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
   });
 
   test.each(["at once", "after a refresh"])(
-    "is taken back if the program is reverted before the service makes it: %s",
+    "is reverted if the program is reverted before the service applies it: %s",
     async (when) => {
       const { service, web } = await timedOut();
       if (when === "after a refresh") await web.refresh();
@@ -64,7 +64,7 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
     },
   );
 
-  test("is taken back also if somebody else changes the instance before that", async () => {
+  test("is reverted even if somebody else changes the instance before that", async () => {
     const { service, web } = await timedOut();
     const before = puts(service);
     service.emulator.behaviour.putReply = 200;
@@ -73,7 +73,7 @@ describe("an update that the service accepts with a bare 202, and doesn't make i
     expect(puts(service)).toBe(before + 1);
   });
 
-  test("is not sent again if the service has made it by then", async () => {
+  test("is not resent if the service has applied it by then", async () => {
     const { service, web } = await timedOut();
     service.emulator.finishOperations();
     const before = puts(service);
@@ -88,7 +88,7 @@ test.each([
   { putReply: 202, lagIn: "reads", lagMs: 6_000 },
   { putReply: 204, lagIn: "lists", lagMs: 40_000, getObject: 405 },
 ] as const)(
-  "an update that shows so late that it counts as not applied is taken back if the program is reverted: %j",
+  "an update that becomes visible too late to count as applied is reverted if the program is reverted: %j",
   async (behaviour) => {
     const { service, web } = await oneInstance();
     await web.up(LARGE);
@@ -131,7 +131,7 @@ describe("an update whose outcome is unknown", () => {
     return { service, web };
   }
 
-  test("is in the state even if an error hook makes the engine repeat it, and the repetition fails for certain", async () => {
+  test("is in the state even if an error hook repeats it and the repetition definitely fails", async () => {
     const { service, web } = await oneInstance();
     await web.up(SMALL);
     const { id, inputs: before, state } = web.there();
@@ -156,7 +156,7 @@ describe("an update whose outcome is unknown", () => {
     expect(flavors(service)).toEqual(["m1.small"]);
   });
 
-  test("is taken back if it was made, and the program is reverted", async () => {
+  test("is reverted if it was applied and the program is reverted", async () => {
     const { service, web } = await unanswered();
     expect(flavors(service)).toEqual(["m1.large"]);
     expect(await web.up(SMALL)).toBeUndefined();
@@ -164,7 +164,7 @@ describe("an update whose outcome is unknown", () => {
     await web.expectOne();
   });
 
-  test("is recognized if it was made and the program still asks for it", async () => {
+  test("is recognized if it was applied and the program is unchanged", async () => {
     const { service, web } = await unanswered();
     const before = puts(service);
     expect(await web.up(LARGE)).toBeUndefined();
@@ -172,7 +172,7 @@ describe("an update whose outcome is unknown", () => {
     await web.expectOne();
   });
 
-  test("is recognized by the address that it asked for, although the instance has a private one, too", async () => {
+  test("is recognized by its requested address, although the instance also has a private one", async () => {
     const auto = { ...SMALL, publicIp: "auto" };
     const behaviour = { ipField: "public_ip" as const, extraFields: { private_ip: "10.0.0.5" } };
     const { service, web } = await unanswered(behaviour, auto);
@@ -185,7 +185,7 @@ describe("an update whose outcome is unknown", () => {
     const more = { ...SMALL, publicIp: "auto", labels: { team: "a" } };
 
     test.each([{}, { absentValues: "null" as const }])(
-      "is the program's, of which nothing is left to do: %j",
+      "counts as applied, and nothing is left to do: %j",
       async (behaviour) => {
         const { service, web } = await unanswered(behaviour, more);
         await web.refresh();
@@ -197,7 +197,7 @@ describe("an update whose outcome is unknown", () => {
       },
     );
 
-    test("is taken back if the program is reverted, also what wasn't set before", async () => {
+    test("is reverted if the program is reverted, including properties that weren't set before", async () => {
       const { service, web } = await unanswered({}, more);
       await web.refresh();
       expect(await web.up(SMALL)).toBeUndefined();
@@ -207,18 +207,21 @@ describe("an update whose outcome is unknown", () => {
       await web.expectOne();
     });
 
-    test.each(["refresh", "up"])("hides no label that somebody has removed since: %s", async (command) => {
-      const labels = { team: "a", owner: "us" };
-      const { service, web } = await unanswered({}, { ...SMALL, labels }, { labels: { team: "a" } });
-      service.emulator.edit(web.there().id, { labels: { owner: "us" } });
-      if (command === "refresh") {
-        await web.refresh();
-        expect(web.there().inputs).toMatchObject({ labels: { owner: "us" } });
-        expect(web.there().inputs.labels).not.toHaveProperty("team");
-      } else expect(await web.up({ ...LARGE, labels })).toContain("somebody else changed labels.team");
-    });
+    test.each(["refresh", "up"])(
+      "doesn't hide that somebody has removed a label since: %s",
+      async (command) => {
+        const labels = { team: "a", owner: "us" };
+        const { service, web } = await unanswered({}, { ...SMALL, labels }, { labels: { team: "a" } });
+        service.emulator.edit(web.there().id, { labels: { owner: "us" } });
+        if (command === "refresh") {
+          await web.refresh();
+          expect(web.there().inputs).toMatchObject({ labels: { owner: "us" } });
+          expect(web.there().inputs.labels).not.toHaveProperty("team");
+        } else expect(await web.up({ ...LARGE, labels })).toContain("somebody else changed labels.team");
+      },
+    );
 
-    test("is sent once more if the service doesn't show it, and then nothing is left to do", async () => {
+    test("is resent once if the service doesn't show it, and then nothing is left to do", async () => {
       const spelling = ({ ssh_keys, ...now }: Readonly<Record<string, unknown>>): object => now;
       const { service, web } = await unanswered({ spelling }, { ...SMALL, sshKeys: [SSH_KEY] });
       await web.refresh();
@@ -238,7 +241,7 @@ describe("an update whose outcome is unknown", () => {
       [...emulator.instances.values()][0]?.fields;
     const auto = { ...SMALL, publicIp: "auto" };
 
-    test("leaves the address that the instance had before", async () => {
+    test("keeps the address that the instance had before", async () => {
       const { service, web } = await oneInstance({ behaviour: { ipField: "public_ip" } });
       await web.up(SMALL);
       service.emulator.edit(web.there().id, { public_ip: "203.0.113.99" });
@@ -254,7 +257,7 @@ describe("an update whose outcome is unknown", () => {
       expect(there(service)).toHaveProperty("public_ip", "203.0.113.99");
     });
 
-    test("leaves the instance with the address that it has been given again", async () => {
+    test("keeps the address that the instance has been assigned again", async () => {
       const { service, web } = await unanswered({ ipField: "public_ip" }, SMALL, auto);
       expect(await web.up(auto)).toBeUndefined();
       await web.refresh();
@@ -265,7 +268,7 @@ describe("an update whose outcome is unknown", () => {
       await web.expectOne();
     });
 
-    test("is reverted once the service has made the change that it accepts with a bare 202", async () => {
+    test("is reverted once the service has applied the change that it accepts with a bare 202", async () => {
       const { service, web } = await unanswered({}, SMALL, auto);
       Object.assign(service.emulator.behaviour, { putReply: 202, acceptedReply: "bare" });
       expect(await web.up(auto)).toBeUndefined();
@@ -273,7 +276,7 @@ describe("an update whose outcome is unknown", () => {
       await web.expectOne();
     });
 
-    test("is still taken back if the reply to its reversion is lost as well", async () => {
+    test("is reverted even if the reply to the reversion is also lost", async () => {
       const { service, web } = await unanswered({}, SMALL, auto);
       const lost = service.emulator.fail({ method: "PUT", kind: "reset", times: Number.POSITIVE_INFINITY });
       expect(await web.up(auto)).toContain("run `pulumi up` again");
@@ -283,7 +286,7 @@ describe("an update whose outcome is unknown", () => {
       await web.expectOne();
     });
 
-    test("leaves neither its address nor its labels, and all of somebody else's", async () => {
+    test("removes its address and its labels, and keeps all others", async () => {
       const labels = { team: "a", tier: "b", env: "c" };
       const { service, web } = await unanswered({ ipField: "public_ip" }, { ...auto, labels });
       service.emulator.edit(web.there().id, { labels: { team: "a", env: "theirs", owner: "us" } });
@@ -293,7 +296,7 @@ describe("an update whose outcome is unknown", () => {
       await web.expectOne();
     });
 
-    test("leaves none of its labels if the program has others", async () => {
+    test("removes all its labels if the program has others", async () => {
       const before = { labels: { owner: "us" } };
       const { service, web } = await unanswered({}, { ...SMALL, labels: { team: "a", tier: "b" } }, before);
       service.emulator.edit(web.there().id, { labels: { owner: "us", team: "a", theirs: "x" } });
@@ -302,7 +305,7 @@ describe("an update whose outcome is unknown", () => {
     });
   });
 
-  test("is no evidence that an id is the service's for the name that it asked for", async () => {
+  test("doesn't prove that an id stands for the requested name", async () => {
     const { service, web } = await unanswered({ normalize: ["ids"] });
     service.emulator.edit(web.there().id, { flavor: "theirs" });
     expect(await web.up(LARGE)).toContain("somebody else changed flavor");
@@ -310,7 +313,7 @@ describe("an update whose outcome is unknown", () => {
     expect(flavors(service)).toEqual(["theirs"]);
   });
 
-  test.each(["up", "refresh"])("is sent again if somebody has removed what it has set: %s", async (first) => {
+  test.each(["up", "refresh"])("is resent if somebody has removed its values: %s", async (first) => {
     const news = { ...LARGE, publicIp: "auto" };
     const { service, web } = await unanswered({}, news);
     const { emulator } = service;

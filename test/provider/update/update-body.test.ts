@@ -27,14 +27,14 @@ const textOf = (olds: Properties, news: Properties, object: Properties, ignored:
 const bodyOf = (olds: Properties, news: Properties, object = current): Properties =>
   JSON.parse(textOf(instanceNews(olds), instanceNews(news), object));
 
-test("holds every field of a creation request, and nothing that is read-only", () => {
+test("the body of an update has every field of a creation request and no read-only fields", () => {
   const all = { publicIp: "auto", sshKeys: [], labels: { team: "web" } };
   expect(Object.keys(bodyOf(all, { ...all, flavor: "m1.large" }))).toEqual([
     ...["project", "name", "image", "flavor", "network", "public_ip", "ssh_keys", "labels"],
   ]);
 });
 
-test("takes what the program never set from the object, so that a full replacement erases nobody's work", () => {
+test("the body of an update takes unmanaged fields from the object, so that a full replacement keeps them", () => {
   expect(bodyOf({}, { flavor: "m1.large" })).toEqual({
     project: "prj-1",
     name: "web",
@@ -47,7 +47,7 @@ test("takes what the program never set from the object, so that a full replaceme
   });
 });
 
-test("sends the program's words for what it manages, not the service's", () => {
+test("the body of an update has the program's values of managed properties, not the normalized ones", () => {
   const object = { ...current, image: "img-7" };
   expect(bodyOf({ publicIp: "auto" }, { publicIp: "auto", flavor: "m1.large" }, object)).toMatchObject({
     image: "debian-13",
@@ -59,7 +59,7 @@ describe("labels", () => {
   const labels = (olds: unknown, news: unknown, object = current) =>
     bodyOf({ labels: olds }, { labels: news }, object).labels;
 
-  test("that are ignored stay as they are, also if the object doesn't have them", () => {
+  test("that are ignored are kept, even if the object doesn't have them", () => {
     const own = instanceNews({ labels: { team: "shop", tier: "a", "cost-center": "b" } });
     const body = textOf(own, own, current, ["labels.team", "labels.cost-center"]);
     expect(JSON.parse(body).labels).toEqual({ owner: "ops", team: "web", tier: "a" });
@@ -73,12 +73,12 @@ describe("labels", () => {
     expect(labels({ team: "web", tier: "a" }, { tier: "b" })).toEqual({ owner: "ops", tier: "b" });
   });
 
-  test("become what is left when the argument is taken back", () => {
+  test("are reduced to the unmanaged ones if the argument is removed", () => {
     expect(labels({ team: "web" }, undefined)).toEqual({ owner: "ops" });
     expect(labels({ owner: "ops", team: "web" }, undefined)).toEqual({});
   });
 
-  test("that the service shows in small letters are replaced and removed, unless they are the program's or ignored, too", () => {
+  test("that the service shows in lower case are replaced and removed, unless they are also the program's or ignored", () => {
     const object = { ...current, labels: { team: "web", owner: "ops" } };
     expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", owner: "ops" });
     expect(labels({ Team: "web" }, {}, object)).toEqual({ owner: "ops" });
@@ -93,7 +93,7 @@ describe("labels", () => {
     expect(labels({ Team: "web" }, { Team: "api" }, object)).toEqual({ Team: "api", team: "theirs" });
   });
 
-  test("that somebody else had set already become the program's", () => {
+  test("that somebody else had already set become the program's", () => {
     expect(labels(undefined, { owner: "dev" })).toEqual({ owner: "dev", team: "web" });
   });
 });
@@ -115,7 +115,7 @@ describe("labels of an unknown form", () => {
   });
 });
 
-describe("what the option ignoreChanges lists", () => {
+describe("a property in ignoreChanges", () => {
   const own = instanceNews({ publicIp: "auto", sshKeys: ["ssh-rsa AAAAB3 own"], labels: { team: "web" } });
   const ignoring = (ignored: string[], object: Properties, olds = own): Properties =>
     JSON.parse(textOf(olds, own, object, ignored));
@@ -165,7 +165,7 @@ describe("what the option ignoreChanges lists", () => {
     expect(send).toThrow("flavor");
   });
 
-  test("is sent as the state has it if it is shown as an object without an id or a name, as the state knows it", () => {
+  test("is sent as the state has it if it is shown as the same object without an id or a name that the state has", () => {
     const flavor = { vcpus: 1, ram: 2048 };
     const olds = { ...own, __words: { flavor } };
     expect(ignoring(["flavor"], { ...current, flavor }, olds).flavor).toBe(own.flavor);
@@ -182,7 +182,7 @@ describe("what the option ignoreChanges lists", () => {
     expect(ignoring(["flavor"], object, olds).flavor).toBe(own.flavor);
   });
 
-  test("is sent as the state has it if it is SSH keys, shown as the fingerprints that the state knows", () => {
+  test("is sent as the state has it if it is SSH keys that are shown as the state's fingerprints", () => {
     const object = { ...current, ssh_keys: ["SHA256:own"] };
     const olds = { ...own, __words: { sshKeys: ["SHA256:own"] } };
     expect(ignoring(["sshKeys"], object, olds).ssh_keys).toEqual(["ssh-rsa AAAAB3 own"]);
@@ -195,13 +195,13 @@ describe("what the option ignoreChanges lists", () => {
     ["an address", { public_ip: "203.0.113.7" }, { publicIp: "203.0.113.7" }, { public_ip: "auto" }],
     ["keys without comments", { ssh_keys: ["ssh-rsa AAAAB3"] }, {}, { ssh_keys: ["ssh-rsa AAAAB3 own"] }],
     ["null for the image", { image: null }, {}, { image: "debian-13" }],
-  ])("is sent as the state has it if it is shown as the state knows it: %s", (_what, seen, __words, sent) => {
+  ])("is sent as the state has it if it is shown as in the state: %s", (_what, seen, __words, sent) => {
     const all = ["image", "publicIp", "sshKeys"];
     expect(ignoring(all, { ...current, ...seen }, { ...own, __words })).toMatchObject(sent);
   });
 
   test.each([null, "auto"])(
-    "is the address that the service shows beside %j, whoever has set it",
+    "is the address that the service shows beside %j, even if somebody else has set it",
     (public_ip) => {
       const olds = { ...own, publicIp: "203.0.113.200" };
       const moved = { ...current, public_ip, ip_address: "203.0.113.201" };
@@ -244,7 +244,7 @@ test.each<[unknown, string]>([
   },
 );
 
-test("an unchanged argument is sent as the program has it: a request need not be able to carry the service's own word", () => {
+test("an unchanged argument is sent as the program has it, because the service may not accept the normalized value", () => {
   const shown = { ...current, image: "img-1", public_ip: "203.0.113.7" };
   const __words = { image: "img-1", publicIp: "203.0.113.7" };
   expect(bodyOf({ publicIp: "auto", __words }, { publicIp: "auto" }, shown)).toMatchObject({
@@ -253,16 +253,16 @@ test("an unchanged argument is sent as the program has it: a request need not be
   });
 });
 
-describe("an argument that was set and is no more", () => {
-  test("sshKeys goes as an empty list", () => {
+describe("an argument that is removed from the program", () => {
+  test("is sent as an empty list if it is sshKeys", () => {
     expect(bodyOf({ sshKeys: ["ssh-rsa AAAAB3"] }, {}).ssh_keys).toEqual([]);
   });
 
-  test("publicIp is left out", () => {
+  test("is omitted if it is publicIp", () => {
     expect("public_ip" in bodyOf({ publicIp: "auto" }, {})).toBe(false);
   });
 });
 
-test("what the object has empty is left out, not sent as null", () => {
+test("an empty field of the object is omitted, not sent as null", () => {
   expect("public_ip" in bodyOf({}, {}, { ...current, public_ip: null })).toBe(false);
 });

@@ -10,7 +10,7 @@ describe("somebody else's change is never overwritten", () => {
   test.each([
     ["of the same field", { flavor: "m1.tiny" }],
     ["of another field", { network: "backend" }],
-  ])("%s: the update is an error, and nothing is sent", async (_what, edit) => {
+  ])("%s: the update is an error, and no PUT is sent", async (_what, edit) => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, edit);
@@ -25,7 +25,7 @@ describe("somebody else's change is never overwritten", () => {
     expect(service.emulator.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
-  test("after a refresh the next `up` puts it right", async () => {
+  test("after a refresh, the next `up` corrects it", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, { flavor: "m1.tiny" });
@@ -36,7 +36,7 @@ describe("somebody else's change is never overwritten", () => {
   });
 });
 
-test("a conflict with a state whose revision is from another field needs a refresh that uses no list", async () => {
+test("a conflict with a state whose revision comes from another field requires a refresh without a list", async () => {
   const service = await startService({ behaviour: { revision: "header", extraFields: { version: "2" } } });
   const saved = await madeInstance(service);
   service.emulator.edit(saved.id, { flavor: "m1.tiny" });
@@ -49,11 +49,11 @@ test("a conflict with a state whose revision is from another field needs a refre
   expect(props).toMatchObject({ flavor: "m1.tiny", __inHeader: true });
 });
 
-describe("a state without a revision, from before the service told one", () => {
+describe("a state without a revision, from a time when the service returned none,", () => {
   const without = (state: Readonly<Record<string, unknown>>) =>
     Object.fromEntries(Object.entries(state).filter(([key]) => key !== "revision"));
 
-  test("takes the object's own where nobody changed what the program manages", async () => {
+  test("uses the object's revision if nobody changed a managed property", async () => {
     const service = await startService();
     const saved = await madeInstance(service, { labels: { team: "web" } });
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" } });
@@ -66,7 +66,7 @@ describe("a state without a revision, from before the service told one", () => {
     expect(service.emulator.instances.get(saved.id)?.fields.labels).toEqual({ owner: "ops", team: "web" });
   });
 
-  test("does not stop what the program sets for the first time, once a refresh has seen what is there", async () => {
+  test("allows an update that sets a property for the first time, once a refresh has read the object", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     const news = changed(saved, { publicIp: "auto" });
@@ -77,7 +77,7 @@ describe("a state without a revision, from before the service told one", () => {
     expect(outs.publicIp).toBe("auto");
   });
 
-  test("is an error that names the field where somebody did", async () => {
+  test("causes an error that names the property if somebody changed one", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.edit(saved.id, { network: "backend" });
@@ -89,7 +89,7 @@ describe("a state without a revision, from before the service told one", () => {
     expect(writes(service)).toEqual([]);
   });
 
-  test("is an error that names the setting where there is none at all", async () => {
+  test("causes an error that names the setting if the object has no revision", async () => {
     const service = await startService({ behaviour: { revision: "none" } });
     const saved = await madeInstance(service);
     const { message } = await failureOf(
@@ -100,33 +100,30 @@ describe("a state without a revision, from before the service told one", () => {
   });
 });
 
-describe("accepted is not applied", () => {
-  test.each([200, 204, 202] as const)(
-    "a field that the service left as it was is an error (%d)",
-    async (putReply) => {
-      const service = await startService({ behaviour: { putReply } });
-      const saved = await madeInstance(service, { labels: { team: "web" } });
-      service.emulator.ignoreUpdatesOf("flavor");
-      const news = changed(saved, { flavor: "m1.large", labels: { team: "ops" } });
-      const error = await failureOf(service.instances.update(saved.id, saved.state, news));
-      expect(error.message).toMatch(/^updating instance "web" failed: .* did not change flavor\n/);
-      expect(error.message).toContain('replaceOnChanges: ["flavor"]');
-      expect(error).toBeInstanceOf(InitializationError);
-      // The truth: what was made is in it, what was not is as before.
-      expect(error).toMatchObject({
-        id: saved.id,
-        reasons: [error.message],
-        properties: {
-          flavor: "m1.small",
-          labels: { team: "ops" },
-          revision: service.emulator.instances.get(saved.id)?.revision,
-        },
-      });
-      expect(JSON.parse(JSON.stringify(error))).toHaveProperty("properties.network", "default");
-    },
-  );
+describe("an accepted change counts as applied only if the service shows it:", () => {
+  test.each([200, 204, 202] as const)("an unchanged property is an error (%d)", async (putReply) => {
+    const service = await startService({ behaviour: { putReply } });
+    const saved = await madeInstance(service, { labels: { team: "web" } });
+    service.emulator.ignoreUpdatesOf("flavor");
+    const news = changed(saved, { flavor: "m1.large", labels: { team: "ops" } });
+    const error = await failureOf(service.instances.update(saved.id, saved.state, news));
+    expect(error.message).toMatch(/^updating instance "web" failed: .* did not change flavor\n/);
+    expect(error.message).toContain('replaceOnChanges: ["flavor"]');
+    expect(error).toBeInstanceOf(InitializationError);
+    // The truth: what was made is in it, what was not is as before.
+    expect(error).toMatchObject({
+      id: saved.id,
+      reasons: [error.message],
+      properties: {
+        flavor: "m1.small",
+        labels: { team: "ops" },
+        revision: service.emulator.instances.get(saved.id)?.revision,
+      },
+    });
+    expect(JSON.parse(JSON.stringify(error))).toHaveProperty("properties.network", "default");
+  });
 
-  test("an argument that was taken back and stayed is one too", async () => {
+  test("a removed argument that the service keeps is an error", async () => {
     const service = await startService();
     const saved = await madeInstance(service, { publicIp: "auto", sshKeys: [SSH_KEY] });
     service.emulator.ignoreUpdatesOf("public_ip");
@@ -138,7 +135,7 @@ describe("accepted is not applied", () => {
     expect(error).toHaveProperty("properties.sshKeys", [SSH_KEY]);
   });
 
-  test("the next `up` sees the difference again, and its success is complete", async () => {
+  test("the next `up` shows the difference again, and applies it", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.failNextOperation();
@@ -152,7 +149,7 @@ describe("accepted is not applied", () => {
   });
 });
 
-describe("a refused update", () => {
+describe("a rejected update", () => {
   test("names the property, and the options for one that can't be changed in place", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
@@ -165,7 +162,7 @@ describe("a refused update", () => {
     expect(message).toContain('ignoreChanges: ["sshKeys"]');
   });
 
-  test("of an instance that is gone says so, and what to do", async () => {
+  test("of an instance that no longer exists says so, and what to do", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.remove(saved.id);

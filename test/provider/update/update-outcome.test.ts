@@ -41,7 +41,7 @@ describe("a reply to an update that shows the object as it was before", () => {
     ["202", (object) => ({ kind: "object", object: { ...object, revision: undefined }, deferred: true })],
     ["200 with the former revision", (object) => ({ kind: "object", object })],
     ["200 without a revision", (object) => ({ kind: "object", object: { ...object, revision: undefined } })],
-  ])("says nothing about how the service shows the new value: %s", async (_status, accepted) => {
+  ])("doesn't show how the service normalizes the new value: %s", async (_status, accepted) => {
     const { outs } = await outcomeOf(accepted, { flavor: "m1.large" }, ["r2"]);
     expect(outs).toMatchObject({ flavor: "m1.large", revision: "r2" });
     expect("__words" in outs).toBe(false);
@@ -57,7 +57,7 @@ describe("an accepted value that isn't shown", () => {
     expect(outcome.unapplied).toEqual([]);
   });
 
-  test("is waited for until the revision changes", async () => {
+  test("is awaited until the revision changes", async () => {
     const { outcome } = await outcomeOf(nothing, { flavor: undefined }, ["r1", "r1"]);
     expect(outcome).toMatchObject({ unapplied: [], object: { revision: "r2" } });
   });
@@ -78,15 +78,18 @@ test.each<[string, Partial<Behaviour>, Properties, Properties]>([
     { labels: { team: "Web" } },
     { labels: { team: "Web" } },
   ],
-])("a value that is there already %s can be set after a refresh", async (_how, behaviour, there, news) => {
-  const service = await startRaced({ behaviour });
-  const saved = await madeInstance(service);
-  service.emulator.edit(saved.id, there);
-  const { props } = await service.instances.read(saved.id, saved.state);
-  const { outs } = await service.updated(saved, news, { ...props });
-  expect(outs).toMatchObject(news);
-  expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject(news);
-});
+])(
+  "a value that the object already has %s can be set after a refresh",
+  async (_how, behaviour, there, news) => {
+    const service = await startRaced({ behaviour });
+    const saved = await madeInstance(service);
+    service.emulator.edit(saved.id, there);
+    const { props } = await service.instances.read(saved.id, saved.state);
+    const { outs } = await service.updated(saved, news, { ...props });
+    expect(outs).toMatchObject(news);
+    expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject(news);
+  },
+);
 
 describe("a list that lags behind an update for longer than a few seconds", () => {
   async function lagging(behaviour: object, lagMs: number) {
@@ -97,7 +100,7 @@ describe("a list that lags behind an update for longer than a few seconds", () =
     return { service, saved };
   }
 
-  test.each([{ writeReply: "slim" }, { putReply: 202 }])("is waited for: %j", async (behaviour) => {
+  test.each([{ writeReply: "slim" }, { putReply: 202 }])("is awaited: %j", async (behaviour) => {
     const { service, saved } = await lagging(behaviour, 20_000);
     const { outs } = await service.updated(saved, { flavor: "m1.large" });
     expect(outs).toMatchObject({
@@ -106,7 +109,7 @@ describe("a list that lags behind an update for longer than a few seconds", () =
     });
   });
 
-  test("leaves the state as it was, with the note that the update was accepted", async () => {
+  test("doesn't change the state, except for the record that the update was accepted", async () => {
     const { service, saved } = await lagging({ writeReply: "slim" }, 3_600_000);
     const error = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(error.message).toContain("still shows an older revision");

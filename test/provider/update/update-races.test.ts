@@ -8,13 +8,13 @@ import { startRaced } from "./raced-service";
 const theirs = (value: unknown): unknown =>
   typeof value === "string" ? value : Object.values(Object(value))[0];
 
-describe("what somebody else does right after our update", () => {
+describe("somebody else's change right after an update", () => {
   test.each<[string, Properties, Properties]>([
     ["to another property", { network: "theirs" }, { network: "theirs" }],
     ["to what it just set", { flavor: "theirs" }, { flavor: "theirs" }],
     ["to the address that it just set", { public_ip: "198.51.100.1" }, { publicIp: "198.51.100.1" }],
     ["to a label that it just set", { labels: { team: "theirs" } }, { labels: { team: "theirs" } }],
-  ])("%s is not taken for its own work", async (_what, edit, shown) => {
+  ])("%s is not confused with the update", async (_what, edit, shown) => {
     const more = { flavor: "m1.large", publicIp: "auto", labels: { team: "ops" } };
     for (const putReply of [200, 204] as const) {
       const service = await startRaced({ behaviour: { putReply } });
@@ -29,7 +29,7 @@ describe("what somebody else does right after our update", () => {
     }
   });
 
-  test("to the address, at a service that answers with nothing, is not taken for an address of its own", async () => {
+  test("of the address, at a service that returns no body, doesn't count as assigned by the update", async () => {
     const service = await startRaced({ behaviour: { putReply: 204 } });
     const saved = await madeInstance(service, { publicIp: "auto" });
     service.after("PUT", () => service.emulator.edit(saved.id, { public_ip: "198.51.100.1" }));
@@ -38,7 +38,7 @@ describe("what somebody else does right after our update", () => {
     expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ publicIp: "198.51.100.1" });
   });
 
-  test("to what is no business of the program's changes nothing", async () => {
+  test("of an unmanaged field has no effect", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     service.after("PUT", () => service.emulator.edit(saved.id, { labels: { owner: "ops" } }));
@@ -49,8 +49,8 @@ describe("what somebody else does right after our update", () => {
   });
 });
 
-describe("the service's own spelling", () => {
-  test("is learnt from the reply, and from a later look at the same revision", async () => {
+describe("a normalized value", () => {
+  test("is learned from the reply, and from a later read of the same revision", async () => {
     const service = await startRaced();
     const saved = await madeInstance(service);
     service.after("GET", () => {
@@ -65,7 +65,7 @@ describe("the service's own spelling", () => {
     expect(next.outs).toMatchObject({ network: "backend", __words: { flavor: "flv-2", network: "net-2" } });
   });
 
-  test("is believed of a service that answers with nothing, where only the case differs", async () => {
+  test("is recognized at a service that returns no body if only the case differs", async () => {
     const service = await startRaced({ behaviour: { putReply: 204 } });
     const saved = await madeInstance(service);
     service.after("PUT", () => {
@@ -76,8 +76,8 @@ describe("the service's own spelling", () => {
   });
 });
 
-describe("a list that lags behind the update", () => {
-  test("is not believed where the reply to the update tells more", async () => {
+describe("a list that lags behind an update", () => {
+  test("is ignored if the reply to the update shows more", async () => {
     const service = await startRaced({ behaviour: { getObject: 405 } });
     const saved = await madeInstance(service);
     service.after("PUT", () => {
@@ -95,7 +95,7 @@ describe("a list that lags behind the update", () => {
     expect(service.puts()).toEqual([200, 200]);
   });
 
-  test("does not make a change true that the service did not make", async () => {
+  test("doesn't make a change count as applied", async () => {
     const service = await startRaced({ behaviour: { getObject: 405 } });
     const saved = await madeInstance(service, { labels: { team: "web" } });
     service.emulator.ignoreUpdatesOf("flavor");
@@ -105,7 +105,7 @@ describe("a list that lags behind the update", () => {
   });
 });
 
-test("a revision that only the reply to the update tells is kept", async () => {
+test("a revision that only the reply to the update has is kept", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service);
   service.after("PUT", () => {
@@ -115,7 +115,7 @@ test("a revision that only the reply to the update tells is kept", async () => {
   expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
 });
 
-test("a change that was made for some of the labels only counts as unmade", async () => {
+test("a change that was applied to only some of the labels counts as not applied", async () => {
   const service = await startRaced();
   const saved = await madeInstance(service, { labels: { team: "web", tier: "a" } });
   service.after("PUT", () => {
@@ -143,7 +143,7 @@ describe("a list that shows an older revision than the state's", () => {
     return { service, saved, state: { ...props }, lag };
   }
 
-  test("is never the base of an update: what somebody else has added since is kept", async () => {
+  test("is never the base of an update, so that later additions are kept", async () => {
     const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 1_000 });
     await lag();
     const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
@@ -151,7 +151,7 @@ describe("a list that shows an older revision than the state's", () => {
     expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
   });
 
-  test("overwrites nothing even if it never catches up: the update is an error", async () => {
+  test("causes an error if it never catches up, and nothing is overwritten", async () => {
     const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 3_600_000 });
     await lag();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }, state));
@@ -159,7 +159,7 @@ describe("a list that shows an older revision than the state's", () => {
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", labels: { owner: "ops" } });
   });
 
-  test("is no proof that a change has been made already", async () => {
+  test("doesn't prove that a change has already been made", async () => {
     const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 1_000 });
     const { outs } = await service.updated(saved, { flavor: "m1.large" }, state);
     await lag({ flavor: "m1.small" });
@@ -167,7 +167,7 @@ describe("a list that shows an older revision than the state's", () => {
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", labels: { owner: "ops" } });
   });
 
-  test("is no proof that somebody else has changed something", async () => {
+  test("doesn't prove that somebody else has changed something", async () => {
     const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 1_000 });
     const { outs } = await service.updated(saved, { network: "backend" }, state);
     await lag({ network: "default" });

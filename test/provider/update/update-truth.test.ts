@@ -6,7 +6,7 @@ import { changed, failureOf, madeInstance, startService } from "../service";
 
 const OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOther grace@example.org";
 
-test("an update that was not made is saved with the text that loads the provider: delete and refresh need it", async () => {
+test("an update that was not applied is saved with the provider text, which delete and refresh need", async () => {
   const service = await startService();
   const saved = await madeInstance(service);
   service.emulator.ignoreUpdatesOf("flavor");
@@ -16,7 +16,7 @@ test("an update that was not made is saved with the text that loads the provider
   expect(error).toHaveProperty("properties.__provider", saved.inputs.__provider);
 });
 
-test("null from the service is no value: an argument that it accepted and left empty was not made", async () => {
+test("an argument that the service accepted and shows as null counts as not applied", async () => {
   const service = await startService({ behaviour: { extraFields: { public_ip: null } } });
   const saved = await madeInstance(service);
   service.emulator.ignoreUpdatesOf("public_ip");
@@ -26,7 +26,7 @@ test("null from the service is no value: an argument that it accepted and left e
   expect(error.message).toContain("did not change publicIp");
 });
 
-test("what somebody else changes right after our update is drift, not the service's own spelling", async () => {
+test("somebody else's change right after an update is drift, not a normalized value", async () => {
   const late = { edit: () => {} };
   const service = await startService({ onRequest: ({ method }) => method === "PUT" && late.edit() });
   const saved = await madeInstance(service);
@@ -40,7 +40,7 @@ test("what somebody else changes right after our update is drift, not the servic
   expect(inputs).toMatchObject({ network: "backend" });
 });
 
-test("an update without a change of its own takes over nobody else's, nor the right to overwrite it", async () => {
+test("an update without its own changes neither adopts nor later overwrites somebody else's change", async () => {
   const service = await startService();
   const saved = await madeInstance(service);
   service.emulator.edit(saved.id, { network: "backend" });
@@ -49,7 +49,7 @@ test("an update without a change of its own takes over nobody else's, nor the ri
   expect(service.emulator.instances.get(saved.id)?.fields.network).toBe("backend");
 });
 
-describe("an update that a service makes only in part is an error:", () => {
+describe("an update that the service applies only in part is an error", () => {
   type Fields = Readonly<Record<string, unknown>>;
   const keysOf = ({ ssh_keys }: Fields): unknown[] => (Array.isArray(ssh_keys) ? ssh_keys : []);
   const publicIp = "198.51.100.9";
@@ -82,7 +82,7 @@ describe("an update that a service makes only in part is an error:", () => {
     expect(await web.up(args)).toContain(name);
   });
 
-  test("but not if the service adds SSH keys of the account", async () => {
+  test("except if the service adds SSH keys of the account", async () => {
     const account = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAccount account";
     const spelling = (now: Fields) => ({ ...now, ssh_keys: [...keysOf(now), account] });
     const { web } = await oneInstance({ behaviour: { spelling } });
@@ -93,7 +93,7 @@ describe("an update that a service makes only in part is an error:", () => {
     }
   });
 
-  test("but not if the service shows an IPv6 address in another form", async () => {
+  test("except if the service shows an IPv6 address in another form", async () => {
     const spelling = (now: Fields) => ({ ...now, ...(now.public_ip ? { public_ip: "2001:db8::7" } : {}) });
     const { web } = await oneInstance({ behaviour: { spelling } });
     expect(await web.up()).toBeUndefined();
@@ -101,7 +101,7 @@ describe("an update that a service makes only in part is an error:", () => {
   });
 });
 
-test("an argument that is set for the first time and not made is not in the state: the next update sends it again", async () => {
+test("an argument that is set for the first time and not applied is not in the state, and the next update resends it", async () => {
   const service = await startService({ behaviour: { extraFields: { public_ip: null } } });
   const saved = await madeInstance(service);
   service.emulator.ignoreUpdatesOf("public_ip");

@@ -13,7 +13,7 @@ function updated({ instances }: Service, saved: Saved, more: Properties) {
 const putsOf = ({ emulator }: Service) => emulator.requests.filter(({ method }) => method === "PUT");
 const bodyOf = (request: { body: string } | undefined): Properties => JSON.parse(request?.body ?? "");
 
-describe("each field is changed in place", () => {
+describe("each property is changed in place:", () => {
   test.each([
     ["name", "name", "front", "front"],
     ["flavor", "flavor", "m1.large", "m1.large"],
@@ -35,14 +35,14 @@ describe("each field is changed in place", () => {
   });
 });
 
-describe("the request", () => {
+describe("the request of an update", () => {
   test.each([
     ["a header", "header"],
     ["a field", "body"],
     ["both", "both"],
     ["a weak tag", "weak"],
   ] as const)(
-    "carries the state's revision in If-Match, quoted and strong, where it came in %s",
+    "has the state's revision in If-Match, quoted and strong, if it came in %s",
     async (_where, revision) => {
       const service = await startService({ behaviour: { revision } });
       const saved = await madeInstance(service);
@@ -55,7 +55,7 @@ describe("the request", () => {
     },
   );
 
-  test("carries a revision from the field that the setting names", async () => {
+  test("has a revision from the field that the setting names", async () => {
     const service = await startService({
       behaviour: { revision: "body", revisionField: "lock" },
       config: { revisionField: "lock" },
@@ -66,7 +66,7 @@ describe("the request", () => {
     expect(putsOf(service)[0]?.headers["if-match"]).toBe(`"${inForce}"`);
   });
 
-  test("is a full body that keeps what others set", async () => {
+  test("has a full body that keeps unmanaged fields", async () => {
     const service = await startService();
     const saved = await madeInstance(service, { labels: { team: "web" } });
     service.emulator.edit(saved.id, { labels: { team: "web", owner: "ops" }, public_ip: "auto" });
@@ -91,7 +91,7 @@ describe("labels that the service shows as a list", () => {
   test.each<[string, (pair: [string, unknown]) => unknown]>([
     ["pairs", ([key, value]) => ({ key, value })],
     ["strings", (pair) => pair.join("=")],
-  ])("of %s are changed, and others' are kept", async (_form, item) => {
+  ])("of %s are changed, and unmanaged ones are kept", async (_form, item) => {
     const spelling = (now: { labels?: unknown }) => ({
       ...now,
       labels: Object.entries(Object(now.labels)).map(item),
@@ -105,17 +105,20 @@ describe("labels that the service shows as a list", () => {
   });
 });
 
-describe("the answer", () => {
-  test.each([200, 204, 202] as const)("%d is read back, and is the state from then on", async (putReply) => {
-    const service = await startService({ behaviour: { putReply } });
-    const saved = await madeInstance(service, everything);
-    const { outs } = await updated(service, saved, { flavor: "m1.large" });
-    const now = await service.instances.read(saved.id, { ...outs });
-    expect(now.props).toEqual(outs);
-    expect(service.emulator.requests.at(-1)?.method).toBe("GET");
-  });
+describe("the reply to an update", () => {
+  test.each([200, 204, 202] as const)(
+    "%d is followed by a read, which becomes the state",
+    async (putReply) => {
+      const service = await startService({ behaviour: { putReply } });
+      const saved = await madeInstance(service, everything);
+      const { outs } = await updated(service, saved, { flavor: "m1.large" });
+      const now = await service.instances.read(saved.id, { ...outs });
+      expect(now.props).toEqual(outs);
+      expect(service.emulator.requests.at(-1)?.method).toBe("GET");
+    },
+  );
 
-  test("is looked at once where it shows the change", async () => {
+  test("is followed by one read if that shows the change", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.clearRequests();
@@ -123,7 +126,7 @@ describe("the answer", () => {
     expect(service.emulator.requests.map(({ method }) => method)).toEqual(["GET", "PUT", "GET"]);
   });
 
-  test.each([404, 405] as const)("is read back from the list where GET answers %d", async (getObject) => {
+  test.each([404, 405] as const)("is followed by a list if GET returns %d", async (getObject) => {
     const service = await startService({ behaviour: { getObject } });
     const saved = await madeInstance(service);
     const { outs } = await updated(service, saved, { flavor: "m1.large" });
@@ -131,7 +134,7 @@ describe("the answer", () => {
     expect(outs.revision).toBe(service.emulator.instances.get(saved.id)?.revision);
   });
 
-  test("that was lost is asked for again, and is a success", async () => {
+  test("that was lost is requested again, and the update succeeds", async () => {
     const service = await startService();
     const saved = await madeInstance(service);
     service.emulator.fail({ method: "PUT", kind: "reset" });
@@ -141,8 +144,8 @@ describe("the answer", () => {
   });
 });
 
-describe("the service's own spelling", () => {
-  test("of a value that did not change is not remembered as another one", async () => {
+describe("a normalized value", () => {
+  test("of an unchanged argument is not recorded as a change", async () => {
     const service = await startService({ behaviour: { ipField: "public_ip" } });
     const saved = await madeInstance(service, everything);
     expect(saved.state.__words).toEqual({ publicIp: saved.state.ipAddress });
@@ -151,7 +154,7 @@ describe("the service's own spelling", () => {
     expect(outs).toMatchObject({ publicIp: "auto", ipAddress: saved.state.ipAddress });
   });
 
-  test("goes when the argument goes, and the address with it", async () => {
+  test("is removed with the argument, and so is the address", async () => {
     const service = await startService({ behaviour: { ipField: "public_ip" } });
     const saved = await madeInstance(service, everything);
     const { outs } = await updated(service, saved, { publicIp: undefined });
@@ -159,8 +162,8 @@ describe("the service's own spelling", () => {
   });
 });
 
-describe("without a change of its own", () => {
-  test("an update that the engine asks for all the same sends nothing and takes over hidden inputs", async () => {
+describe("without its own changes,", () => {
+  test("an update that the engine requests sends nothing and saves hidden inputs", async () => {
     const service = await startService();
     const saved = await madeInstance(service, everything);
     service.emulator.clearRequests();
@@ -180,7 +183,7 @@ describe("an update that the service accepts with 202 and no operation to wait f
     return { service, saved };
   }
 
-  test("is waited for until the change shows", async () => {
+  test("is awaited until the change is visible", async () => {
     const { service, saved } = await accepted(5 * 60_000);
     const { outs } = await updated(service, saved, { flavor: "m1.large" });
     expect(outs).toMatchObject({
@@ -189,7 +192,7 @@ describe("an update that the service accepts with 202 and no operation to wait f
     });
   });
 
-  test("is an error after the time allowed, which the next update resumes", async () => {
+  test("is an error at its deadline, and the next update resumes it", async () => {
     const { service, saved } = await accepted(3_600_000);
     const error = await failureOf(updated(service, saved, { flavor: "m1.large" }));
     expect(error.message).toContain("accepted the update, but did not change flavor within 10 min");
@@ -230,7 +233,7 @@ describe("a reply to the update that carries only id, status and revision", () =
     return { service, saved, outcome };
   }
 
-  test("loses nothing of the state", async () => {
+  test("doesn't remove anything from the state", async () => {
     const { service, saved, outcome } = await updatedSlim(200);
     const { outs } = await outcome;
     expect(outs).toEqual({
@@ -241,7 +244,7 @@ describe("a reply to the update that carries only id, status and revision", () =
     });
   });
 
-  test("does not prove that a change was made", async () => {
+  test("doesn't prove that a change was applied", async () => {
     const older = (now: Properties) => ({ ...now, flavor: "m1.small", revision: "an-older-one" });
     const { saved, outcome } = await updatedSlim(405, (now) => ({
       ...older(now),
@@ -252,7 +255,7 @@ describe("a reply to the update that carries only id, status and revision", () =
     expect(error).toHaveProperty("properties.revision", saved.state.revision);
   });
 
-  test("does not make the service's own spelling look like somebody else's change", async () => {
+  test("doesn't make a normalized value look like somebody else's change", async () => {
     const { service, saved, outcome } = await updatedSlim(200, (now) => ({
       ...now,
       flavor: String(now.flavor).toUpperCase(),
