@@ -1,7 +1,6 @@
 import { isChanged, isSameJson, sameValue } from "./equality";
-import type { Arguments, Field, Json } from "./fields";
+import { type Arguments, type Field, isUnknown, type Json } from "./fields";
 import { labelsOf } from "./labels";
-import { isUnknown } from "./unknown";
 
 /** Names of the fields in which two sets of properties differ. What is not known yet differs from all that is. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {

@@ -1,3 +1,5 @@
+import * as v from "valibot";
+
 /** A value of a JSON document. */
 export type Json = unknown;
 
@@ -67,3 +69,101 @@ export const instanceFields: readonly Field[] = [
   { name: "sshKeys", wire: "ssh_keys", type: "keys", argument: "optional", change: "in place" },
   { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },
 ];
+
+/** The engine's words for "not known yet", one for each kind of value. They come at the exact leaf. */
+const sentinels = new Set([
+  "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+  "030794c1-ac77-496b-92df-f27374a8bd58",
+  "e48ece36-62e2-4504-bad9-02848725956a",
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+]);
+
+/** What check answers for a property that only `up` will know. */
+export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+export function isUnknown(value: unknown): boolean {
+  return typeof value === "string" && sentinels.has(value);
+}
+
+/** Returns the arguments that are unknown, in whole or in part. */
+export function unknownArguments(fields: readonly Field[], args: Arguments): Arguments {
+  const names = fields.map(({ name }) => name).filter((name) => hasUnknown(args[name]));
+  return Object.fromEntries(names.map((name) => [name, args[name]]));
+}
+
+function hasUnknown(value: unknown): boolean {
+  return typeof value === "object" && value !== null
+    ? Object.values(value).some(hasUnknown)
+    : isUnknown(value);
+}
+
+/** Lets through what only `up` will know. */
+const orUnknown = <T extends v.GenericSchema>(schema: T) =>
+  v.lazy((input): v.GenericSchema => (isUnknown(input) ? v.any() : schema));
+
+const typeName = (input: unknown): string =>
+  input === null
+    ? "null"
+    : Array.isArray(input)
+      ? "a list"
+      : `a ${typeof input === "object" ? "map" : typeof input}`;
+
+const string = v.pipe(
+  v.string((issue) => `must be a text, but is ${typeName(issue.input)}`),
+  v.check((value) => value.trim() !== "", "must not be empty"),
+);
+
+const sshKey = v.pipe(
+  v.string((issue) => `must be a text, but is ${typeName(issue.input)}`),
+  v.check((key) => key.trim() !== "", "must not be empty"),
+  v.check(
+    (key) => !key.includes("PRIVATE KEY"),
+    "is a private key: give the public one, from the file that ends in .pub, and take the private one out of the program",
+  ),
+  v.check(
+    (key) => !/[\r\n]/.test(key),
+    "must be one line: take off the line break, for instance with .trim() where the key is read from a file",
+  ),
+);
+
+const labelKey = v.pipe(
+  v.string(),
+  v.check((key) => /^\S+$/.test(key), "a label's key must not be empty or hold white space"),
+);
+
+const isMap = (input: unknown): boolean =>
+  typeof input === "object" && input !== null && !Array.isArray(input);
+
+const labelMap = v.record(
+  labelKey,
+  orUnknown(v.string((issue) => `must be a text, but is ${typeName(issue.input)}`)),
+);
+
+const labels = v.pipe(
+  v.custom<Record<string, unknown>>(
+    isMap,
+    (issue) => `must be a map of texts, but is ${typeName(issue.input)}`,
+  ),
+  labelMap,
+);
+
+const list = <T extends v.GenericSchema>(item: T) =>
+  v.array(item, (issue) => `must be a list, but is ${typeName(issue.input)}`);
+
+const schemas: Readonly<Record<Field["type"], v.GenericSchema>> = {
+  text: orUnknown(string),
+  keys: orUnknown(list(orUnknown(sshKey))),
+  labels: orUnknown(labels),
+};
+
+/** Returns the schema of a resource's arguments: required properties, types, SSH keys and label keys. Unknown values pass. */
+export function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
+  const entries = fields.map(({ name, type, argument }) => [
+    name,
+    argument === "required" ? schemas[type] : v.optional(schemas[type]),
+  ]);
+  return v.object(Object.fromEntries(entries));
+}

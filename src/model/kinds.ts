@@ -1,7 +1,6 @@
 import type * as v from "valibot";
 import type { Accepted, ApiObject, CallOptions, Client, Page } from "../api/client";
-import { argumentsSchema } from "./arguments";
-import { type Field, instanceFields, projectFields } from "./fields";
+import { argumentsSchema, type Field, instanceFields, projectFields } from "./fields";
 
 /** What the provider has to know of a kind of object; all else is the same for projects and instances. */
 export interface Kind {
@@ -56,3 +55,16 @@ export const instanceKind: Kind = {
     client.instances.pages(project === undefined ? {} : { project }, options),
   delete: (client, id, options) => client.instances.delete(id, options),
 };
+
+/** Identifies an object of the service. A project and an instance may have the same id, and ids may be used again (I1). */
+export interface ObjectIdentity {
+  /** Normalized base URL of the service. */
+  readonly endpoint: string;
+  readonly kind: Kind["name"];
+  readonly id: string;
+}
+
+/** Returns a text that is the same for the same object, and for no other. */
+export function identityKey({ endpoint, kind, id }: ObjectIdentity): string {
+  return JSON.stringify([endpoint, kind, id]);
+}

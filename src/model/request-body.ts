@@ -1,11 +1,12 @@
+import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { addressBeside } from "./addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths } from "./changes";
-import { sameValue } from "./equality";
+import { sameValue, sshKeysIn } from "./equality";
 import type { Arguments, Field, Json, WireFields } from "./fields";
+import type { Kind } from "./kinds";
 import { isUnreadable, type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteTextOf } from "./remote-values";
-import { sshKeysIn } from "./ssh-keys";
 import type { DesiredArguments, Recorded } from "./state";
 
 /**
@@ -116,4 +117,29 @@ function mergedLabels(field: Field, sources: Sources): Labels {
   const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
   const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));
   return sorted(Object.fromEntries([...kept, ...own]));
+}
+
+/**
+ * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
+ *
+ * @throws CloudInfraError `revision_conflict` if the update would remove them
+ */
+export function requireUnmanagedShown(
+  kind: Kind,
+  { id, olds }: { readonly id: string; readonly olds: Recorded },
+  { fields, isFromOwnUrl }: ApiObject,
+): void {
+  const { unmanaged = {}, shown = [] } = olds;
+  const hidden = kind.fields.filter(
+    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
+  );
+  if (isFromOwnUrl || hidden.length === 0) return;
+  const names = hidden.map(({ name }) => name).join(", ");
+  throw new CloudInfraError(
+    "revision_conflict",
+    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
+    {
+      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
+    },
+  );
 }

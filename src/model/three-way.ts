@@ -10,11 +10,10 @@ import {
   isShownByAddress,
   meansNoAddress,
 } from "./addresses";
-import { isChanged, sameValue } from "./equality";
+import { isChanged, sameValue, sshKeysIn } from "./equality";
 import type { Arguments, Field, WireFields } from "./fields";
 import { type Labels, labelsOf } from "./labels";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
-import { sshKeysIn } from "./ssh-keys";
 import type { DesiredArguments, Recorded } from "./state";
 
 /** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */

@@ -1,10 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ApiObject } from "../api/client";
-import { CloudInfraError } from "../diagnostics/error";
 import type { Arguments, Field, Json, RemoteValues, WireFields } from "./fields";
-import type { Kind } from "./kinds";
 import { labelsOf, remoteKeysOf } from "./labels";
-import type { Recorded } from "./state";
 
 const DIGEST_CHARACTERS = 12;
 
@@ -41,29 +37,4 @@ function digestOf(value: unknown): string | undefined {
   if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
   const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
   return createHash("sha256").update(text).digest("hex").slice(0, DIGEST_CHARACTERS);
-}
-
-/**
- * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
- *
- * @throws CloudInfraError `revision_conflict` if the update would remove them
- */
-export function requireUnmanagedShown(
-  kind: Kind,
-  { id, olds }: { readonly id: string; readonly olds: Recorded },
-  { fields, isFromOwnUrl }: ApiObject,
-): void {
-  const { unmanaged = {}, shown = [] } = olds;
-  const hidden = kind.fields.filter(
-    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
-  );
-  if (isFromOwnUrl || hidden.length === 0) return;
-  const names = hidden.map(({ name }) => name).join(", ");
-  throw new CloudInfraError(
-    "revision_conflict",
-    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
-    {
-      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
-    },
-  );
 }

@@ -1,7 +1,6 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { identityKey } from "../model/identity";
-import { projectKind } from "../model/kinds";
+import { identityKey, projectKind } from "../model/kinds";
 import type { Recorded } from "../model/state";
 import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/lookup-result";

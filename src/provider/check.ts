@@ -6,16 +6,15 @@ import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
 import { changedFields } from "../model/changes";
 import { withRecordedForm } from "../model/equality";
+import { isUnknown } from "../model/fields";
 import type { Kind } from "../model/kinds";
 import { generatedName, type NamedInputs, nameFailures } from "../model/names";
 import { sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
 import { type Declared, type Desired, programValuesOf, resourceName, savedInputsOf } from "../model/state";
-import { isUnknown } from "../model/unknown";
 import { nameOfProvider } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import type { CheckFailure } from "./host";
 import { alreadyManaged, claimForImport } from "./live-objects";
 import type { EngineLog } from "./progress/engine-log";
 import type { Sessions } from "./session";
@@ -44,9 +43,11 @@ export async function checkResource(
   return checked;
 }
 
+/** The checked inputs. */
 interface CheckResult {
   readonly inputs: Desired;
-  readonly failures: CheckFailure[];
+  /** Why the inputs are invalid. */
+  readonly failures: readonly string[];
 }
 
 /**
@@ -79,7 +80,7 @@ export function check(
   ];
   return {
     inputs: exists ? withRecordedHiddenInputs(kind, olds, named) : named,
-    failures: failures.map((reason) => ({ property: "", reason })),
+    failures,
   };
 }
 

@@ -1,10 +1,9 @@
 import { comparableEndpoint } from "../api/endpoint";
 import { parseDuration } from "../diagnostics/durations";
-import { CloudInfraError } from "../diagnostics/error";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Arguments } from "../model/fields";
-import type { ObjectIdentity } from "../model/identity";
-import { type Kind, withAddressField } from "../model/kinds";
-import { isPlaceholder } from "../model/pending";
+import { type Kind, type ObjectIdentity, withAddressField } from "../model/kinds";
+import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import type { SecretSource } from "../model/secrets";
 import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn } from "../polling/clock";
@@ -73,6 +72,23 @@ export function waitForOperationEnd(
   return waitForOperation(operation, { ...options, poll: seeing }).finally(() =>
     context.progress.show(undefined),
   );
+}
+
+/**
+ * Fetches an operation of an earlier run.
+ *
+ * @returns `undefined` if the service no longer reports the operation, which proves nothing about its result
+ */
+export async function fetchOperation(
+  context: Context,
+  operation: NonNullable<Pending["operation"]>,
+): Promise<Operation | undefined> {
+  try {
+    return await context.session.client.operations.poll(toOperation(operation), context);
+  } catch (error) {
+    if (isCloudInfraError(error) && error.code === "not_found") return undefined;
+    throw error;
+  }
 }
 
 function waitOptions({

@@ -1,13 +1,19 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
-import { identityKey } from "../model/identity";
-import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
+import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/kinds";
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { requestedArguments } from "../model/secrets";
 import { desired, inputsIn, type Recorded } from "../model/state";
 import { isTerminal } from "../polling/operation";
-import { type Context, identityOf, requireRecordedEndpoint, waitForOperationEnd } from "./context";
+import {
+  type Context,
+  fetchOperation,
+  identityOf,
+  objectRefOf,
+  requireRecordedEndpoint,
+  waitForOperationEnd,
+} from "./context";
 import {
   finishAndDiscard,
   finishAndDiscardEntry,
@@ -16,7 +22,6 @@ import {
   markFinished,
 } from "./create/unfinished";
 import { isAdoptedAgain, isLive } from "./live-objects";
-import { createdObjectId, fetchOperation } from "./operations";
 import { removeObject } from "./remove-object";
 import { idAfterRename } from "./update/renamed";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./warnings";
@@ -155,4 +160,22 @@ async function finishInstancesOf(
       await warnOfObjectLeftAlone(instances, { id: entry.id, fields: {} });
   }
   return late;
+}
+
+/**
+ * Returns the id of the object of an unfinished creation. A running operation may name another object than it does at its end. If the service
+ * doesn't show the object yet, waits for the end of the creation, because the object can't be deleted before.
+ */
+async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
+  const { key, operation, failed } = state.pending ?? {};
+  if (key === undefined || operation === undefined || failed) return id;
+  const seen = await fetchOperation(context, operation);
+  if (seen === undefined) return id;
+  const { client, finder } = context.session;
+  if (isTerminal(seen)) return client.resultId(seen) ?? id;
+  if ("found" in (await finder.find(objectRefOf(context.kind, id, state), context))) return id;
+  const end = await context.progress.during("waiting for the creation to finish", () =>
+    waitForOperationEnd(context, seen),
+  );
+  return client.resultId(end) ?? id;
 }

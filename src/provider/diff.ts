@@ -1,8 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { changedFields, withIgnoredValues, withReplaceOnChanges } from "../model/changes";
-import type { Arguments, Field } from "../model/fields";
-import { identityKey } from "../model/identity";
-import type { Kind } from "../model/kinds";
+import { type Arguments, type Field, unknownArguments } from "../model/fields";
+import { identityKey, type Kind } from "../model/kinds";
 import { isPlaceholder } from "../model/pending";
 import {
   type Desired,
@@ -11,14 +10,20 @@ import {
   propertyOf,
   type Recorded,
 } from "../model/state";
-import { unknownArguments } from "../model/unknown";
 import { argumentsOf, requireRecordedEndpoint } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import type { DiffResult } from "./host";
 import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./live-objects";
 import type { EngineLog } from "./progress/engine-log";
 import type { Sessions } from "./session";
+
+/** What the engine does because of a diff. */
+export interface DiffResult {
+  /** `undefined` lets the engine compare, so that it shows each property and honours its own options. */
+  changes: boolean | undefined;
+  replaces: string[];
+  deleteBeforeReplace: boolean;
+}
 
 /** Compares the state with the program, and takes unfinished work into account: create, update or delete then finishes it. */
 export async function diffResource(

@@ -2,8 +2,8 @@ import { wrapLongLines } from "../diagnostics/format";
 import { instanceKind, projectKind } from "../model/kinds";
 import { nodeProblem } from "../node-version";
 import { systemClock } from "../polling/clock";
+import { type ProviderEnvironment, providerOf } from "./host";
 import { EngineLog } from "./progress/engine-log";
-import { type ProviderEnvironment, providerOf } from "./provider";
 import { Sessions } from "./session";
 import { Shutdown } from "./shutdown";
 

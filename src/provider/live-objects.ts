@@ -1,7 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
-import { identityKey, type ObjectIdentity } from "../model/identity";
-import { type Kind, projectKind } from "../model/kinds";
+import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/kinds";
 import type { Desired, Recorded } from "../model/state";
 import { forgetDeletionRequest } from "./absence";
 import { type Context, identityOf } from "./context";

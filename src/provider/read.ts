@@ -9,11 +9,10 @@ import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/operation";
 import { findOrConfirmAbsence } from "./absence";
-import { argumentsOf, type Context, objectRefOf, requireRecordedEndpoint } from "./context";
+import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
 import { findCreated, findCreatedOrAbsent, findNamedByOperation } from "./lagging-reads";
-import { fetchOperation } from "./operations";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/renamed";
 import { compareRequested } from "./update/requested";
 

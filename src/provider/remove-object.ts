@@ -1,7 +1,6 @@
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
-import { identityKey } from "../model/identity";
-import { projectKind } from "../model/kinds";
+import { identityKey, projectKind } from "../model/kinds";
 import { remainingMs } from "../polling/clock";
 import type { Operation } from "../polling/operation";
 import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./absence";

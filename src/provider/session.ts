@@ -5,8 +5,7 @@ import { PROVIDER_NAME, readCertificates, readSettings, type Settings } from "..
 import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";
 import { type Journal, type JournalOptions, openJournal } from "../journal/journal";
-import type { ObjectIdentity } from "../model/identity";
-import type { Kind } from "../model/kinds";
+import type { Kind, ObjectIdentity } from "../model/kinds";
 import { type Clock, systemClock } from "../polling/clock";
 import { ObjectFinder } from "./lookup/object-finder";
 import { ResourceTracker } from "./tracker";

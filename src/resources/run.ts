@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { InstanceFilter } from "../provider/filters";
-import type { FoundInstance, FoundProject } from "../provider/functions";
+import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
 /** The objects that functions find without a service. */
 interface MockedObjects {

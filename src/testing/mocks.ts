@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
+import { isUnknown } from "../model/fields";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
 import { parseDeclared, toBag } from "../model/state";
-import { isUnknown } from "../model/unknown";
 import { check } from "../provider/check";
-import { matchesFilter } from "../provider/filters";
+import { matchesFilter } from "../provider/functions";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
 import { Instance } from "../resources/instance";
 import { Project } from "../resources/project";
@@ -88,7 +88,7 @@ export async function mocks<Exports extends object>(
     const { inputs: args, failures } = isOurs
       ? checked(kind, name, inputs, preview)
       : { inputs, failures: [] };
-    wrong.push(...failures.map(({ reason }) => `${kind?.name} "${name}": ${reason}`));
+    wrong.push(...failures.map((reason) => `${kind?.name} "${name}": ${reason}`));
     const mocked = { type, name, id: id || `${name}-id`, args: withoutHidden(args) };
     if (kind !== undefined || type !== STACK) resources.push(mocked);
     const usual = kind === undefined ? {} : (existing ?? outputsOf(kind, mocked));

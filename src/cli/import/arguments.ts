@@ -1,9 +1,8 @@
 import * as v from "valibot";
 import { isAddress, isPrivate, publicAddressIn } from "../../model/addresses";
-import { referencedValue } from "../../model/equality";
+import { hasFingerprint, referencedValue } from "../../model/equality";
 import type { Field, WireFields } from "../../model/fields";
 import type { Kind } from "../../model/kinds";
-import { hasFingerprint } from "../../model/ssh-keys";
 import type { Properties } from "../../model/state";
 
 /** An object as arguments. */

@@ -1,14 +1,12 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
-import { identityKey } from "../../model/identity";
-import { isUrnOf, type Kind } from "../../model/kinds";
+import { identityKey, isUrnOf, type Kind } from "../../model/kinds";
 import { initialOutputs } from "../../model/outputs";
 import type { Desired, Recorded } from "../../model/state";
 import { isTerminal } from "../../polling/operation";
-import { argumentsOf, type Context, identityOf } from "../context";
+import { argumentsOf, type Context, fetchOperation, identityOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
-import { fetchOperation } from "../operations";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { compareForImport, importDiffers } from "./import-comparison";

@@ -10,14 +10,13 @@ import {
   withReplaceOnChanges,
 } from "../../model/changes";
 import { referencedValue, sameValue } from "../../model/equality";
-import type { Arguments, Field, WireFields } from "../../model/fields";
+import { type Arguments, type Field, isUnknown, type WireFields } from "../../model/fields";
 import type { Kind } from "../../model/kinds";
 import { isUnreadable, labelsOf } from "../../model/labels";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
 import type { Desired, Recorded } from "../../model/state";
 import { contradicts } from "../../model/three-way";
-import { isUnknown } from "../../model/unknown";
 import { argumentsOf, type Context } from "../context";
 import { isHeldByAnotherResource } from "../live-objects";
 import { PartialState } from "../partial-state";

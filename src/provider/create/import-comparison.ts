@@ -18,7 +18,7 @@ import type { Desired, Recorded } from "../../model/state";
 import { differsFromDesired, type PropertySides, sidesOf } from "../../model/three-way";
 import { findFresh } from "../absence";
 import { type Context, objectRefOf } from "../context";
-import { importTable } from "../update/conflict-table";
+import { importTable } from "../update/conflict";
 
 /** An object that `import` names, beside what the program asks for. */
 interface ImportComparison {

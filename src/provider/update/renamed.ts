@@ -6,9 +6,8 @@ import type { Pending } from "../../model/pending";
 import type { Recorded } from "../../model/state";
 import { isSuccess } from "../../polling/operation";
 import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../absence";
-import { type Context, identityOf, objectRefOf } from "../context";
+import { type Context, fetchOperation, identityOf, objectRefOf } from "../context";
 import { isDeleted } from "../lookup/lookup-result";
-import { fetchOperation } from "../operations";
 import { PartialState } from "../partial-state";
 
 /** The id that an update's reply or operation names. It is proof only if it can't be the id of anything but the object. */

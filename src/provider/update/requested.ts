@@ -89,7 +89,10 @@ export function compareRequested(
   isNormalized: (side: PropertySides) => boolean = isNormalizedForm,
 ): RequestedOutcome {
   const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
-  const news: Arguments & DesiredArguments = { ...argumentsOf({ kind }, state), ...Object.fromEntries(values) };
+  const news: Arguments & DesiredArguments = {
+    ...argumentsOf({ kind }, state),
+    ...Object.fromEntries(values),
+  };
   const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
   const { remoteValues: words = {}, applied = {} } = state;
   const sides = sidesOf(changed, { olds: state, news }, now);

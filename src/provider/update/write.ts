@@ -2,15 +2,14 @@ import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { isIgnored, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
 import type { Field, RemoteValues } from "../../model/fields";
-import { updateBody } from "../../model/request-body";
+import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
 import type { Desired, Recorded } from "../../model/state";
 import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
-import { digestUnmanagedFields, requireUnmanagedShown } from "../../model/unmanaged";
+import { digestUnmanagedFields } from "../../model/unmanaged";
 import type { Context } from "../context";
 import { readUntil } from "../lagging-reads";
-import { judgeConflict, type Verdict } from "./conflict";
-import { conflictTable, namesOf } from "./conflict-table";
+import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict";
 import { presentUnlessRenamed } from "./renamed";
 import { withUnsettled } from "./requested";
 
