@@ -6,10 +6,7 @@ export type Json = unknown;
 /** An object's fields as the service sent them. */
 export type WireFields = Readonly<Record<string, Json>>;
 
-/**
- * The arguments of a project or an instance. In previews, any of them may be an unknown value, which is a string: see
- * {@link "./unknown"}.
- */
+/** The arguments of a project or an instance. In previews, each can be an unknown value, which is a string: see {@link isUnknown}. */
 export interface Arguments {
   readonly name?: string | undefined;
   readonly region?: string | undefined;
@@ -18,7 +15,7 @@ export interface Arguments {
   readonly flavor?: string | undefined;
   readonly network?: string | undefined;
   readonly publicIp?: string | undefined;
-  /** A list of strings. After drift, a state has the remote value here, which may have any form. */
+  /** A list of strings. After drift, the state contains the remote value, which can have any form. */
   readonly sshKeys?: Json;
   /** A map of strings. */
   readonly labels?: Json;
@@ -27,7 +24,7 @@ export interface Arguments {
 /** The name of an argument. */
 export type ArgumentName = keyof Arguments;
 
-/** Values by the name of the argument, as the service shows them. */
+/** Remote values by argument name. */
 export type RemoteValues = { readonly [Name in ArgumentName]?: Json };
 
 /** One property of a resource. Validation, request bodies, outputs and drift detection derive from this description. */
@@ -70,7 +67,7 @@ export const instanceFields: readonly Field[] = [
   { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },
 ];
 
-/** The engine's words for "not known yet", one for each kind of value. They come at the exact leaf. */
+/** Pulumi's placeholders for unknown values: one for each type of value. They may be nested in a value. */
 const sentinels = new Set([
   "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -81,14 +78,14 @@ const sentinels = new Set([
   "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
 ]);
 
-/** What check answers for a property that only `up` will know. */
+/** The placeholder for an unknown string. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 export function isUnknown(value: unknown): boolean {
   return typeof value === "string" && sentinels.has(value);
 }
 
-/** Returns the arguments that are unknown, in whole or in part. */
+/** Returns the arguments that are, or contain, unknown values. */
 export function unknownArguments(fields: readonly Field[], args: Arguments): Arguments {
   const names = fields.map(({ name }) => name).filter((name) => hasUnknown(args[name]));
   return Object.fromEntries(names.map((name) => [name, args[name]]));
@@ -100,7 +97,7 @@ function hasUnknown(value: unknown): boolean {
     : isUnknown(value);
 }
 
-/** Lets through what only `up` will know. */
+/** Accepts unknown values. */
 const orUnknown = <T extends v.GenericSchema>(schema: T) =>
   v.lazy((input): v.GenericSchema => (isUnknown(input) ? v.any() : schema));
 
@@ -112,26 +109,26 @@ const typeName = (input: unknown): string =>
       : `a ${typeof input === "object" ? "map" : typeof input}`;
 
 const string = v.pipe(
-  v.string((issue) => `must be a text, but is ${typeName(issue.input)}`),
+  v.string((issue) => `must be a string, but is ${typeName(issue.input)}`),
   v.check((value) => value.trim() !== "", "must not be empty"),
 );
 
 const sshKey = v.pipe(
-  v.string((issue) => `must be a text, but is ${typeName(issue.input)}`),
+  v.string((issue) => `must be a string, but is ${typeName(issue.input)}`),
   v.check((key) => key.trim() !== "", "must not be empty"),
   v.check(
     (key) => !key.includes("PRIVATE KEY"),
-    "is a private key: give the public one, from the file that ends in .pub, and take the private one out of the program",
+    "is a private key: use the public key from the .pub file instead, and remove the private key from the program",
   ),
   v.check(
     (key) => !/[\r\n]/.test(key),
-    "must be one line: take off the line break, for instance with .trim() where the key is read from a file",
+    "must be a single line: remove the line break, for example with .trim() if you read the key from a file",
   ),
 );
 
 const labelKey = v.pipe(
   v.string(),
-  v.check((key) => /^\S+$/.test(key), "a label's key must not be empty or hold white space"),
+  v.check((key) => /^\S+$/.test(key), "a label key must not be empty or contain white space"),
 );
 
 const isMap = (input: unknown): boolean =>
@@ -139,13 +136,13 @@ const isMap = (input: unknown): boolean =>
 
 const labelMap = v.record(
   labelKey,
-  orUnknown(v.string((issue) => `must be a text, but is ${typeName(issue.input)}`)),
+  orUnknown(v.string((issue) => `must be a string, but is ${typeName(issue.input)}`)),
 );
 
 const labels = v.pipe(
   v.custom<Record<string, unknown>>(
     isMap,
-    (issue) => `must be a map of texts, but is ${typeName(issue.input)}`,
+    (issue) => `must be a map of strings, but is ${typeName(issue.input)}`,
   ),
   labelMap,
 );
@@ -159,7 +156,7 @@ const schemas: Readonly<Record<Field["type"], v.GenericSchema>> = {
   labels: orUnknown(labels),
 };
 
-/** Returns the schema of a resource's arguments: required properties, types, SSH keys and label keys. Unknown values pass. */
+/** Returns a schema that validates required arguments, types, SSH keys and label keys. Unknown values pass. */
 export function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
   const entries = fields.map(({ name, type, argument }) => [
     name,

@@ -7,7 +7,7 @@ import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;
 
-/** The name of a resource as its inputs have it, and what tells whether it was generated. */
+/** A resource's name in its inputs, and what shows whether it was generated. */
 export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
 /**
@@ -22,16 +22,14 @@ export function generatedName(
   if (news.given.name !== undefined || isMissing(olds, news)) return {};
   const { isAutonamed } = olds;
   if (hasGeneratedName(olds)) return { name: olds.name, ...(isAutonamed && { isAutonamed }) };
-  // The next check recognizes a name without a pattern by its ending.
+  // A name that doesn't follow a pattern needs no mark: the next check recognizes its ending.
   const isMarked = news.autonaming !== undefined || olds.key === undefined;
   return { name: newName(kind, olds, news), ...(isMarked && { isAutonamed: true }) };
 }
 
 /** Returns the failure of a resource without a name if `pulumi:autonaming` disables generated names. */
 export function nameFailures(olds: NamedInputs, news: Declared): string[] {
-  return isMissing(olds, news)
-    ? ["name: is required, because pulumi:autonaming is set to the mode disabled"]
-    : [];
+  return isMissing(olds, news) ? ["name: is required, because pulumi:autonaming has the mode disabled"] : [];
 }
 
 function isMissing(olds: NamedInputs, news: Declared): boolean {
@@ -39,8 +37,8 @@ function isMissing(olds: NamedInputs, news: Declared): boolean {
 }
 
 /**
- * Generates a name from the resource's name and its idempotency key, so that a retried creation requests the same name. A name with random
- * parts is unknown if the key is, so that a preview never shows a name that `up` will not use.
+ * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, a name
+ * with random parts is, too: a preview never shows a name that `up` doesn't use.
  */
 function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
   const key = olds.key ?? news.key;
@@ -68,7 +66,7 @@ const ALPHABETS = new Map([
   ["num", DIGITS],
 ]);
 
-/** Fills in a pattern as Pulumi's engine does. Returns `undefined` if the pattern has random parts and the key is unknown. */
+/** Fills in a naming pattern as Pulumi's engine does. Returns `undefined` if it has random parts and the key is unknown. */
 function fillPattern(pattern: string, name: string, key: string | undefined): string | undefined {
   const parts = pattern.split(/(\$\{(?:name|uuid|(?:hex|alphanum|string|num)\(\d+\))\})/);
   const filled = parts.map((part, index) => {
@@ -88,7 +86,7 @@ function randomPart(expression: string, seed: string): string {
   return Array.from({ length: Number(length) }, character).join("");
 }
 
-/** Whether two names are equal, at least as normalized by the service. */
+/** Whether two names are equal, apart from case and surrounding white space. */
 export function isSameName(one: unknown, other: unknown): boolean {
   return (
     typeof one === "string" &&

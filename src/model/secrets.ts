@@ -20,11 +20,11 @@ import {
   withProgramValues,
 } from "./state";
 
-/** What of a resource must not be seen by whoever reads its errors. */
+/** The secrets of a resource, which must not appear in its errors. */
 export interface Secrets {
-  /** Names of the arguments that are secret, now or before, and of the outputs that hold what such an argument was. */
+  /** Names of the arguments that are or were secret, and of the outputs that contain a former secret. */
   readonly names: ReadonlySet<string>;
-  /** Every string in their values, as given and as the service normalizes them. */
+  /** Every string in their values, as given and as normalized by the service. */
   readonly strings: readonly string[];
 }
 
@@ -86,10 +86,10 @@ function remembered({ remoteValues = {}, applied = {} }: SecretSource): Labels[]
   return [remoteValues, applied];
 }
 
-/** A shorter key of a label, such as "name" or "team", may be an ordinary word. */
+/** A shorter label key, such as "name" or "team", may be an ordinary word. */
 const MIN_KEY_LENGTH = 8;
 
-/** The strings in a value. The keys of secret labels are secret, too. */
+/** Returns the strings in a value. The keys of secret labels are secret, too. */
 function stringsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
@@ -100,7 +100,7 @@ function stringsIn(value: unknown): string[] {
   ];
 }
 
-/** The inputs that the service may derive outputs from, in a form that can't be recognized: a URL with a slug of the name. */
+/** Outputs that the service may derive from an input in an unrecognizable form, such as a URL with a slug of the name. */
 const DERIVED: Readonly<Record<string, string>> = {
   ipAddress: "publicIp",
   url: "name",
@@ -150,7 +150,7 @@ export function secretOutputs(
 
   const own = outputNamesOf(outputs).filter((name) => !isField(name));
   const { strings: textsNow } = secretsOf({ ...outputs, formerSecrets: undefined, pending: undefined });
-  // A program marks additionalProperties as secret, but after `pulumi import` a refresh may come before any program.
+  // Programs mark additionalProperties as secret, but after `pulumi import`, a refresh may come before the first run of a program.
   const secret = own.filter(
     (name) =>
       name === "additionalProperties" ||
@@ -174,7 +174,7 @@ export function secretOutputs(
     ...fields.map(({ name }) => name).filter(holdsFormer),
     ...own.filter(isFormerSecret),
   ].sort();
-  // The engine would mark no more than the secret labels, and no label that becomes secret beside another one.
+  // The engine itself would mark only the secret labels, and no label that becomes secret later.
   return { names: [...declared, ...secret, ...formerSecrets], former: formerSecrets };
 }
 
@@ -182,13 +182,13 @@ function repeats(value: unknown, texts: readonly string[]): boolean {
   return typeof value === "string" && redact(value, texts) !== value;
 }
 
-/** Whether a text has a word of another one, beside those of the endpoint: of a URL with a slug of a name, a part may change. */
+/** Whether two strings share a word that isn't in the endpoint: a part of a URL with a slug of the name may change. */
 function sharesWord(one: unknown, other: unknown, endpoint: unknown): boolean {
   const words = wordsIn(other).filter((word) => !wordsIn(endpoint).includes(word));
   return wordsIn(one).some((word) => words.includes(word));
 }
 
-/** Of two characters or more, in lower case. */
+/** Returns the words of two or more characters, in lower case. */
 function wordsIn(text: unknown): string[] {
   return typeof text === "string" ? (text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []) : [];
 }

@@ -5,8 +5,8 @@ import { labelsOf, remoteKeysOf } from "./labels";
 const DIGEST_CHARACTERS = 12;
 
 /**
- * What an object has in fields that the program does not set, field by field, each as a digest: enough to tell whether somebody
- * has changed it since. What a reply does not carry is as before.
+ * Returns digests of the object's unmanaged fields, which show whether somebody has changed one of them since. Fields that the reply omits are
+ * unchanged.
  */
 export function digestUnmanagedFields(
   fields: readonly Field[],
@@ -23,7 +23,7 @@ export function digestUnmanagedFields(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** The service's value of a field; of labels, those that the program does not set. */
+/** Returns the remote value of an unmanaged field. For labels, returns the unmanaged ones. */
 function unmanagedValue(field: Field, values: Arguments, object: WireFields): Json {
   const { name, wire, type } = field;
   if (type !== "labels") return object[wire];

@@ -20,7 +20,7 @@ import type { EngineLog } from "./progress/engine-log";
 import type { Sessions } from "./session";
 import type { ResourceTracker } from "./tracker";
 
-/** The two sides of a check. */
+/** The prior inputs and the program's inputs of a check. */
 interface CheckedInputs {
   /** The inputs in the state. Undefined for a resource that is about to be created. */
   readonly olds: Desired | undefined;
@@ -99,11 +99,11 @@ function withRecordedHiddenInputs({ fields }: Kind, olds: Desired, news: Desired
 }
 
 function missingImportName({ importId: id, given: { name } }: Declared): string[] {
-  const text = "name: is required with the `import` option: give the one that the object has";
+  const text = "name: is required with the `import` option: set it to the object's name";
   return id !== undefined && name === undefined ? [text] : [];
 }
 
-/** Of secret labels not even the keys are told. */
+/** Formats a problem. For secret labels, it doesn't even contain the keys. */
 function formatIssue(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>): string {
   const [name, ...rest] = (issue.path ?? []).map((item) => item.key);
   const isSecret = secrets.has(String(name));
@@ -121,7 +121,21 @@ function unknownArgumentFailures(kind: Kind, args: Declared["given"]): string[] 
   const known = kind.fields.map((field): string => field.name);
   return Object.keys(args)
     .filter((name) => !known.includes(name))
-    .map((name) => `${name}: is no argument of ${kind.article} ${kind.name}; these are: ${known.join(", ")}`);
+    .map((name) => {
+      const similar = known.find((one) => isSimilar(one.toLowerCase(), name.toLowerCase()));
+      const hint =
+        similar === undefined ? `the arguments are ${known.join(", ")}` : `did you mean "${similar}"?`;
+      return `unknown argument "${name}" of ${kind.article} ${kind.name}; ${hint}`;
+    });
+}
+
+/** Whether two names are equal, apart from one character, or from two that are swapped. */
+function isSimilar(one: string, other: string): boolean {
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one];
+  let at = 0;
+  while (at < short.length && short[at] === long[at]) at++;
+  const swapped = `${short.slice(at + 1, at + 2)}${short.slice(at, at + 1)}${short.slice(at + 2)}`;
+  return [short.slice(at), short.slice(at + 1)].includes(long.slice(at + 1)) || swapped === long.slice(at);
 }
 
 function timeoutFailures(news: Desired): string[] {
@@ -130,15 +144,15 @@ function timeoutFailures(news: Desired): string[] {
     .map(([key]) => `customTimeouts.${key}: must be a duration such as "90s", "10m" or "1h30m"`);
 }
 
-/** What a check needs to know beside the inputs. */
+/** What a check depends on beside the inputs. */
 interface CheckFindings {
-  /** The unfinished creation that the create that follows resumes: the resource's key and name, and when the creation began. */
+  /** The unfinished creation that create will resume: the resource's key and name, and when the creation began. */
   readonly left?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
-  /** Why the resource can't be managed as the state has it. */
+  /** Why the resource can't be managed. */
   readonly failure?: string;
 }
 
-/** Records a check, removes a journal entry that the prior inputs settle, and finds an unfinished creation. */
+/** Records a check, removes a journal entry that the prior inputs show to be saved, and finds an unfinished creation. */
 async function recordAndInspectCheck(
   kind: Kind,
   sessions: Sessions,
@@ -177,7 +191,7 @@ async function recordAndInspectCheck(
     const holder = claimForImport(tracker, object, urn);
     const taken = holder === urn ? undefined : alreadyManaged(kind, imported, holder);
     if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
-    await log.statusLogFor(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
+    await log.statusLogFor(urn).write(`adopting ${kind.name} ${imported}`);
   }
   const entry = await unfinishedEntry(journal, tracker, { urn, replaces: key, aliases: hidden.aliasUrns });
   const now = { endpoint: journal?.endpoint, provider: sessions.provider };
@@ -192,14 +206,14 @@ async function recordAndInspectCheck(
     await journal?.run.add({ replacing: key });
   }
   const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // The object may be another resource's, which then has this key, or it is retained, and keeps this name. It isn't adopted.
+  // An object that doesn't fit isn't adopted if it may belong to another resource, which then has this key, or if it is retained under this name.
   const wanted = { ...news, ...generatedName(kind, named, news) };
   const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
   if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};
   return { left: { named, at: unfinished.at } };
 }
 
-/** After a move of the service, the entries of interrupted creations are at its former address. */
+/** Moves the journal entries of interrupted creations if the service has moved to another endpoint. */
 async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void> {
   const { settings, journal } = sessions.openIfConfigured() ?? {};
   if (settings === undefined || settings.formerEndpoints.length === 0) return;
@@ -212,8 +226,8 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
 }
 
 /**
- * Reads the journal entry for a resource that is about to be created: one that replaces what the state holds, or one that began under the
- * resource's URN or an alias of it in this stack (I2). No entry is for two resources.
+ * Returns the journal entry that create should resume: one that replaces the current resource, or one that began under the resource's URN or
+ * an alias of it in this stack (I2). Each entry is for one resource only.
  */
 async function unfinishedEntry(
   journal: Journal | undefined,
@@ -237,8 +251,8 @@ async function unfinishedEntry(
 }
 
 /**
- * What an unfinished creation may be for, beside the resource's own URN: the same at another endpoint; and if the state doesn't hold the
- * resource, a former URN, or to replace what has left the state since, because the program no longer declared it or a refresh didn't find it.
+ * Returns the other purposes of an unfinished creation: the same purpose at another endpoint, and for a new resource, a former URN, or the
+ * replacement of a resource that the state has lost since.
  */
 async function formerPurposes(
   journal: Journal | undefined,
@@ -259,7 +273,7 @@ async function formerPurposes(
   ];
 }
 
-/** Another service, or another account of this one, may have the object. */
+/** Returns the failure of a creation that began elsewhere: another service or account may have its object. */
 function unfinishedElsewhere(
   { name }: Kind,
   { urn, endpoint, provider }: Entry,
@@ -270,9 +284,9 @@ function unfinishedElsewhere(
       ? ""
       : "If the service itself has moved, list its old address in `formerEndpoints`. ";
   return (
-    `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} is unfinished, and may have made an object ` +
-    `there, but now it would be created with ${nameOfProvider(now.provider)} at ${now.endpoint}: nothing is created. Change this back, ` +
-    `and run \`pulumi up\`, which finishes that creation. ${moved}If you no longer want that object, delete it there if it exists. ` +
+    `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} is unfinished, and may have created an object ` +
+    `there, but now it would be created with ${nameOfProvider(now.provider)} at ${now.endpoint}. Change this back, ` +
+    `and run \`pulumi up\` to finish that creation. ${moved}If you no longer want that object, delete it there if it exists. ` +
     `Then run \`npx pulumi-cloudinfra recover --forget '${urn}'\``
   );
 }

@@ -13,19 +13,19 @@ import type { ObjectRef } from "./lookup/lookup-result";
 import { Progress } from "./progress/progress";
 import type { Session } from "./session";
 
-/** One create, read, update or delete of one resource, and what bounds it. */
+/** A create, read, update or delete of one resource, and its limits. */
 export interface Context {
   readonly kind: Kind;
   readonly session: Session;
   readonly deadline: Deadline;
-  /** Aborted when this process is told to end: the call then says what it leaves behind. */
+  /** Aborted when this process is told to end. The call then reports what is unfinished. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** All that may hold secrets: the properties of the resource, and what the creations that it resumes or settles asked for. */
+  /** Everything that may contain secrets: the properties of the resource, and what its unfinished creations have requested. */
   readonly secretSources: SecretSource[];
 }
 
-/** A look at the service that is about no resource, and so has no row. */
+/** Returns the context of a call that concerns no resource, and so shows no status messages. */
 export function listingContext(kind: Kind, session: Session): Context {
   return {
     kind: withAddressField(kind, session.settings.ipAddressField),
@@ -37,7 +37,7 @@ export function listingContext(kind: Kind, session: Session): Context {
   };
 }
 
-/** How long the call may take: `customTimeouts`, else the setting `operationTimeout`. */
+/** Returns the deadline of a call, according to `customTimeouts` or the setting `operationTimeout`. */
 export function deadlineOf(
   session: Session,
   action: "create" | "read" | "update" | "delete",
@@ -48,15 +48,15 @@ export function deadlineOf(
   return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
 }
 
-/** Waits for an operation with its progress in the resource's row; any end but `done` is an error. */
+/** Waits for an operation, and shows its progress. Any final status other than `done` is an error. */
 export function waitForOperationSuccess(context: Context, operation: Operation): Promise<Operation> {
   return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
 }
 
 /**
- * Waits for an operation, however it ends.
+ * Waits until an operation ends, whatever its final status is.
  *
- * @param onSeen called with the operation as each poll shows it
+ * @param onSeen called with the result of each poll
  */
 export function waitForOperationEnd(
   context: Context,
@@ -106,12 +106,12 @@ function waitOptions({
   };
 }
 
-/** The arguments among a resource's properties. */
+/** Returns the arguments of a resource. */
 export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments): Arguments {
   return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
 
-/** The object that a resource's state stands for. */
+/** Returns the reference with which the object of a resource is looked up. */
 export function objectRefOf(
   kind: Kind,
   id: string,
@@ -121,7 +121,7 @@ export function objectRefOf(
 }
 
 /**
- * Objects are read, changed and deleted only where they were recorded.
+ * Requires that the state's endpoint is the current one: objects are read, changed and deleted only where they were recorded.
  *
  * @throws CloudInfraError `endpoint_changed`
  */
@@ -140,13 +140,13 @@ export function requireRecordedEndpoint(
   const hint = provider === undefined ? hintOnSetting(recorded) : hintOnProvider(recorded);
   throw new CloudInfraError(
     "endpoint_changed",
-    `${kind.name} ${id} was recorded at ${recorded}, but ${setting} is ${endpoint}: nothing was asked or changed`,
+    `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}: no request was sent`,
     { hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint },
   );
 }
 
 /**
- * An unfinished creation is resumed only through the provider with which it began: another account may not show its object, and would create a
+ * Requires that an unfinished creation is resumed by the provider that began it. Another account may not show its object, and would create a
  * second one.
  *
  * @throws CloudInfraError `provider_changed`
@@ -159,21 +159,21 @@ export function requireSameProvider(
   if (provider === now) return;
   throw new CloudInfraError(
     "provider_changed",
-    `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource has ${nameOfProvider(now)} now`,
+    `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
     { hint: HINT_ON_PROVIDER },
   );
 }
 
-/** What to do about an unfinished creation whose resource has another provider now. */
+/** The hint for an unfinished creation whose resource now uses another provider. */
 const HINT_ON_PROVIDER =
   "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the creation";
 
-/** Names the provider of a resource in a message. */
+/** Names a provider in a message. */
 export function nameOfProvider(name: string | undefined): string {
   return name === undefined ? "the default provider" : `the provider "${name}"`;
 }
 
-/** The endpoint at which an object was recorded, if it is not that of the call, or a former one. */
+/** Returns the recorded endpoint if it is neither the current one nor a former one. */
 export function otherRecordedEndpoint(
   { session }: Pick<Context, "session">,
   state: Pick<Recorded, "endpoint">,
@@ -187,13 +187,13 @@ const hintOnSetting = (recorded: string): string =>
   `Set cloudinfra:endpoint back. If the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
 
 const hintOnProvider = (recorded: string): string =>
-  "Give the resource the provider with that endpoint. To move it, remove it from the program, run `pulumi up`, and declare it anew. " +
+  "Give the resource the provider with that endpoint. To move it, remove it from the program, run `pulumi up`, and declare it again. " +
   `If the service itself moved, list the old address in the provider's \`formerEndpoints\` (${recorded})`;
 
 const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
 
-/** Returns the identity of the object with this id, of the kind that a call is about. */
+/** Returns the identity of an object with this id. */
 export function identityOf({ kind, session }: Pick<Context, "kind" | "session">, id: string): ObjectIdentity {
   return { endpoint: session.client.endpoint, kind: kind.name, id };
 }

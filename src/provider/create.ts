@@ -19,17 +19,17 @@ import {
 import { markLive } from "./live-objects";
 import { failedAgain, partialCreation } from "./partial-state";
 
-/** What create answers. */
+/** The result of create. */
 interface Created {
   readonly id: string;
   readonly outs: Recorded;
 }
 
 /**
- * Creates an object (§4.1, §4.2): adopts the one that `import` names, or resumes an unfinished creation; otherwise, writes a
- * journal entry, sends the request, waits, and reads the result back.
+ * Creates an object (§4.1, §4.2). Adopts the object that `import` names, or resumes an unfinished creation, or starts a new one: writes a
+ * journal entry, sends the request, waits, and reads the result.
  *
- * @throws PartialState if the service may have created something: the next `up`, on any machine, resumes
+ * @throws PartialState if the service may have created something. The next `up`, on any machine, resumes the creation
  * @throws CloudInfraError if nothing was created
  */
 export async function create(context: Context, inputs: Desired): Promise<Created> {
@@ -47,12 +47,12 @@ export async function create(context: Context, inputs: Desired): Promise<Created
   if (last.key !== undefined) await context.session.journal.remove(last.key);
   const key = keyAfter(last.key, keyOf(inputs));
   return createNew(context, inputs, key).catch((error: unknown) => {
-    // Without a new state, the engine would keep the creation whose failure is known, and resume it again and again (C4).
+    // Without a new state, the engine would keep the failed creation, and every `up` would resume it (C4).
     throw left.isInState && isCloudInfraError(error) ? failedAgain(context, error, inputs, key) : error;
   });
 }
 
-/** The check of another resource may have shown, after this one's, that the state holds the key and its object. */
+/** Requires that no other resource has the key: a later check may have shown that the state has the object under another URN. */
 function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
   const { key, urn } = inputs;
   const holder = key === undefined ? undefined : session.tracker.holderOf(key);
@@ -62,14 +62,14 @@ function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
   });
 }
 
-/** @returns `undefined` if the creation failed or its object does not fit: another one is created then */
+/** @returns `undefined` if the creation failed or its object doesn't fit, so that another one is created */
 async function resumeCreation(
   context: Context,
   inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
   const end = await runCreation(context, inputs, left, true);
-  requireOwnKey(context, inputs); // a check may have come since
+  requireOwnKey(context, inputs); // a check may have come in the meantime
   if (end.kind === "made") {
     const outs = await fitToProgram(context, end.object, left, inputs);
     if (outs !== undefined) {
@@ -82,7 +82,7 @@ async function resumeCreation(
   return undefined;
 }
 
-/** How many keys are tried if the service keeps replaying a stored failure. */
+/** The number of keys to try if the service replays a stored failure. */
 const MAX_KEYS = 3;
 
 async function createNew(context: Context, inputs: Desired, firstKey: string): Promise<Created> {
@@ -122,8 +122,8 @@ async function createNew(context: Context, inputs: Desired, firstKey: string): P
 }
 
 /**
- * Joins a creation that another process has begun since this one read the journal: a process that outlived its killed CLI, for
- * example. If both send the same request, the key leads to the same object (§4.7).
+ * Joins a creation that another process has started since this one read the journal, such as a process that outlived its killed CLI. Both
+ * send the same request with the same key, which leads to the same object (§4.7).
  */
 async function joinOtherProcess(
   context: Context,
@@ -153,15 +153,15 @@ async function reportCreated(
   return { id, outs };
 }
 
-/** Key of this stack's resource for the project of an instance. */
+/** Returns the key of the project of an instance, if the project is a resource of this stack. */
 function projectKey({ session }: Context, { project }: Desired): string | undefined {
   if (project === undefined) return undefined;
   return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
 /**
- * A key whose object was deleted in this run would bring that object's creation back, and one that has failed would fail again: an error
- * hook makes the engine repeat a call with the same inputs.
+ * Returns the first key that this run hasn't used. A used key would return a deleted object, or a stored failure. An error hook makes the
+ * engine repeat a call with the same inputs.
  */
 async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);
@@ -169,7 +169,7 @@ async function unusedKey({ session }: Context, inputs: Desired): Promise<string>
   return key;
 }
 
-/** The idempotency key that the engine saved with the inputs before it called create (§4.7). */
+/** Returns the idempotency key, which the engine saves with the inputs before it calls create (§4.7). */
 function keyOf(inputs: Desired, otherwise: string = uuidV4()): string {
   const key = inputs.key;
   return key !== undefined && validate(key) ? key : otherwise;

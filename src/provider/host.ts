@@ -37,7 +37,7 @@ import { recordDeletion } from "./shutdown";
 import { updateResource } from "./update";
 import { NotApplied } from "./update/apply";
 
-/** What Pulumi's dynamic-provider host asks of a provider. Old states name it for ever. */
+/** The interface that Pulumi's dynamic-provider host requires. It never changes, because old states refer to it. */
 export interface HostProvider {
   configure(request: { config: { get(key: string): string | undefined } }): Promise<void>;
   check(olds: Properties, news: Properties): Promise<{ inputs: Properties; failures: CheckFailure[] }>;
@@ -48,16 +48,16 @@ export interface HostProvider {
   delete(id: string, props: Properties): Promise<void>;
 }
 
-/** The host prints `property` beside the raw value, secret or not: it stays empty, and the reason names the path. */
-export interface CheckFailure {
+/** A failure of a check. The host prints the value of `property`, which may be a secret, so that it is empty, and `reason` contains the path. */
+interface CheckFailure {
   property: "";
   reason: string;
 }
 
-/** Without an id, the object is gone. */
+/** The result of a read. It is empty if the object no longer exists. */
 export type ReadResult = { id: string; props: Properties; inputs: Properties } | Record<string, never>;
 
-/** An error as the host prints it: `message` on the resource's row, and elsewhere `toString()` with `stack`. */
+/** An error in the form that the host prints: `message` beside the resource, and elsewhere `toString()` and `stack`. */
 export class HostError extends Error {
   override readonly name = "cloudinfra";
 
@@ -71,7 +71,7 @@ export class HostError extends Error {
   }
 }
 
-/** Saved by the engine as a resource that exists but is not as wanted: the next `up` comes back to it. */
+/** An error with which the engine saves the resource as existing but incomplete. The next `up` updates it. */
 export class InitializationError extends HostError {
   readonly reasons: string[];
 
@@ -88,21 +88,21 @@ export class InitializationError extends HostError {
 
 const VERBS = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
 
-/** What the provider process works with, shared by all kinds. */
+/** The environment of the provider process, shared by all kinds. */
 export interface ProviderEnvironment {
   readonly sessions: Sessions;
   readonly log: EngineLog;
   readonly interruption: Shutdown;
-  /** Whether each message of progress is a line of its own in somebody's log. */
+  /** Whether each status message is a line in a log. */
   readonly inCi: boolean;
-  /** How an error's words stand where they are shown. */
+  /** Wraps the lines of an error message. */
   readonly layOut: (message: string) => string;
 }
 
-/** The provider of one kind, as the host calls it: here what the host hands over is parsed, and errors become words. */
+/** Returns the provider of one kind. It parses the host's properties, runs the verb, and formats errors. */
 export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostProvider {
   const { sessions, log, interruption, inCi, layOut } = surroundings;
-  /** Runs one call of a verb. `id` is that of an existing object. `seal` serializes outputs and marks the secrets among them. */
+  /** Runs a verb. `id` is the id of an existing object. `seal` serializes outputs and marks the secrets among them. */
   async function run<T>(
     action: keyof typeof VERBS,
     resource: Desired | Recorded,
@@ -141,7 +141,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
       });
       const left = stateAfterFailure(error, id);
       if (left !== undefined) {
-        // The host adds the provider's text to what succeeded, not to this.
+        // The host adds the provider's text only to successful results.
         const { bag } = seal({ ...left.outs, providerText: resource.providerText });
         throw new InitializationError(left.id, bag, words, error);
       }
@@ -158,7 +158,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     { id, known, occasion }: FailureContext,
   ): string {
     const name = resourceName(urn) ?? id ?? "";
-    // Without a check in this run, the name is the state's, and the resource may have been renamed since.
+    // Without a check in this run, the name comes from the state, and the resource may have been renamed since.
     const isStale = key !== undefined && !sessions.tracker.hasCurrentValues(key);
     const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
     const secrets = secretsOf(...known);
@@ -179,7 +179,7 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     return withKeptSecrets(tracker.withCurrentValues(given), olds, tracker.ignoredBy(given.key));
   }
 
-  /** By the resource's key, what an update has left: an error hook makes the engine repeat it with the state from before. */
+  /** The results of failed updates by the resource's key: an error hook makes the engine repeat an update with the state from before. */
   const unsaved = new Map<string, { readonly before: Recorded; readonly left: PartialFailure }>();
 
   return {
@@ -212,14 +212,14 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
     read: (id, properties) => {
       const state = parseRecorded(properties);
       const { secrets = [], formerSecrets = [] } = state;
-      // Secret inputs, as far as a refresh can tell: without those of which only the former value is secret.
+      // The secret inputs that a refresh knows. Inputs whose former value is secret don't count.
       const given = { secrets: secrets.filter((name) => !formerSecrets.includes(name)) };
       const work = async (context: Context, seal: Seal): Promise<ReadResult> => {
         const found = await read(context, id, state);
         if (found === undefined) return {};
         sessions.tracker.recordRead(identityOf(context, found.id));
         const { bag, former } = seal(found.props);
-        // The engine marks only what was secret in the state before: what an update has requested since was not.
+        // The engine marks only inputs that were secret in the state before. An update may have requested other secrets since.
         const others = state.pending?.secrets?.filter((name) => !former.includes(name)) ?? [];
         return {
           id: found.id,
@@ -262,13 +262,13 @@ export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostP
   };
 }
 
-/** Serializes outputs. `former` lists those that are secret because of a former secret. */
+/** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
 type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
 
-/** What is known of a failed call beside its properties. */
+/** The circumstances of a failed call. */
 interface FailureContext {
   readonly id: string | undefined;
-  /** All that may hold secrets. */
+  /** Everything that may contain secrets. */
   readonly known: readonly SecretSource[];
   readonly occasion?: FailedCall;
 }
@@ -285,7 +285,7 @@ function isPartialFailure(error: unknown): error is PartialFailure {
   return error instanceof PartialState || error instanceof NotApplied;
 }
 
-/** What a failure leaves in the state, and under which id. */
+/** Returns what a failure leaves in the state, and under which id. */
 function stateAfterFailure(
   error: unknown,
   id: string | undefined,

@@ -31,10 +31,7 @@ import {
 import { compareRequested } from "./update/requested";
 import { findSameNamed } from "./warnings";
 
-/**
- * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
- * still at work is waited for.
- */
+/** Updates a resource, after finishing what an earlier run left: an unfinished replacement, or an operation in progress. */
 export async function updateResource(
   initial: Context,
   id: string,
@@ -56,8 +53,8 @@ export async function updateResource(
 }
 
 /**
- * Returns what an earlier update asked for, as far as the service doesn't show it and the program no longer asks for it. Even if its operation is
- * done, the service may have set what it doesn't show.
+ * Returns the values that an earlier update requested, if the object doesn't show them and the program no longer wants them. The service may
+ * have set values that it doesn't show, even if the operation has ended.
  */
 function unsettledIn(
   { kind }: Context,
@@ -73,10 +70,9 @@ function unsettledIn(
 }
 
 /**
- * The state once the operation has ended.
+ * Waits for the operation of an earlier run and returns the state after it.
  *
- * @throws PartialState if the creation failed, whether or not it left the object behind, or if the object no longer exists: the
- * state is marked, so that the next `up` replaces the resource
+ * @throws PartialState if the creation failed or its object no longer exists. The state is marked, so that the next `up` replaces the resource
  */
 async function finishPending(
   context: Context,
@@ -96,7 +92,7 @@ async function finishPending(
   }
   if (result !== id) throw otherResult(context, id, olds, result);
   const ref = objectRefOf(context.kind, id, olds);
-  // Right after the end of its operation, a list may not show the object yet.
+  // Right after the end of the operation, a list may not show the object yet.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && (error === undefined || isUnclear))
@@ -113,7 +109,7 @@ async function finishPending(
   );
 }
 
-/** An object that can't be found proves nothing as long as nobody can tell how its creation ended: nothing is created again. */
+/** Returns the error for an object that isn't found while the outcome of its creation is unknown. Nothing is created again. */
 async function creationUnclear(
   context: Context,
   id: string,
@@ -122,15 +118,15 @@ async function creationUnclear(
   const { name } = context.kind;
   const others = (await findSameNamed(context, pending)).join(", ");
   const hint =
-    `Check at the service what has become of ${name} ${id}; ` +
-    `${others === "" ? "its list shows nothing with that name" : `with that name, its list shows ${others}`}. ` +
+    `Check in the service whether ${name} ${id} exists; ` +
+    `${others === "" ? "it lists nothing with that name" : `it lists ${others} with that name`}. ` +
     `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, and \`pulumi up\` creates another`;
   return new PartialState(error, id, olds, hint);
 }
 
 /**
- * What an update has made of the object, as far as it can be seen. Any other value may be the desired one as normalized by the service, but
- * only if nobody else can have set it: right after the end of the operation, or at the revision that the reply to the update had.
+ * Returns what an update of unknown outcome has set. Any other value may be a normalized form, but only if nobody else can have set it: right
+ * after the operation, or at the revision in the reply to the update.
  */
 async function finishPendingUpdate(
   context: Context,
@@ -152,23 +148,23 @@ async function finishPendingUpdate(
     .made;
 }
 
-/** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */
+/** Returns the error for a running operation that named another object than its result. Only a refresh can change a resource's id. */
 function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
-  const message = `the creation of ${kind.name} ${id} has made ${kind.name} ${result}`;
+  const message = `the creation of ${kind.name} ${id} has created ${kind.name} ${result}`;
   const hint =
-    "Nothing else was created. Run `pulumi refresh`, which corrects the id in the state, then `pulumi up`";
+    "Nothing else was created. Run `pulumi refresh` to correct the id in the state, then `pulumi up`";
   return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
 }
 
-/** How an operation has ended: with a failure, or with the id of an object, if it names one. */
+/** The end of an operation: a failure, or the id of its result if it names one. */
 interface PendingEnd {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;
-  /** Whether this process has seen it running. */
+  /** Whether this process has seen the operation in progress. */
   readonly wasRunning?: boolean;
 }
 
-/** @throws PartialState with the state as it was, where the operation is still not over */
+/** @throws PartialState with the unchanged state if the operation doesn't end in time */
 async function waitForPending(
   context: Context,
   id: string,
@@ -190,6 +186,6 @@ async function waitForPending(
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return { error };
-    throw new PartialState(error, id, olds, "run `pulumi up` again, on any machine: it goes on waiting");
+    throw new PartialState(error, id, olds, "Run `pulumi up` again, on any machine, to keep waiting");
   }
 }

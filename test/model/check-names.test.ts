@@ -157,7 +157,7 @@ describe("the setting pulumi:autonaming", () => {
   });
 
   test("in the mode disabled, requires a name of a new resource, and of one that had its name from the program", () => {
-    const reason = "name: is required, because pulumi:autonaming is set to the mode disabled";
+    const reason = "name: is required, because pulumi:autonaming has the mode disabled";
     expect(check(instanceKind, {}, named(false)).failures).toEqual([{ property: "", reason }]);
     const given = checked({}, instanceNews({ name: "front" }));
     expect(check(instanceKind, given, named(false)).failures).toEqual([{ property: "", reason }]);

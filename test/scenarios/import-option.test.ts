@@ -39,7 +39,7 @@ describeLongOnEngines("the import option", (engine) => {
       write(programOf({ ids }));
       const preview = expectOk(await stack.run("preview"));
       expect(preview.diagnostics.map(({ message }) => message).join("\n")).toContain(
-        `adopts instance ${ids.web}; nothing is created`,
+        `adopting instance ${ids.web}`,
       );
       expect(emulator.requests).toEqual([]);
 

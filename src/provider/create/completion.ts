@@ -26,11 +26,10 @@ import { extendEntry } from "./run";
 import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
- * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
+ * Updates the object of a resumed creation to what the program now asks for (C5).
  *
- * @returns the outputs; `undefined` if another resource has the object, which stays as it is, or if only a replacement would do: the object
- * has been dealt with according to I3
- * @throws CloudInfraError `key_expired` if the original request is not known: nothing is changed, adopted or deleted then
+ * @returns the outputs, or `undefined` if another resource has the object, or if it requires a replacement and was discarded according to I3
+ * @throws CloudInfraError `key_expired` if the original request is unknown. Nothing is changed, adopted or deleted then
  */
 export async function fitToProgram(
   context: Context,
@@ -58,7 +57,7 @@ export async function fitToProgram(
   return completeCreation(context, object, asked, wanted, unfinished, { isResumed: true });
 }
 
-/** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
+/** Whether the object of a creation requires a replacement, as far as the arguments are known. */
 export function needsReplacement(
   { fields }: Kind,
   pending: Pending,
@@ -83,12 +82,12 @@ function hasReplacingChange(
 }
 
 /**
- * Completes a creation: what the service has ignored of the request, or what the program asks for now, is changed in place.
+ * Completes a creation: updates in place what the service has ignored, or what the program now asks for.
  *
  * @param asked the arguments of the creation request
  * @param pending the creation
- * @param hidden outputs to keep beside the usual ones
- * @throws PartialState if the update fails: the object is in the state
+ * @param hidden additional hidden outputs
+ * @throws PartialState if the update fails. The state has the object
  */
 export async function completeCreation(
   context: Context,
@@ -110,18 +109,23 @@ export async function completeCreation(
     return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
     await extendEntry(context, pending, { id: object.id }); // the engine saves it
-    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
+    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // its state already has the update's operation
     const outs = error instanceof NotApplied ? error.outs : state;
-    throw new PartialState(error, object.id, outs, "The object is in the state: run `pulumi up` again");
+    throw new PartialState(
+      error,
+      object.id,
+      outs,
+      "The object is in the state. Run `pulumi up` again to update it",
+    );
   }
 }
 
-/** The outputs of a creation that a refresh or an update finishes. What the service has ignored of the request is left for an update to set. */
+/** Returns the outputs of a creation that a refresh or an update finishes. A later update sets what the service has ignored. */
 export function outputsOfCreation(context: Context, object: ApiObject, state: Recorded): Recorded {
   return initialOutputs(context, object, state, appliedArguments(context, object, state));
 }
 
-/** What the service has made of the arguments of a creation request. */
+/** Returns the arguments of a creation request that the service has applied. */
 function appliedArguments(
   { kind: { fields } }: Context,
   object: ApiObject,
@@ -141,8 +145,8 @@ function appliedArguments(
 }
 
 /**
- * What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. An
- * address mode may be omitted in a sparse reply, and may show in an address only.
+ * Returns an argument as the service has applied it. The creation request of the specification has no labels (§2.2), so the service may ignore
+ * them. A sparse reply may omit an address mode, or show only the address.
  */
 function appliedValue(
   field: Field,
@@ -152,7 +156,7 @@ function appliedValue(
 ): unknown {
   const shown = object[field.wire];
   const now = addressBeside(field, asked, object) ?? referencedValue(field, shown, asked);
-  // Since an earlier creation, somebody else may have set another address, or other keys.
+  // Since an earlier creation, somebody else may have set another address or other keys.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
     return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;

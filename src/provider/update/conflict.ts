@@ -12,15 +12,17 @@ import {
 } from "../../model/three-way";
 
 /**
- * What an update whose revision is not in force any more has to do: nothing, where all is as desired already; go again,
- * where nothing of the program's was changed; or give way, also where a property isn't shown and so may have been changed.
+ * What to do with an update whose revision is outdated: nothing if the object is as desired, retry if nobody changed a managed property, or
+ * report a conflict. A property that isn't shown may have been changed, too.
  */
 export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
 
 /**
- * @param unsure the sides before a request that may have been carried out, where there was one
- * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
- * @param isKnown whether the object has the revision of the state, so that nobody has changed anything
+ * Decides whether an object conflicts with an update.
+ *
+ * @param unsure the comparison before a request that may have been applied, if there was one
+ * @param countsNew whether a field that the program sets for the first time has changed since it was last read
+ * @param isKnown whether the object has the recorded revision, so that nobody has changed it
  */
 export function judgeConflict(
   sides: readonly PropertySides[],
@@ -44,7 +46,7 @@ export function judgeConflict(
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
-  // Many services leave out what has no value, so that the absence of a property may show that it has none, as before or as desired.
+  // Many services omit empty fields, so an omitted property may be empty, as before or as desired.
   const untold = sides.filter(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
@@ -57,8 +59,7 @@ const MAX_CELL_CHARACTERS = 48;
 const MAX_ROWS = 50;
 
 /**
- * State, service and program beside each other, in aligned columns: a row for each property that somebody moved or that
- * was to be changed.
+ * Returns a table of state, remote value and desired value for each property that is changed or in conflict.
  */
 export function conflictTable(
   sides: readonly PropertySides[],
@@ -70,7 +71,7 @@ export function conflictTable(
   return aligned(HEADER, rows);
 }
 
-/** Service and program beside each other, for what an object has that is to be taken over. */
+/** Returns a table of remote value and desired value for each property that differs in an object to import. */
 export function importTable(sides: readonly PropertySides[], secrets: Secrets): readonly string[] {
   const rows = sides.map((side) => [
     nameOf(side, secrets),
@@ -88,12 +89,12 @@ function aligned(header: readonly string[], rows: readonly (readonly string[])[]
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${more} more`] : [])];
 }
 
-/** The properties' names for a sentence. */
+/** Lists the names of properties in a sentence. */
 export function namesOf(sides: readonly PropertySides[], secrets: Secrets): string {
   return [...new Set(sides.map((side) => nameOf(side, secrets)))].join(", ");
 }
 
-/** Of secret labels not even the keys are told. */
+/** Returns the name of a property. The keys of secret labels are secret, too. */
 function nameOf({ field, property }: PropertySides, { names, strings }: Secrets): string {
   return names.has(field.name) ? field.name : onOneLine(redact(property, strings));
 }
@@ -111,7 +112,7 @@ function cellOf({ field }: PropertySides, value: unknown, secrets: Secrets): str
 }
 
 function cell(value: unknown, { strings }: Secrets): string {
-  // Redacted before it is shortened: a secret that is cut in two would not be recognised.
+  // Redacted before it is truncated, because a part of a secret wouldn't be recognized.
   const text = (one: unknown): string =>
     onOneLine(redact(typeof one === "string" ? one : JSON.stringify(one), strings));
   if (value === undefined || value === null) return "(not set)";
@@ -124,12 +125,12 @@ function cell(value: unknown, { strings }: Secrets): string {
   );
 }
 
-/** A line break in what the service sent would tear the row. */
+/** Replaces line breaks, which would break the table. */
 function onOneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]+/gu, " ").trim();
 }
 
-/** Cut in the middle: two long values, as of keys, rarely differ at the beginning. */
+/** Truncates a string in the middle, because long values, such as keys, rarely differ at the beginning. */
 function truncated(text: string, widest: number): string {
   if (text.length <= widest) return text;
   const head = Math.floor(widest / 3);

@@ -20,8 +20,8 @@ import { digestUnmanagedFields } from "../../model/unmanaged";
 import { argumentsOf, type Context } from "../context";
 
 /**
- * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state
- * doesn't have it, is somebody else's, unless an earlier update of unknown outcome asked for it.
+ * Returns the values that an update requests. Null removes a value. If the object already had an unrecorded desired value, somebody else has
+ * set it, unless an earlier update of unknown outcome requested it.
  */
 export function requestedChanges({
   fields,
@@ -60,26 +60,26 @@ interface UpdateInProgress {
   readonly before?: ApiObject | undefined;
 }
 
-/** Labels without some of them; nothing of any other property. */
+/** Returns labels without some keys. Returns no labels if the value is no map. */
 function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Labels {
   const keys = paths.map(([, key]) => key);
   const isLeft = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
   return Object.fromEntries(Object.entries(labelsOf(value)).filter(isLeft));
 }
 
-/** What has become of what an update of unknown outcome asked for. */
+/** The result of an update of unknown outcome. */
 export interface RequestedOutcome {
-  /** The state's properties that change with what the service has made of it. */
+  /** The members of the state that it has changed. */
   readonly made: RecordedMembers;
-  /** The rest, which the service may still make. */
+  /** The values that the service may still set. */
   readonly left: RemoteValues | undefined;
 }
 
 /**
- * Compares what an update of unknown outcome asked for with what the service shows. The revision stays the one from before: it keeps
- * others' changes safe.
+ * Compares the values that an update of unknown outcome has requested with the object. The state keeps its revision, which protects other
+ * people's changes.
  *
- * @param isNormalized whether a value that isn't the desired one is that value as normalized by the service
+ * @param isNormalized whether another value is a normalized form of the desired one
  */
 export function compareRequested(
   { kind }: Context,
@@ -98,7 +98,7 @@ export function compareRequested(
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
   const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
-  // What isn't shown may have been removed since.
+  // A property that isn't shown may have been removed since.
   const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
     sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
@@ -120,8 +120,8 @@ export function compareRequested(
 }
 
 /**
- * Returns the state with what an unsettled update has set although the state doesn't have it: that is the program's, too, and can be removed.
- * What the object had before, or has in place of what was asked for, is somebody else's.
+ * Returns the state with unrecorded values that an unsettled update has set. They belong to the program, so that an update can remove them. Values
+ * that the object had before, or has in place of the requested ones, belong to somebody else.
  */
 export function withUnsettled(
   fields: readonly Field[],
@@ -143,7 +143,7 @@ export function withUnsettled(
   return { ...state, ...values };
 }
 
-/** Returns a test of whether a property is managed, or has another value than when the object was last read. */
+/** Returns a function that checks whether a property is managed or has changed since the object was last read. */
 function isNewSince(
   fields: readonly Field[],
   state: Recorded,
@@ -154,7 +154,7 @@ function isNewSince(
   return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
 }
 
-/** What is shown, but labels that the update doesn't change are as they were: if they differ now, somebody else has changed them. */
+/** Returns the object with the former values of labels that the update doesn't change: if they differ, somebody else has changed them. */
 function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
   const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
   const wire = former[0]?.field.wire;

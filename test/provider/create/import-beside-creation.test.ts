@@ -29,7 +29,7 @@ describe("an import of the object of an unfinished creation", () => {
     service.emulator.refuse("flavor", "none-such");
     const process = await web.process();
     const { message } = await failureOf(process.create(await checked(process, {}, news)));
-    expect(message).toContain("is not what the program asks for");
+    expect(message).toContain("differs from the program");
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
   });
@@ -154,7 +154,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     const [id = ""] = idsOf(service);
     service.emulator.refuse("flavor", "none-such");
     expect(await web.up({ name: "Web-01", flavor: "none-such", __import: id })).toContain(
-      "is not what the program asks for",
+      "differs from the program",
     );
     expect(await web.up({ name: "Web-01" })).toBeUndefined();
     expect(await web.expectOne()).toBe(id);

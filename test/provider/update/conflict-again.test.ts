@@ -87,9 +87,9 @@ describe("an update is resent with the current revision if only unmanaged fields
     service.after("GET", touch);
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.puts()).toEqual([412, 412, 412, 412]);
-    expect(message).toContain("was refused 4 times, though nobody changed what the program manages");
+    expect(message).toContain("4 times, although nobody changed a managed property");
     expect(message).toContain(
-      "nothing was overwritten; something else keeps changing it: run `pulumi up` again",
+      "Nothing was overwritten. Something else keeps changing it. Run `pulumi up` again",
     );
   });
 

@@ -85,7 +85,7 @@ describe("an instance with a new id, whose former id belongs to another instance
       const lost = emulator.fail({ method: "PUT", kind: "lost-reply" });
       const when = () => emulator.requests.some(({ method }) => method === "PUT");
       const outage = emulator.fail({ kind: "status", when, times: Number.POSITIVE_INFINITY });
-      expect(await web.up({ ...SHORT, name: "front" })).toContain("run `pulumi up` again");
+      expect(await web.up({ ...SHORT, name: "front" })).toContain("Run `pulumi up` again");
       lost.off();
       outage.off();
       emulator.addInstance({ name: "web", project: web.project });

@@ -77,7 +77,7 @@ describe("an instance whose update is interrupted while it gets another id", () 
     const when = (): boolean => way.operationMs === undefined && isAfterPut();
     const only = way.reply === "lost" ? {} : { method: "GET" };
     const outage = emulator.fail({ kind: "status", ...only, when, times: Number.POSITIVE_INFINITY });
-    expect(await web.up({ name: "front", __timeouts: { update: "10s" } })).toContain("run `pulumi up` again");
+    expect(await web.up({ name: "front", __timeouts: { update: "10s" } })).toContain("Run `pulumi up` again");
     outage.off();
     emulator.finishOperations();
     return { service, web };
@@ -122,7 +122,7 @@ test("another instance that was created in the same second is not confused with 
   const { createdAt } = web.there().state;
   expect(second(Date.parse(String(createdAt)))).toBe(second(emulator.instances.get(other.id)?.createdAt));
   const fault = emulator.fail({ method: "PUT", kind: "status", times: Number.POSITIVE_INFINITY });
-  expect(await web.up({ name: "b", __timeouts: { update: "10s" } })).toContain("run `pulumi up` again");
+  expect(await web.up({ name: "b", __timeouts: { update: "10s" } })).toContain("Run `pulumi up` again");
   fault.off();
   emulator.remove(web.there().id);
   await web.refresh();
@@ -173,7 +173,7 @@ describe("an instance that is not found after an update of its name", () => {
   test("is kept by a refresh, because a list may lag behind", async () => {
     const { service, web } = await renaming({ putReply: 204, lagMs: 60_000 });
     const message = await web.up({ name: "front" });
-    expect(message).toContain("its list shows nothing with that name, but may lag behind");
+    expect(message).toContain("it lists nothing with that name, but the list may lag");
     expect(message).not.toContain("pulumi refresh");
     await web.refresh();
     expect(web.there().id).toBe("web");
