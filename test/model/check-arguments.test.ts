@@ -107,7 +107,7 @@ describe("SSH keys", () => {
 
   test("two keys in one text are refused", () => {
     expect(withArgument("sshKeys", [`${SSH_KEY}\r\n${SSH_KEY}`])[0]).toMatch(
-      /^sshKeys\[0\]: must be one line/,
+      /^sshKeys\[0\]: must be a single line/,
     );
   });
 });

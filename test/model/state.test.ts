@@ -50,7 +50,7 @@ describe("the state codec", () => {
   test("reads what the program says in this run, and keeps what the engine has saved", () => {
     expect(parseRecorded(state)).toMatchObject({ urn: "urn:renamed", secrets: [], isAutonamed: undefined });
     expect(parseRecorded({ ...state, __now: "damaged" })).toMatchObject({
-      urn: inputs.__urn,
+      urn: instanceNews().__urn,
       secrets: ["labels"],
     });
   });

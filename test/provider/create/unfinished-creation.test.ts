@@ -72,7 +72,7 @@ describe("a creation that continues after its timeout", () => {
         for (const id of service.emulator.instances.keys()) service.emulator.remove(id);
       },
     });
-    expect(await web.up()).toContain("is not there");
+    expect(await web.up()).toContain("doesn't exist");
     expect(web.there().id).toMatch(/^ins-/);
     expect(await web.up()).toContain("no longer exists");
     expect(web.posts()).toHaveLength(1);
@@ -171,7 +171,7 @@ describe("a creation whose operation failed", () => {
     const said = await web.up();
     const [id] = service.emulator.instances.keys();
     expect(said).toContain("capacity_exhausted");
-    expect(said).toContain(`instance ${id} was left behind, and is in the state as failed`);
+    expect(said).toContain(`The state records instance ${id} as failed`);
     expect(web.there().id).toBe(id);
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);

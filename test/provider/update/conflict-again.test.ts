@@ -100,7 +100,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     const began = service.clock.now();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.clock.now() - began).toBeLessThanOrEqual(400);
-    expect(message).toContain("was refused once, though nobody changed");
+    expect(message).toContain("once, although nobody changed");
   });
 
   test("but not if the service rejects the revision that it shows", async () => {
@@ -120,7 +120,7 @@ test("an object that no longer shows a revision is not updated, and the error na
   service.emulator.edit(saved.id, { status: "stopped" });
   service.emulator.behaviour.revision = "none";
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-  expect(message).toContain("carries no revision");
+  expect(message).toContain("has no revision");
   expect(message).toContain("cloudinfra:revisionField");
   expect(service.puts()).toEqual([]);
 });
