@@ -28,7 +28,7 @@ export interface OutputSources {
   /** The managed arguments. */
   readonly values: Arguments;
   /** The remote values that differ from them. */
-  readonly words: RemoteValues;
+  readonly remoteValues: RemoteValues;
   /** For arguments that somebody has changed since: what was applied. */
   readonly applied?: RemoteValues | undefined;
   /** The state before: fields that a reply omits are unchanged. */
@@ -63,7 +63,7 @@ export function outputsOf(context: Service, object: ApiObject, known: OutputSour
     ...hiddenInputsOf(known.hidden),
     endpoint: context.session.client.endpoint,
     isResumed: known.before.isResumed,
-    remoteValues: unlessEmpty(known.words),
+    remoteValues: unlessEmpty(known.remoteValues),
     applied: unlessEmpty(known.applied),
     unmanaged,
     keepsCase: keepsCase(context, object, known),
@@ -127,8 +127,8 @@ export function initialOutputs(
   hidden: HiddenInputs,
   values: Arguments,
 ): Recorded {
-  const words = remoteValuesAfter(context.kind.fields, values, object.fields);
-  return outputsOf(context, object, { hidden, values, words, before: {} });
+  const remoteValues = remoteValuesAfter(context.kind.fields, values, object.fields);
+  return outputsOf(context, object, { hidden, values, remoteValues, before: {} });
 }
 
 function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Outputs {

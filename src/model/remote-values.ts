@@ -36,16 +36,16 @@ export function remoteValuesAfter(
   object: WireFields,
   before: RemoteValues = {},
 ): RemoteValues {
-  const words: Record<string, Json> = {};
+  const remoteValues: Record<string, Json> = {};
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
     const word = remoteValueOf(field, object, value);
     if (word === undefined ? Object.hasOwn(before, field.name) : !sameValue(field, word, value)) {
-      words[field.name] = word === undefined ? before[field.name] : word;
+      remoteValues[field.name] = word === undefined ? before[field.name] : word;
     }
   }
-  return words;
+  return remoteValues;
 }
 
 /**
@@ -71,7 +71,7 @@ function isApplied(pair: unknown): pair is Applied {
 export interface DriftResult {
   /** The arguments. Those that somebody has changed have their remote values. */
   readonly values: Arguments;
-  readonly words: RemoteValues;
+  readonly remoteValues: RemoteValues;
   /** For changed arguments: what was applied, if its remote value is known. */
   readonly applied: RemoteValues;
   /** Names of the arguments that somebody has changed, and of those that the reply omits. */
@@ -82,7 +82,7 @@ export interface DriftResult {
 /** What the state records about the managed arguments. */
 interface KnownValues {
   readonly values: Arguments;
-  readonly words: RemoteValues;
+  readonly remoteValues: RemoteValues;
   readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
   /** Whether the remote values are unknown, because only the reply to the creation request has shown the object. */
@@ -96,7 +96,7 @@ export function compareRemoteValues(
   object: WireFields,
 ): DriftResult {
   const values: Record<string, Json> = {};
-  const words: Record<string, Json> = {};
+  const remoteValues: Record<string, Json> = {};
   const applied: Record<string, Json> = {};
   const drifted: string[] = [];
   const untold: string[] = [];
@@ -104,7 +104,7 @@ export function compareRemoteValues(
     const { name } = field;
     const value = known.values[name];
     if (value === undefined) continue;
-    const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
+    const word = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
     const now = addressBeside(field, value, object) ?? remoteValueOf(field, object, value, word);
     const { applied: all = {}, ipAddress, isEcho } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
@@ -116,10 +116,10 @@ export function compareRemoteValues(
         : compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
     if (seen.isDrifted) drifted.push(name);
     if (seen.value !== undefined) values[name] = seen.value;
-    if (seen.word !== undefined) words[name] = seen.word;
+    if (seen.word !== undefined) remoteValues[name] = seen.word;
     if (seen.applied !== undefined) applied[name] = seen.applied;
   }
-  return { values, words, applied, drifted, untold };
+  return { values, remoteValues, applied, drifted, untold };
 }
 
 /** An argument, and its remote value if they differ. */
@@ -165,11 +165,12 @@ function compareOne(
 
 /** Compares labels one by one, so that only those that somebody has changed get their remote values. */
 function compareLabels(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
-  const [shown, words, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
+  const [shown, remoteValues, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
   const label: Field = { ...field, type: "text" };
   const each = Object.entries(labelsOf(known.value)).map(([key, value]) => {
-    const isLost = known.word !== undefined && !Object.hasOwn(words, key) && !Object.hasOwn(shown, key);
-    const word = Object.hasOwn(words, key) ? words[key] : isLost ? null : undefined;
+    const isLost =
+      known.word !== undefined && !Object.hasOwn(remoteValues, key) && !Object.hasOwn(shown, key);
+    const word = Object.hasOwn(remoteValues, key) ? remoteValues[key] : isLost ? null : undefined;
     const pair = { value, word, applied: appliedIn(applied, key) };
     return { key, ...compareOne(label, pair, Object.hasOwn(shown, key) ? shown[key] : null, object) };
   });

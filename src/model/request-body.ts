@@ -102,8 +102,8 @@ function isSendable({ type }: Field, value: unknown): boolean {
 }
 
 function knownRemoteValue({ name }: Field, olds: Recorded): unknown {
-  const { remoteValues: words = {} } = olds;
-  return Object.hasOwn(words, name) ? words[name] : olds[name];
+  const { remoteValues = {} } = olds;
+  return Object.hasOwn(remoteValues, name) ? remoteValues[name] : olds[name];
 }
 
 function mergedLabels(field: Field, sources: Sources): Labels {

@@ -49,7 +49,7 @@ export function sidesOf(
   wanted: ComparedInputs,
   object: WireFields,
 ): PropertySides[] {
-  const { remoteValues: words = {}, applied = {} } = wanted.olds;
+  const { remoteValues = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
     // An empty map manages no labels.
@@ -57,8 +57,8 @@ export function sidesOf(
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
-    const hasWord = address === undefined && Object.hasOwn(words, field.name);
-    const known = hasWord ? words[field.name] : inState;
+    const hasWord = address === undefined && Object.hasOwn(remoteValues, field.name);
+    const known = hasWord ? remoteValues[field.name] : inState;
     const now = address ?? remoteValueOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
     const path = [field.name];

@@ -103,7 +103,10 @@ function programProperties(context: Context, object: ApiObject): FoundObject {
   const values = Object.fromEntries(
     context.kind.fields.map((field) => [field.name, toProgramValue(field, object.fields[field.wire])]),
   );
-  return { id: object.id, ...outputsOf(context, object, { hidden: {}, values, words: {}, before: {} }) };
+  return {
+    id: object.id,
+    ...outputsOf(context, object, { hidden: {}, values, remoteValues: {}, before: {} }),
+  };
 }
 
 const text = v.fallback(v.optional(v.string()), undefined);

@@ -262,9 +262,9 @@ function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean 
 }
 
 function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
-  const { remoteValues: words = {}, applied = {}, isEcho } = state;
+  const { remoteValues = {}, applied = {}, isEcho } = state;
   const { ipAddress } = state;
-  const known = { values: argumentsOf(context, state), words, applied, isEcho, ipAddress };
+  const known = { values: argumentsOf(context, state), remoteValues, applied, isEcho, ipAddress };
   // A list may show the same values in another form.
   if (isManaged(state) && !object.isFromOwnUrl && !isEcho && hasRecordedRevision(object, state))
     return { ...known, drifted: [], untold: [] };
@@ -272,8 +272,8 @@ function compareWithState(context: Context, object: ApiObject, state: Recorded):
 }
 
 function refreshedState(context: Context, object: ApiObject, state: Recorded): FoundResource {
-  const { values, words, applied } = compareWithState(context, object, state);
-  const props = outputsOf(context, object, { hidden: state, values, words, applied, before: state });
+  const { values, remoteValues, applied } = compareWithState(context, object, state);
+  const props = outputsOf(context, object, { hidden: state, values, remoteValues, applied, before: state });
   return {
     id: object.id,
     props: hasRecordedRevision(object, state)
@@ -292,7 +292,7 @@ function externalState(context: Context, object: ApiObject, state: Recorded): Fo
   const values = Object.fromEntries(context.kind.fields.map((field) => [field.name, shown(field)]));
   return {
     id: object.id,
-    props: outputsOf(context, object, { hidden: state, values, words: {}, before: state }),
+    props: outputsOf(context, object, { hidden: state, values, remoteValues: {}, before: state }),
     inputs: inputsOf(context, state, {}),
   };
 }

@@ -244,7 +244,7 @@ describe("whatever the service returns", () => {
             ([key, label]) => label !== null && !Object.hasOwn(own, key),
           );
           expect(unmentioned.length === 0 || mentioned("labels"), `labels of ${id}`).toBe(true);
-          const known = { values: one.outputs, words: { ...labelsOf(one.outputs.__words) } };
+          const known = { values: one.outputs, remoteValues: { ...labelsOf(one.outputs.__words) } };
           expect(compareRemoteValues(instanceFields, known, fields).drifted).toEqual([]);
         }
       }),

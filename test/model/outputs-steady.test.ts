@@ -10,7 +10,7 @@ const outputs = (fields: Readonly<Record<string, unknown>>, revision?: string, b
   outputsOf(
     callTo(new FakeService(), instanceKind, settings),
     { id: "ins-1", fields: { id: "ins-1", ...fields }, revision },
-    { hidden: parseDesired(instanceNews()), values: {}, words: {}, before },
+    { hidden: parseDesired(instanceNews()), values: {}, remoteValues: {}, before },
   );
 
 test("the fractions that a list shows are no change in dates among the other fields either", () => {

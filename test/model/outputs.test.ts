@@ -22,7 +22,7 @@ const reply = {
 };
 
 /** Where the outputs come from, with properties as the host passes them. */
-interface Known extends Partial<Pick<OutputSources, "values" | "words">> {
+interface Known extends Partial<Pick<OutputSources, "values" | "remoteValues">> {
   readonly before?: Properties;
   readonly hidden?: Properties;
 }
@@ -41,11 +41,11 @@ function outputs(
     revision: typeof fields.revision === "string" ? fields.revision : undefined,
   };
   const sources = { hidden: parseDesired(hidden), before: parseRecorded(before) };
-  return toBag(outputsOf(call, object, { values, words: {}, ...known, ...sources }));
+  return toBag(outputsOf(call, object, { values, remoteValues: {}, ...known, ...sources }));
 }
 
 test("an instance: the arguments as given, what the service says, and what the provider keeps", () => {
-  expect(outputs(reply, { words: { image: "img-7" } })).toEqual({
+  expect(outputs(reply, { remoteValues: { image: "img-7" } })).toEqual({
     project: "prj-1",
     name: "web",
     image: "debian-13",
@@ -74,7 +74,7 @@ test("a project: description and date, and nothing of instances", () => {
     created_at: "2026-01-01T10:00:00Z",
   };
   const hidden = parseDesired(projectNews());
-  const known = { hidden, values: { name: "shop", region: "eu-1" }, words: {}, before: {} };
+  const known = { hidden, values: { name: "shop", region: "eu-1" }, remoteValues: {}, before: {} };
   expect(toBag(outputsOf(call, { id: "prj-1", fields }, known))).toEqual({
     name: "shop",
     region: "eu-1",

@@ -97,13 +97,13 @@ function stateAsFound(
       .filter(({ name }) => inputs[name] !== undefined)
       .map((field) => [field.name, valueAsFound(field, object.fields, inputs, ignored)]),
   );
-  const words = remoteValuesAfter(context.kind.fields, values, object.fields);
+  const remoteValues = remoteValuesAfter(context.kind.fields, values, object.fields);
   // The service may show an address in place of the mode.
   const modes = context.kind.fields.filter(
     ({ name }) => isAddress(values[name]) && asksForAddress(inputs[name]),
   );
   const applied = Object.fromEntries(modes.map(({ name }) => [name, { value: inputs[name] }]));
-  return outputsOf(context, object, { hidden: inputs, values, words, applied, before: {} });
+  return outputsOf(context, object, { hidden: inputs, values, remoteValues, applied, before: {} });
 }
 
 /** Returns the program's value if the object has it, or may have it: an update must not remove an ignored value that isn't shown. */

@@ -236,7 +236,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     ...argumentsOf(context, news),
     ...Object.fromEntries(unapplied.map(({ name }) => [name, olds[name]])),
   };
-  const words = {
+  const remoteValues = {
     ...pickFields(others, remembered),
     ...Object.assign({}, ...made.map((field) => remoteValueAfter(field, change, outcome))),
   };
@@ -249,7 +249,7 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     modes.filter((field) => isMarked(field, change)),
     applied,
   );
-  const known = { values, words, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
+  const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
   // The service may omit a new value that means nothing, such as "none" for the address.
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
@@ -260,11 +260,14 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
   // Without a mark, an address that somebody chose would look like one that the service assigned.
   const theirs = modes.filter(({ name }) => drifted.includes(name));
-  const ofTheirs = theirs.map(({ name }) => [name, { value: news[name], word: words[name] ?? news[name] }]);
+  const ofTheirs = theirs.map(({ name }) => [
+    name,
+    { value: news[name], word: remoteValues[name] ?? news[name] },
+  ]);
   return outputsOf(context, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,
     values,
-    words,
+    remoteValues,
     applied: {
       ...pickFields(others, applied),
       ...formerPairs(change, made),
@@ -326,12 +329,12 @@ function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Fiel
 
 /** Returns former values with their remote values. If the program sets such a value again, its remote value proves that it was applied. */
 function formerPairs({ olds, news }: Change, made: readonly Field[]): RemoteValues {
-  const { remoteValues: words = {}, applied = {} } = olds;
+  const { remoteValues = {}, applied = {} } = olds;
   return Object.fromEntries(
     made.flatMap((field): [string, Applied][] => {
       const { name, type } = field;
-      const isRemembered = Object.hasOwn(words, name);
-      const pair = isRemembered ? { value: olds[name], word: words[name] } : appliedIn(applied, name);
+      const isRemembered = Object.hasOwn(remoteValues, name);
+      const pair = isRemembered ? { value: olds[name], word: remoteValues[name] } : appliedIn(applied, name);
       const isOther = pair !== undefined && !sameValue(field, pair.value, news[name]);
       return type === "text" && isOther && typeof pair.word === "string" && !isAddress(pair.word)
         ? [[name, pair]]

@@ -94,7 +94,7 @@ export function compareRequested(
     ...Object.fromEntries(values),
   };
   const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
-  const { remoteValues: words = {}, applied = {} } = state;
+  const { remoteValues = {}, applied = {} } = state;
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
   const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
@@ -112,7 +112,10 @@ export function compareRequested(
   return {
     made: {
       ...Object.fromEntries(names.map((name) => [name, news[name]])),
-      remoteValues: { ...others(words), ...remoteValuesAfter(made, news, withFormerLabels(now, sides)) },
+      remoteValues: {
+        ...others(remoteValues),
+        ...remoteValuesAfter(made, news, withFormerLabels(now, sides)),
+      },
       applied: others(applied),
     },
     left: unlessEmpty(left),
