@@ -82,5 +82,5 @@ const FIXABLE_CODES: ReadonlySet<string> = new Set([
 /** Describes what to correct before the creation can be resumed, if anything. @param provider name of the explicit provider */
 export function firstFix(error: CloudInfraError, provider?: string): string {
   const hint = FIXABLE_CODES.has(error.code) ? hintFor(error, [], provider) : undefined;
-  return hint === undefined ? "" : `${hint}. Then: `;
+  return hint === undefined ? "" : `${hint}. `;
 }

@@ -133,7 +133,7 @@ describeLongOnEngines("an update that was cut off after the service accepted it"
       expectOk(await stack.run("up"));
       emulator.behaviour.operationMs = HELD_MS;
       write(source("large"));
-      expect(errorsOf(await stack.run("up"))).toMatch(/goes on at the service/);
+      expect(errorsOf(await stack.run("up"))).toMatch(/is still in progress/);
       emulator.behaviour.operationMs = 100;
       emulator.finishOperations();
       write(source("large", "5m"));

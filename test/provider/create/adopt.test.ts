@@ -75,7 +75,7 @@ describe("an instance that the `import` option names", () => {
     const { inputs } = await service.instances.check({}, { ...news, __import: "ins-gone" });
     const { message } = await failureOf(service.instances.create(inputs));
     expect(message).toContain("instance ins-gone, which the `import` option names, doesn't exist");
-    expect(message).toContain("nothing was made");
+    expect(message).toContain("Nothing was created");
     expect(written(service.emulator)).toEqual([]);
   });
 

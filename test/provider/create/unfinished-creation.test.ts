@@ -104,7 +104,7 @@ describe("a creation that continues after its timeout", () => {
     const process = await web.process();
     const answer = await process.diff(id, state, (await process.check(inputs, web.news(SHORT))).inputs);
     expect(answer).toEqual({ changes: true, replaces: ["__pending"], deleteBeforeReplace: false });
-    expect(said).toEqual([[URN, "its creation is resumed; nothing is replaced"]]);
+    expect(said).toEqual([[URN, "resuming its creation; nothing is replaced"]]);
   });
 
   test("is resumed by the next `up` on any machine", async () => {

@@ -107,8 +107,8 @@ describe("an instance whose update is interrupted while it gets another id", () 
     const { service, web } = await interrupted(unsure);
     await web.refresh();
     expect(web.there().id).toBe("web");
-    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
-    expect(await web.destroy()).toContain("its list shows front with that name");
+    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
+    expect(await web.destroy()).toContain("it lists front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 });
@@ -127,7 +127,7 @@ test("another instance that was created in the same second is not confused with 
   emulator.remove(web.there().id);
   await web.refresh();
   expect(web.there().id).not.toBe(other.id);
-  expect(await web.destroy()).toContain(`its list shows ${other.id} with that name`);
+  expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
   expect([...emulator.instances.keys()]).toEqual([other.id]);
 });
 
@@ -136,11 +136,11 @@ describe("an instance that is not found after an update of its name", () => {
     const { service, web } = await renaming({ putReply: 204 });
     service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: null });
     await web.refresh();
-    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
+    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
     await web.refresh();
     expect(web.there()).toMatchObject({ id: "web", state: { __pending: { asked: { name: "front" } } } });
-    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
-    expect(await web.destroy()).toContain("its list shows front with that name");
+    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
+    expect(await web.destroy()).toContain("it lists front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 
@@ -156,10 +156,10 @@ describe("an instance that is not found after an update of its name", () => {
       return false;
     };
     emulator.fail({ kind: "reset", when: isAfterPut });
-    expect(await web.up({ name: "front" })).toContain(`its list shows ${other.id} with that name`);
+    expect(await web.up({ name: "front" })).toContain(`it lists ${other.id} with that name`);
     await web.refresh();
     expect(web.there().id).toBe("web");
-    expect(await web.destroy()).toContain(`its list shows ${other.id} with that name`);
+    expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
     expect([...emulator.instances.keys()]).toEqual([other.id]);
   });
 
@@ -219,7 +219,7 @@ describe("an instance that is not found under its other id", () => {
     const { emulator, web } = await withFormerId();
     await web.refresh();
     expect(await web.destroy()).toContain(
-      "instance front is not found, and web may be another instance by now",
+      "instance front is not found, and web may now be another instance",
     );
     expect([...emulator.instances.keys()]).toEqual(["web"]);
   });
