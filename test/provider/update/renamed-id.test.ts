@@ -218,9 +218,7 @@ describe("an instance that is not found under its other id", () => {
   test("is not confused with another one that has its former id now", async () => {
     const { emulator, web } = await withFormerId();
     await web.refresh();
-    expect(await web.destroy()).toContain(
-      "instance front is not found, and web may now be another instance",
-    );
+    expect(await web.destroy()).toContain("instance front is not found, and web may now be another instance");
     expect([...emulator.instances.keys()]).toEqual(["web"]);
   });
 });
