@@ -107,7 +107,7 @@ async function declareAll(
   const { objects, omitted } = await selectImportable(context, items, stack, project);
   const taken = stack.resources
     .filter(({ urn }) => isUrnOf(context.kind, urn))
-    .flatMap(({ urn }) => resourceName({ __urn: urn }) ?? []);
+    .flatMap(({ urn }) => resourceName(urn) ?? []);
   const declarations = declare(context, objects, { taken, given: { project } });
   return { ...declarations, omitted: [...omitted, ...declarations.omitted] };
 }

@@ -5,8 +5,15 @@ import * as v from "valibot";
 import { PROVIDER_NAME } from "../config/settings";
 import { CloudInfraError } from "../diagnostics/error";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
-import { type Pending, pendingOf } from "../model/pending";
-import { type Hidden, hiddenOf, type Properties } from "../model/state";
+import type { Pending } from "../model/pending";
+import {
+  type Declared,
+  type Desired,
+  type Properties,
+  parseDeclared,
+  parseDesired,
+  parseRecorded,
+} from "../model/state";
 import { pulumiOutput, stackOption, type Target } from "./pulumi";
 
 /** The part of a stack's export that the commands use, with secrets in plaintext. */
@@ -25,7 +32,7 @@ export interface Resource extends Omit<ExportedResource, "inputs" | "outputs"> {
   /** Undefined for resources of other packages. */
   readonly kind: Kind | undefined;
   /** The hidden inputs of a project or instance. */
-  readonly hidden: Hidden;
+  readonly inputs: Desired;
   /** The record of an unfinished creation or update. */
   readonly unfinished: Pending | undefined;
   /** The keys of the creations that the resource records. The first one identifies the resource. */
@@ -37,7 +44,9 @@ export interface Resource extends Omit<ExportedResource, "inputs" | "outputs"> {
 export interface PendingCreation extends Resource {
   readonly kind: Kind;
   /** The checked arguments and the hidden inputs. */
-  readonly inputs: Properties;
+  readonly inputs: Desired;
+  /** The arguments as the export has them, which may be malformed. */
+  readonly args: Declared["given"];
 }
 
 export interface StackProvider {
@@ -121,7 +130,9 @@ export function parseExport(text: string): Deployment {
     resources: resources.map(typed),
     pendingCreations: pending.flatMap(({ type, resource }) => {
       const kind = type === "creating" ? kinds.get(resource.type) : undefined;
-      return kind ? [{ ...typed(resource), kind, inputs: plaintextOf(resource.inputs) }] : [];
+      if (kind === undefined) return [];
+      const inputs = parseDeclared(plaintextOf(resource.inputs));
+      return [{ ...typed(resource), kind, inputs, args: inputs.given }];
     }),
     providers: resources.filter(({ type }) => type === "pulumi:providers:pulumi-nodejs").map(providerOf),
     urns: [...resources, ...pending.map(({ resource }) => resource)].map(({ urn }) => urn),
@@ -145,15 +156,21 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 function typed({ inputs, outputs, ...resource }: ExportedResource): Resource {
   const kind = kinds.get(resource.type);
   if (kind === undefined)
-    return { ...resource, kind, hidden: hiddenOf({}), unfinished: undefined, keys: [], endpoint: undefined };
+    return {
+      ...resource,
+      kind,
+      inputs: parseDesired({}),
+      unfinished: undefined,
+      keys: [],
+      endpoint: undefined,
+    };
   // Other values may stay encrypted: an export without `--show-secrets` is enough if no creation has secrets.
   const hiddenInputs = Object.entries(inputs).filter(([name]) => name.startsWith("__"));
-  const hidden = hiddenOf(plaintextOf(Object.fromEntries(hiddenInputs)));
-  const { __key: key, __endpoint: endpoint, __pending } = outputs;
-  const { __key, __endpoint } = hiddenOf(plaintextOf({ __key: key, __endpoint: endpoint }));
-  const unfinished = pendingOf(plaintextOf({ __pending }));
-  const keys = [hidden.__key, __key, unfinished?.key].filter((key) => key !== undefined);
-  return { ...resource, kind, hidden, unfinished, keys, endpoint: __endpoint };
+  const hidden = parseDesired(plaintextOf(Object.fromEntries(hiddenInputs)));
+  const { __key, __endpoint, __pending } = outputs;
+  const { key, endpoint, pending: unfinished } = parseRecorded(plaintextOf({ __key, __endpoint, __pending }));
+  const keys = [hidden.key, key, unfinished?.key].filter((one) => one !== undefined);
+  return { ...resource, kind, inputs: hidden, unfinished, keys, endpoint };
 }
 
 function providerOf({ urn, id, inputs }: ExportedResource): StackProvider {

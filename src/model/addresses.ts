@@ -3,8 +3,8 @@ import { referencedValue } from "./equality";
 import type { Field, WireFields } from "./fields";
 
 /**
- * Whether a remote value is the address that the service has assigned since it showed the mode, such as "auto", or nothing. Any other
- * address in the state or in the reply makes it somebody's choice.
+ * Whether the service has assigned this address since it returned the mode, such as "auto", or no value. If the state or the reply has
+ * another address, somebody has set this one.
  */
 export function isLateAddress(
   field: Field,
@@ -21,46 +21,46 @@ export function isLateAddress(
 
 const NO_ADDRESS = /^(no|none|never|off|false|disabled?|null|nil|without|0|-|)$/i;
 
-/** Whether a `publicIp` lets the service choose an address (§2.2): a string that is neither an address nor one of the usual words for no address. */
+/** Whether a `publicIp` requests an address of the service's choice (§2.2): any string except an address or a usual word for none. */
 export function asksForAddress(value: unknown): value is string {
   return typeof value === "string" && isIP(value) === 0 && !meansNoAddress(value);
 }
 
-/** Whether a `publicIp` is one of the usual words for no address. */
+/** Whether a `publicIp` is a usual word for no address. */
 export function meansNoAddress(value: unknown): boolean {
   return NO_ADDRESS.test(String(value).trim());
 }
 
-/** Returns the public addresses that an object shows in the fields for them. Its other fields may have private ones. */
+/** Returns the addresses in the fields for the public address. Other fields may contain private addresses. */
 export function addressesIn(field: Field, object: WireFields): string[] {
   const { addressFields = [] } = field;
   return addressFields.map((name) => referencedValue(field, object[name])).filter(isAddress);
 }
 
-/** Returns the address under which anybody can reach an object, from the fields for it. */
+/** Returns the object's address that is reachable from the internet. */
 export function publicAddressIn(field: Field, object: WireFields): string | undefined {
   return addressesIn(field, object).find((one) => !isPrivate(one));
 }
 
-/** The fields beside the mode that show the public address. */
+/** Returns the fields that show the public address, except the one for the mode. */
 export function addressFieldsBeside({ wire, addressFields = [] }: Field): string[] {
   return addressFields.filter((name) => name !== wire);
 }
 
-/** What has become of the address that an object had, if the reply shows none: undefined if the reply doesn't carry the fields for it. */
+/** Whether the object has lost its address. Returns `undefined` if the reply omits the fields for the address. */
 export function hasLostAddress(field: Field, known: unknown, object: WireFields): boolean | undefined {
   if (!isAddress(known) || addressesIn(field, object).length > 0) return false;
   return addressFieldsBeside(field).some((name) => object[name] !== undefined) || undefined;
 }
 
-/** Whether an object shows an address, and perhaps a reference to it, in place of the mode that asks for one. */
+/** Whether the object shows an address, or a reference to one, in place of the mode that requests it. */
 export function isShownByAddress(field: Field, value: unknown, object: WireFields): boolean {
   const shown = object.public_ip ?? "";
   const isUntold = field.wire === "public_ip" && (shown === "" || typeof shown === "object");
   return isUntold && asksForAddress(value) && addressesIn(field, object).length > 0;
 }
 
-/** Whether an object shows a public address, in the fields for it or elsewhere. */
+/** Whether the object shows a public address in any field. */
 export function hasPublicAddress(field: Field, object: WireFields): boolean {
   const others = Object.values(object)
     .filter(isAddress)
@@ -68,12 +68,12 @@ export function hasPublicAddress(field: Field, object: WireFields): boolean {
   return [...addressesIn(field, object), ...others].length > 0;
 }
 
-/** Whether nothing outside a private network can reach an address. */
+/** Whether an address is only reachable from a private network. */
 export function isPrivate(address: string): boolean {
   return PRIVATE.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-/** Networks that nothing outside can reach (RFC 1918, 6598, 3927 and 4193). */
+/** Private networks (RFC 1918, 6598, 3927 and 4193). */
 const PRIVATE = new BlockList();
 for (const network of ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"])
   PRIVATE.addSubnet(...subnet(network), "ipv4");
@@ -85,9 +85,9 @@ function subnet(text: string): [string, number] {
 }
 
 /**
- * Returns the address that the object has in place of the one that is `value`, if the field itself shows the mode that led to it, such as
- * "auto", or nothing. A private address is not in place of a public one. If `value` stands for no address and the field is empty, returns the
- * object's public address.
+ * Returns the address that the object has in place of the address `value`, if the field for the mode contains the mode, such as "auto", or
+ * nothing. A private address doesn't replace a public one. If `value` means no address and the field is empty, returns the object's public
+ * address.
  */
 export function addressBeside(field: Field, value: unknown, object: WireFields): string | undefined {
   const shown = referencedValue(field, object[field.wire], value);

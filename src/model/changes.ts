@@ -1,30 +1,28 @@
 import { isChanged, isSameJson, sameValue } from "./equality";
-import type { Field } from "./fields";
+import { type Arguments, type Field, isUnknown, type Json } from "./fields";
 import { labelsOf } from "./labels";
-import { hiddenOf, type Properties } from "./state";
-import { isUnknown } from "./unknown";
 
-/** Names of the fields in which two sets of properties differ. What is not known yet differs from all that is. */
-export function changedFields(fields: readonly Field[], olds: Properties, news: Properties): Field[] {
+/** Returns the fields that differ. An unknown value differs from every known value. */
+export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {
   return fields.filter((field) => isChanged(field, olds[field.name], news[field.name]));
 }
 
-/** The property paths that the resource options `ignoreChanges` and `replaceOnChanges` list: `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or `*`. */
+/** Property paths in the options `ignoreChanges` and `replaceOnChanges`, such as `flavor`, `labels.env`, `labels["a.b"]`, `labels[*]` or `*`. */
 export type PropertyPaths = readonly string[];
 
-/** The steps of a path. An index is a number, so it is no label key. */
+/** The steps of a path. A number is an index, and never a label key. */
 type PathSteps = readonly (string | number)[];
 
-/** The options that decide what a change of an argument, or a replacement, leads to. */
+/** The resource options that affect how changes are handled. */
 export interface ChangeOptions {
   readonly ignoreChanges?: PropertyPaths | undefined;
   readonly replaceOnChanges?: PropertyPaths | undefined;
 }
 
 /**
- * Whether a property is ignored. A path covers everything below it; one that ends in `*` also covers what all of that is in.
+ * Whether `ignoreChanges` covers a property. A path covers everything below it. A path that ends in `*` also covers its parent.
  *
- * @param property its steps: `["labels", "env"]`
+ * @param property the steps to the property, such as `["labels", "env"]`
  */
 export function isIgnored(ignored: PropertyPaths, property: PathSteps): boolean {
   const covers = (path: PathSteps): boolean =>
@@ -32,21 +30,21 @@ export function isIgnored(ignored: PropertyPaths, property: PathSteps): boolean 
   return ignored.map(parsePath).some(covers);
 }
 
-/** Whether an option lists a property, or anything in it. */
+/** Whether an option lists an argument, or a property of it. */
 export function mentionsProperty(paths: PropertyPaths, name: string): boolean {
   return paths.some((path) => ["*", name].includes(String(parsePath(path)[0])));
 }
 
 /**
- * The inputs with the ignored arguments, labels and SSH keys as they were before. The engine does the same, except for a replacement, but
- * with its inputs: after a failure, these may have another value than the object.
+ * Returns the inputs with the former values of ignored arguments, labels and SSH keys. The engine does the same, but not for replacements,
+ * and based on its inputs, which differ from the object after a failure.
  */
-export function withIgnoredValues(
+export function withIgnoredValues<News extends Arguments>(
   fields: readonly Field[],
   ignored: PropertyPaths,
-  { olds, news }: { olds: Properties; news: Properties },
-): Properties {
-  const kept = fields.flatMap((field): [string, unknown][] => {
+  { olds, news }: { olds: Arguments; news: News },
+): News {
+  const kept = fields.flatMap((field): [string, Json][] => {
     const { name, type } = field;
     if (isIgnored(ignored, [name])) return [[name, olds[name]]];
     if (isUnknown(news[name]) || !mentionsProperty(ignored, name)) return [];
@@ -63,17 +61,17 @@ export function withIgnoredValues(
   return kept.length === 0 ? news : { ...news, ...Object.fromEntries(kept) };
 }
 
-/** A list with those of its ignored items that were in it before. */
+/** Returns a list in which ignored items have their former values. */
 function withIgnoredItems(old: unknown, now: unknown, isLeft: (at: number) => boolean): unknown {
   if (!Array.isArray(old) || !Array.isArray(now)) return now;
   return now.map((item, at): unknown => (at < old.length && isLeft(at) ? old[at] : item));
 }
 
-/** The fields; a change that the option `replaceOnChanges` lists, or that is within a listed property, makes a field one that replaces. */
+/** Returns the fields. A change that `replaceOnChanges` covers requires a replacement. */
 export function withReplaceOnChanges(
   fields: readonly Field[],
   paths: PropertyPaths = [],
-  { olds, news }: { olds: Properties; news: Properties },
+  { olds, news }: { olds: Arguments; news: Arguments },
 ): readonly Field[] {
   const listed = paths.map(parsePath);
   const isListed = (change: PathSteps): boolean =>
@@ -86,7 +84,7 @@ export function withReplaceOnChanges(
   });
 }
 
-/** The paths of the differences between two values, as Pulumi's engine has them: an added or removed map or list is one difference. */
+/** Returns the paths of the differences, as Pulumi's engine defines them: an added or removed map or list is one difference. */
 function changedPaths(path: PathSteps, old: unknown, now: unknown): PathSteps[] {
   if (isSameJson(old, now)) return [];
   const isList = Array.isArray(old);
@@ -97,20 +95,14 @@ function changedPaths(path: PathSteps, old: unknown, now: unknown): PathSteps[] 
   );
 }
 
-/** A string in brackets, an index or `*` in brackets, or a name. */
+/** Matches a quoted key in brackets, an index or `*` in brackets, or a name. */
 const STEP = /\["((?:\\"|[^"])*)"\]|\[([^\]]*)\]|([^.[]+)/g;
 
-/** Parses a path as Pulumi does. */
+/** Parses a property path in Pulumi's syntax. */
 function parsePath(path: string): PathSteps {
   return [...path.matchAll(STEP)].map(([, quoted, index, name = ""]) => {
     if (quoted !== undefined) return quoted.replaceAll('\\"', '"');
     if (index !== undefined) return index === "*" ? index : Number(index);
     return name;
   });
-}
-
-/** The options of a program's resource that decide how it is compared. */
-export function optionsOf(inputs: Properties): ChangeOptions {
-  const { __ignoreChanges, __replaceOnChanges } = hiddenOf(inputs);
-  return { ignoreChanges: __ignoreChanges, replaceOnChanges: __replaceOnChanges };
 }

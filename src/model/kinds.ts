@@ -1,9 +1,8 @@
 import type * as v from "valibot";
 import type { Accepted, ApiObject, CallOptions, Client, Page } from "../api/client";
-import { argumentsSchema } from "./arguments";
-import { type Field, instanceFields, projectFields } from "./fields";
+import { argumentsSchema, type Field, instanceFields, projectFields } from "./fields";
 
-/** What the provider has to know of a kind of object; all else is the same for projects and instances. */
+/** How projects and instances differ. */
 export interface Kind {
   readonly name: "project" | "instance";
   readonly article: "a" | "an";
@@ -11,21 +10,21 @@ export interface Kind {
   readonly arguments: v.GenericSchema;
   create(client: Client, body: string, key: string, options: CallOptions): Promise<Accepted>;
   get(client: Client, id: string, options: CallOptions): Promise<ApiObject>;
-  /** Every object of the kind; of instances, those of one project. */
+  /** Lists all objects of the kind: for instances, those of one project if it is given. */
   list(client: Client, project: string | undefined, options: CallOptions): Promise<ApiObject[]>;
-  /** The same list, page by page. */
+  /** Returns the same list page by page. */
   pages(client: Client, project: string | undefined, options: CallOptions): AsyncIterable<Page>;
   delete(client: Client, id: string, options: CallOptions): Promise<Accepted>;
 }
 
-/** Whether a URN is that of a resource of this kind. */
+/** Whether a URN belongs to a resource of this kind. */
 export function isUrnOf({ name }: Kind, urn: string): boolean {
   return urn.toLowerCase().includes(`cloudinfra:${name}::`);
 }
 
-/** Returns the kind with the field that shows the public address, if the settings name one. */
+/** Returns the kind with the field that shows the public address, according to the setting `ipAddressField`. */
 export function withAddressField(kind: Kind, name: string | undefined): Kind {
-  // Kinds are compared with each other, and a project has no address.
+  // `projectKind` must stay the same object, because kinds are compared by identity. A project has no address.
   if (name === undefined || kind === projectKind) return kind;
   const named = (field: Field): Field => (field.addressFields ? { ...field, addressFields: [name] } : field);
   return { ...kind, fields: kind.fields.map(named) };
@@ -56,3 +55,16 @@ export const instanceKind: Kind = {
     client.instances.pages(project === undefined ? {} : { project }, options),
   delete: (client, id, options) => client.instances.delete(id, options),
 };
+
+/** The identity of an object. A project and an instance can have the same id, and services may reuse ids (I1). */
+export interface ObjectIdentity {
+  /** Normalized base URL of the service. */
+  readonly endpoint: string;
+  readonly kind: Kind["name"];
+  readonly id: string;
+}
+
+/** Returns a string that is equal only for the same object. */
+export function identityKey({ endpoint, kind, id }: ObjectIdentity): string {
+  return JSON.stringify([endpoint, kind, id]);
+}

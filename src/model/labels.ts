@@ -1,16 +1,15 @@
-import type { Field } from "./fields";
+import type { Arguments, Field, Json, WireFields } from "./fields";
 import type { Kind } from "./kinds";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
+import type { Recorded } from "./state";
 
-export type Labels = Record<string, unknown>;
+export type Labels = Readonly<Record<string, Json>>;
 
-/** Labels as a map; anything else is none. */
+/** Returns labels as a map. A value of any other form counts as no labels. */
 export function labelsOf(value: unknown): Labels {
   return isMap(value) ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** Whether labels are shown in a form that isn't known: that says nothing about them. */
+/** Whether labels have an unknown form, so that nothing is known about them. */
 export function isUnreadable({ type }: Field, word: unknown): boolean {
   return type === "labels" && word !== undefined && word !== null && !isMap(word);
 }
@@ -20,8 +19,8 @@ export function isMap(value: unknown): value is Labels {
 }
 
 /**
- * Returns the key under which each of the program's labels is shown: the same one or, if that isn't shown, the same one in lower case. A service
- * may keep keys in lower case, unless the field is known to keep the case.
+ * Returns the remote key of each of the program's label keys: the same key or, if it isn't shown, the same key in lower case. Services may
+ * convert keys to lower case, unless the field is known to preserve their case.
  */
 export function remoteKeysOf(
   { keepsCase = false }: Pick<Field, "keepsCase">,
@@ -37,8 +36,12 @@ export function remoteKeysOf(
   );
 }
 
-/** Returns the state without the labels whose keys only change their case: once that is done, what is shown is the program's new label. */
-export function withoutRecasedKeys(fields: readonly Field[], olds: Properties, news: Properties): Properties {
+/** Returns the state without label keys that only change their case, because the service may show the new key under the old one's name. */
+export function withoutRecasedKeys<Olds extends Arguments>(
+  fields: readonly Field[],
+  olds: Olds,
+  news: Arguments,
+): Olds {
   const labels = fields.filter(({ type, keepsCase }) => type === "labels" && !keepsCase);
   const kept = labels.map(({ name }) => {
     const own = Object.keys(labelsOf(news[name]));
@@ -50,7 +53,7 @@ export function withoutRecasedKeys(fields: readonly Field[], olds: Properties, n
   return { ...olds, ...Object.fromEntries(kept) };
 }
 
-/** Returns the kind with label keys that aren't compared in lower case. */
+/** Returns the kind with case-sensitive label keys. */
 export function withCaseSensitiveKeys(kind: Kind): Kind {
   const exact = (field: Field): Field => (field.type === "labels" ? { ...field, keepsCase: true } : field);
   return kind.fields.some(({ type }) => type === "labels")
@@ -58,16 +61,16 @@ export function withCaseSensitiveKeys(kind: Kind): Kind {
     : kind;
 }
 
-/** Returns the kind with label keys as the service is known to show them: `call` of an object with this state. */
+/** Returns the context with case-sensitive label keys if the state records that the service preserves their case. */
 export function withRecordedKeyCase<Call extends { readonly kind: Kind }>(
   context: Call,
-  state: Properties,
+  state: Recorded,
 ): Call {
-  return hiddenOf(state).__keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
+  return state.keepsCase ? { ...context, kind: withCaseSensitiveKeys(context.kind) } : context;
 }
 
-/** Whether the service shows a label of the program whose key has capital letters, so that it keeps their case. */
-export function showsUpperCaseKey(fields: readonly Field[], values: Properties, object: Properties): boolean {
+/** Whether the service shows a label key of the program with its capital letters, and so preserves the case of keys. */
+export function showsUpperCaseKey(fields: readonly Field[], values: Arguments, object: WireFields): boolean {
   return fields.some(({ type, name, wire }) => {
     const shown = type === "labels" ? labelsOf(object[wire]) : {};
     return Object.keys(labelsOf(values[name])).some(

@@ -1,60 +1,58 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { hash } from "node:crypto";
 import { v4 as uuidV4 } from "uuid";
+import { type Arguments, isUnknown, UNKNOWN } from "./fields";
 import type { Kind } from "./kinds";
-import type { Properties } from "./state";
-import { hiddenOf, resourceName } from "./state";
-import { isUnknown, UNKNOWN } from "./unknown";
+import { type Declared, type HiddenInputs, resourceName } from "./state";
 
 const KEY_DIGITS = 7;
 
-/**
- * Returns the generated name of a resource for which the program gives none. It is kept from then on, also if the setting
- * `pulumi:autonaming` changes. The hidden input with that setting is taken out, so that it doesn't get into the state.
- */
-export function generatedNameInputs(kind: Kind, olds: Properties, news: Properties): Properties {
-  return { ...generatedName(kind, olds, news), ...("__autonaming" in news && { __autonaming: undefined }) };
-}
-
-function generatedName(kind: Kind, olds: Properties, news: Properties): Properties {
-  if (news.name !== undefined || isMissing(olds, news)) return {};
-  const { __autonamed } = hiddenOf(olds);
-  if (hasGeneratedName(olds)) return { name: olds.name, ...(__autonamed && { __autonamed }) };
-  // The next check recognizes a name without a pattern by its ending.
-  const isMarked = news.__autonaming !== undefined || hiddenOf(olds).__key === undefined;
-  return { ...newGeneratedName(kind, olds, news), ...(isMarked && { __autonamed: true }) };
-}
-
-/** Returns what is wrong with a resource that has no name, if `pulumi:autonaming` says that names are not generated. */
-export function nameFailures(olds: Properties, news: Properties): string[] {
-  return isMissing(olds, news)
-    ? ["name: is required, because pulumi:autonaming is set to the mode disabled"]
-    : [];
-}
-
-function isMissing(olds: Properties, news: Properties): boolean {
-  return news.__autonaming === false && news.name === undefined && !hasGeneratedName(olds);
-}
+/** A resource's name in its inputs, and what shows whether it was generated. */
+export type NamedInputs = Pick<Arguments, "name"> & Pick<HiddenInputs, "key" | "isAutonamed">;
 
 /**
- * Makes a name of the resource's name and its idempotency key, so that a retried creation requests the same name. If a part of the name is
- * random, it is unknown while the key is, so that a preview never shows a name that `up` will not use.
+ * Returns the generated name of a resource for which the program sets none. The name stays the same, even if the setting
+ * `pulumi:autonaming` changes.
  */
-function newGeneratedName(kind: Kind, olds: Properties, news: Properties): Properties {
-  const hidden = hiddenOf(news);
-  const key = hiddenOf(olds).__key ?? hidden.__key;
-  const name = resourceName(hidden) || kind.name;
+export function generatedName(
+  kind: Kind,
+  olds: NamedInputs,
+  news: Declared,
+): Pick<NamedInputs, "name" | "isAutonamed"> {
+  if (news.given.name !== undefined || isMissing(olds, news)) return {};
+  const { isAutonamed } = olds;
+  if (hasGeneratedName(olds)) return { name: olds.name, ...(isAutonamed && { isAutonamed }) };
+  // A name that doesn't follow a pattern needs no mark: the next check recognizes its ending.
+  const isMarked = news.autonaming !== undefined || olds.key === undefined;
+  return { name: newName(kind, olds, news), ...(isMarked && { isAutonamed: true }) };
+}
+
+/** Returns the failure of a resource without a name if `pulumi:autonaming` disables generated names. */
+export function nameFailures(olds: NamedInputs, news: Declared): string[] {
+  return isMissing(olds, news) ? ["name: is required, because pulumi:autonaming has the mode disabled"] : [];
+}
+
+function isMissing(olds: NamedInputs, news: Declared): boolean {
+  return news.autonaming === false && news.given.name === undefined && !hasGeneratedName(olds);
+}
+
+/**
+ * Generates a name from the resource's name and its idempotency key, so that a retry requests the same name. If the key is unknown, a name
+ * with random parts is, too: a preview never shows a name that `up` doesn't use.
+ */
+function newName(kind: Kind, olds: NamedInputs, news: Declared): string {
+  const key = olds.key ?? news.key;
+  const name = resourceName(news.urn) || kind.name;
   const knownKey = key === undefined || isUnknown(key) ? undefined : key;
-  const { __autonaming: pattern } = news;
-  if (typeof pattern === "string") return { name: fillPattern(pattern, name, knownKey) ?? UNKNOWN };
-  return { name: knownKey === undefined ? UNKNOWN : name + nameSuffix(knownKey) };
+  const { autonaming: pattern } = news;
+  if (typeof pattern === "string") return fillPattern(pattern, name, knownKey) ?? UNKNOWN;
+  return knownKey === undefined ? UNKNOWN : name + nameSuffix(knownKey);
 }
 
-/** Whether a resource's name was made up, and not given by the program; somebody may have changed it since. */
-function hasGeneratedName(inputs: Properties): boolean {
-  const { __key: key, __autonamed } = hiddenOf(inputs);
-  if (key === undefined || typeof inputs.name !== "string") return false;
-  return __autonamed === true || inputs.name.endsWith(nameSuffix(key));
+/** Whether the provider generated the name of a resource. Somebody may have changed it since. */
+function hasGeneratedName({ key, name, isAutonamed }: NamedInputs): boolean {
+  if (key === undefined || name === undefined) return false;
+  return isAutonamed === true || name.endsWith(nameSuffix(key));
 }
 
 const nameSuffix = (key: string): string => `-${key.slice(0, KEY_DIGITS)}`;
@@ -68,7 +66,7 @@ const ALPHABETS = new Map([
   ["num", DIGITS],
 ]);
 
-/** Fills in a pattern as Pulumi's engine does. Returns `undefined` if the pattern has random parts and the key is unknown. */
+/** Fills in a naming pattern as Pulumi's engine does. Returns `undefined` if it has random parts and the key is unknown. */
 function fillPattern(pattern: string, name: string, key: string | undefined): string | undefined {
   const parts = pattern.split(/(\$\{(?:name|uuid|(?:hex|alphanum|string|num)\(\d+\))\})/);
   const filled = parts.map((part, index) => {
@@ -88,7 +86,7 @@ function randomPart(expression: string, seed: string): string {
   return Array.from({ length: Number(length) }, character).join("");
 }
 
-/** Whether two names are equal, at least as normalized by the service. */
+/** Whether two names are equal, apart from case and surrounding white space. */
 export function isSameName(one: unknown, other: unknown): boolean {
   return (
     typeof one === "string" &&

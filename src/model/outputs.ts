@@ -2,34 +2,45 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
 import { isSameJson } from "./equality";
-import { type Field, instanceFields } from "./fields";
+import { type Arguments, type Field, instanceFields, type RemoteValues, type WireFields } from "./fields";
 import { type Kind, projectKind } from "./kinds";
-import { labelsOf, showsUpperCaseKey } from "./labels";
+import { type Labels, labelsOf, showsUpperCaseKey } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
-import type { Properties } from "./state";
-import { hiddenOf, hiddenOutputs, toPlainJson } from "./state";
+import {
+  type HiddenInputs,
+  hiddenInputsOf,
+  type Outputs,
+  propertyOf,
+  type Recorded,
+  type RecordedMembers,
+  recorded,
+  toPlainJson,
+} from "./state";
 import { digestUnmanagedFields } from "./unmanaged";
 
-/** What a resource's outputs are made of. */
+/** The state before. It is empty for a new object. */
+type PriorOutputs = RecordedMembers;
+
+/** The sources of a resource's outputs. */
 export interface OutputSources {
-  /** The checked inputs, or the state's properties: the hidden ones are kept. */
-  readonly hidden: Properties;
-  /** The values of the fields that the program manages. */
-  readonly values: Properties;
-  /** The service's own spelling of them, where it differs. */
-  readonly words: Properties;
-  /** What was applied to those that somebody has changed since. */
-  readonly applied?: Properties | undefined;
-  /** The outputs before; what this reply does not carry is not known to have changed. */
-  readonly before: Properties;
+  /** The inputs or the state whose hidden inputs are kept. */
+  readonly hidden: HiddenInputs;
+  /** The managed arguments. */
+  readonly values: Arguments;
+  /** The remote values that differ from them. */
+  readonly remoteValues: RemoteValues;
+  /** For arguments that somebody has changed since: what was applied. */
+  readonly applied?: RemoteValues | undefined;
+  /** The state before: fields that a reply omits are unchanged. */
+  readonly before: PriorOutputs;
 }
 
-/** The same, and what the object has in fields that the program does not manage. */
+/** The same, with digests of the unmanaged fields. */
 interface InstanceOutputSources extends OutputSources {
-  readonly unmanaged: Properties | undefined;
+  readonly unmanaged: RemoteValues | undefined;
 }
 
-/** What outputs depend on besides the object: its kind, the address of the service, and the settings. */
+/** The part of a call's context that outputs depend on. */
 interface Service {
   readonly kind: Kind;
   readonly session: {
@@ -38,56 +49,57 @@ interface Service {
   };
 }
 
-/** A resource's outputs. One that is also an input keeps the input's value, for previews echo inputs. */
-export function outputsOf(context: Service, object: ApiObject, known: OutputSources): Properties {
-  const { __unmanaged: before } = hiddenOf(known.before);
+/** Returns the outputs of a resource. An output that is also an argument has the argument's value, as in previews. */
+export function outputsOf(context: Service, object: ApiObject, known: OutputSources): Recorded {
+  const { unmanaged: before } = known.before;
   const unmanaged = digestUnmanagedFields(context.kind.fields, known.values, object.fields, before);
   const own =
     context.kind === projectKind
       ? projectOutputs(object, known)
       : instanceOutputs(context, object, { ...known, unmanaged });
-  return toPlainJson({
+  const state = {
     ...own,
     ...known.values,
-    ...hiddenOutputs(known.hidden),
-    __endpoint: context.session.client.endpoint,
-    __resumed: hiddenOf(known.before).__resumed,
-    __words: unlessEmpty(known.words),
-    __applied: unlessEmpty(known.applied),
-    __unmanaged: unmanaged,
-    __keepsCase: keepsCase(context, object, known),
-    __inHeader: isInHeader(object, known) ? true : undefined,
-    __shown: shownProperties(context, object, { ...known, unmanaged }),
-  });
+    ...hiddenInputsOf(known.hidden),
+    endpoint: context.session.client.endpoint,
+    isResumed: known.before.isResumed,
+    remoteValues: unlessEmpty(known.remoteValues),
+    applied: unlessEmpty(known.applied),
+    unmanaged,
+    keepsCase: keepsCase(context, object, known),
+    isRevisionInHeader: isInHeader(object, known) ? true : undefined,
+    shown: shownProperties(context, object, { ...known, unmanaged }),
+  };
+  return recorded(toPlainJson(state));
 }
 
-/** What the state records of the case of label keys; nothing if no key has capital letters. */
+/** Whether the service preserves the case of label keys, or `undefined` if no key has capital letters. */
 function keepsCase(
   { kind }: Service,
   { fields }: ApiObject,
   { values, before }: OutputSources,
 ): true | undefined {
   const hasCapitals = showsUpperCaseKey(kind.fields, values, wireOf(kind.fields, values));
-  const isKept = hiddenOf(before).__keepsCase || showsUpperCaseKey(kind.fields, values, fields);
+  const isKept = before.keepsCase || showsUpperCaseKey(kind.fields, values, fields);
   return hasCapitals && isKept ? true : undefined;
 }
 
-/** Whether only the ETag header has the revision. A list has none, and other replies may have none. */
+/** Whether only the ETag header contains the revision. Lists have no such header, and other replies may lack it. */
 function isInHeader({ isInHeaderOnly, isFromOwnUrl }: ApiObject, { before }: OutputSources): boolean {
-  return isInHeaderOnly === true || (!isFromOwnUrl && hiddenOf(before).__inHeader === true);
+  return isInHeaderOnly === true || (!isFromOwnUrl && before.isRevisionInHeader === true);
 }
 
-function wireOf(fields: readonly Field[], values: Properties): Properties {
+function wireOf(fields: readonly Field[], values: Arguments): WireFields {
   return Object.fromEntries(fields.map(({ name, wire }) => [wire, values[name]]));
 }
 
-/** The optional properties that the object's own address shows, unmanaged ones included; after any other reply, as before. */
+/** Returns the names of the optional properties that the object's own URL shows, including unmanaged ones. Other replies prove nothing. */
 function shownProperties(
   context: Service,
   { fields, revision, isFromOwnUrl }: ApiObject,
   { values, before, unmanaged = {} }: InstanceOutputSources,
-): unknown {
-  const { __shown: known = [] } = hiddenOf(before);
+): string[] | undefined {
+  const { shown: known = [] } = before;
   const isTold = isFromOwnUrl && revision !== undefined;
   const isShown = (name: string, isThere: boolean): boolean => (isTold ? isThere : known.includes(name));
   const optional = context.kind.fields.filter(
@@ -103,23 +115,23 @@ function shownProperties(
   return names.length > 0 ? names : undefined;
 }
 
-/** Properties, or nothing if there are none. */
-export function unlessEmpty(properties: Properties = {}): Properties | undefined {
+/** Returns values, or `undefined` if there are none. */
+export function unlessEmpty(properties: RemoteValues = {}): RemoteValues | undefined {
   return Object.keys(properties).length > 0 ? properties : undefined;
 }
 
-/** The outputs of an object that is seen for the first time since it was made: its spelling is the service's word from now on. */
+/** Returns the outputs of an object that is read for the first time after its creation. Its values become the recorded remote values. */
 export function initialOutputs(
   context: Service,
   object: ApiObject,
-  hidden: Properties,
-  values: Properties,
-): Properties {
-  const words = remoteValuesAfter(context.kind.fields, values, object.fields);
-  return outputsOf(context, object, { hidden, values, words, before: {} });
+  hidden: HiddenInputs,
+  values: Arguments,
+): Recorded {
+  const remoteValues = remoteValuesAfter(context.kind.fields, values, object.fields);
+  return outputsOf(context, object, { hidden, values, remoteValues, before: {} });
 }
 
-function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Properties {
+function projectOutputs({ fields }: ApiObject, { before }: OutputSources): Outputs {
   return {
     description: textOrPrevious(fields, "description", before.description),
     createdAt: sameMoment(textOrPrevious(fields, "created_at", before.createdAt), before.createdAt),
@@ -132,7 +144,7 @@ function instanceOutputs(
   { session, kind }: Service,
   { id, fields, revision }: ApiObject,
   known: InstanceOutputSources,
-): Properties {
+): Outputs {
   const { revisionField } = session.settings;
   const { before } = known;
   const addressFields = kind.fields.flatMap((field) => field.addressFields ?? []);
@@ -148,8 +160,8 @@ function instanceOutputs(
   return { ...own, revision: revision ?? (unchanged(own, known) ? before.revision : undefined) };
 }
 
-/** What else the service returned. What a reply does not carry, for list items may be sparse, is as before. */
-function others(fields: ApiObject["fields"], consulted: readonly string[], before: Properties): Properties {
+/** Returns the additional properties of the reply. Those that the reply omits are unchanged, because list items may be sparse. */
+function others(fields: WireFields, consulted: readonly string[], before: Outputs): Labels {
   const known = labelsOf(before.additionalProperties);
   const shown = new Set([
     ...["id", "status", "created_at", "url", ...REVISION_FIELDS, ...consulted],
@@ -162,16 +174,16 @@ function others(fields: ApiObject["fields"], consulted: readonly string[], befor
   };
 }
 
-/** Whether nothing of an object differs: then a reply without a revision says nothing about it. */
-function unchanged(own: Properties, { values, before }: OutputSources): boolean {
+/** Whether nothing has changed. In that case, a reply without a revision keeps the recorded one. */
+function unchanged(own: Outputs, { values, before }: OutputSources): boolean {
   const now = toPlainJson({ ...own, ...values });
   return (
     Object.keys(now).length > 0 &&
-    Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, before[name]))
+    Object.entries(now).every(([name, value]) => isDeepStrictEqual(value, propertyOf(before, name)))
   );
 }
 
-/** A text of the reply; what it does not carry is as before, and what it carries empty is none. */
+/** Returns a string field: the former value if the reply omits it, and `undefined` if it is null. */
 function textOrPrevious(fields: ApiObject["fields"], name: string, before: unknown): unknown {
   const value = fields[name];
   if (value === undefined) return before;
@@ -179,17 +191,17 @@ function textOrPrevious(fields: ApiObject["fields"], name: string, before: unkno
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A list may show a number where another reply shows a string. */
+/** Keeps the former value if the two are equal: a list may show a number that another reply shows as a string. */
 function sameAs(now: unknown, before: unknown): unknown {
   return isSameJson(now, before) ? before : sameMoment(now, before);
 }
 
-/** List items may carry fractions of a second that another reply did not (§2.1): no change of the same moment. */
+/** Keeps the former date if only fractions of a second differ, because list items may have them and other replies not (§2.1). */
 function sameMoment(now: unknown, before: unknown): unknown {
   return isSameMoment(now, before) ? before : now;
 }
 
-/** Whether two dates are the same to the second. */
+/** Whether two dates are equal to the second. */
 export function isSameMoment(one: unknown, other: unknown): boolean {
   const [a, b] = [one, other].map(wholeSecond);
   return a !== undefined && a === b;
@@ -209,22 +221,22 @@ function ipAddress(
   const [address] = fields.flatMap((field) => addressesIn(field, object));
   const isTold = fields.flatMap(addressFieldsBeside).some((name) => Object.hasOwn(object, name));
   if (address !== undefined || isTold) return address;
-  const { __unmanaged: { publicIp: others } = {} } = hiddenOf(before);
+  const { unmanaged: { publicIp: others } = {} } = before;
   const isSameMode =
     before.publicIp === values.publicIp && (others === undefined || unmanaged.publicIp !== undefined);
-  // The address went with the mode that asked for it.
+  // If the mode has changed, the address has changed, too.
   return isSameMode ? before.ipAddress : undefined;
 }
 
-/** The output that is the public address: its fields are shown beside the property that asks for it. */
+/** The output with the public address, whose fields are shown beside the one for the mode. */
 const ADDRESS_OUTPUT = "ipAddress";
 
 /**
- * Returns the object with null for each field that has been removed. Many services omit what has no value: what the object's own address has
- * shown, and doesn't show since the object has changed, has been removed. What it has never shown may be there.
+ * Returns the object with null for each removed field. Many services omit empty fields: if the object's own URL has shown a field, and omits
+ * it at a later revision, the field has been removed. A field that it has never shown may still have a value.
  */
-export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Properties): ApiObject {
-  const { __shown: shown = [], revision } = hiddenOf(state);
+export function withRemovedFields(fields: readonly Field[], object: ApiObject, state: Recorded): ApiObject {
+  const { shown = [], revision } = state;
   const isChanged = revision !== undefined && object.revision !== undefined && object.revision !== revision;
   if (!object.isFromOwnUrl || !isChanged) return object;
   const removed = fields.filter(

@@ -1,10 +1,9 @@
 import * as v from "valibot";
 import type { Operation } from "../polling/operation";
-import type { Field } from "./fields";
-import type { Properties } from "./state";
+import type { Arguments, Field, RemoteValues, WireFields } from "./fields";
 
-/** The fields of a body that was sent; undefined where it is none: what a state or a file keeps may be damaged. */
-export function parseSentBody(body: string): Properties | undefined {
+/** Parses a request body. Returns `undefined` if it is damaged, for example because somebody edited the state. */
+export function parseSentBody(body: string): WireFields | undefined {
   try {
     const fields: unknown = JSON.parse(body);
     return typeof fields === "object" && fields !== null && !Array.isArray(fields)
@@ -15,42 +14,48 @@ export function parseSentBody(body: string): Properties | undefined {
   }
 }
 
-const schema = v.object({
+const record = v.object({
   key: v.fallback(v.optional(v.string()), undefined),
   body: v.fallback(v.optional(v.string()), undefined),
   at: v.fallback(v.optional(v.number()), undefined),
   operation: v.fallback(v.optional(v.object({ id: v.string(), url: v.string() })), undefined),
   failed: v.fallback(v.optional(v.boolean()), undefined),
-  /** What an update asked for, by argument; null where it took one back. */
-  asked: v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined),
-  /** Name of the explicit provider through which a creation began. */
+  /** For updates: the requested values. Null removes the property. */
+  asked: v.fallback(
+    v.optional(
+      v.pipe(
+        v.record(v.string(), v.unknown()),
+        v.transform((values): RemoteValues => values),
+      ),
+    ),
+    undefined,
+  ),
+  /** Name of the explicit provider through which the creation began. */
   provider: v.fallback(v.optional(v.string()), undefined),
   /** Names of the arguments that were secret when it began. */
   secrets: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
-  /** Whether the name that a creation asked for was made up, and not given by the program. */
+  /** For creations: whether the name was generated. */
   isAutonamed: v.fallback(v.optional(v.boolean()), undefined),
-  /** Ids of objects that resources have imported since: a creation may have made one of them. */
+  /** Ids of objects that resources have imported since. The creation may have created one of them. */
   imported: v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined),
-  /** Whether nobody knows if the service has accepted that update. */
+  /** For updates: whether the service may not have received the request. */
   isUnsure: v.fallback(v.optional(v.boolean()), undefined),
-  /** The revision that the reply to that update showed: as long as the object has it, all that is shown is the update's work. */
+  /** For updates: the revision in the reply. As long as the object has it, the update has set everything that is shown. */
   revision: v.fallback(v.optional(v.string()), undefined),
-  /** The id that the service has given the object with that update. */
+  /** For updates: the new id that the service has given the object. */
   otherId: v.fallback(v.optional(v.string()), undefined),
 });
 
 /**
- * What is known of work at the service that is not known to have ended, as the state keeps it: a secret, for the body may hold
- * secret inputs. The body is the text that was sent, because a repeated request must carry the same one.
+ * What the state records about a creation or an update whose outcome isn't known yet. The state keeps it as a secret, because the body may
+ * contain secret inputs. The body is the exact string that was sent, because a retry must repeat it.
  */
-export type Pending = v.InferOutput<typeof schema>;
+export type Pending = v.InferOutput<typeof record>;
 
-export function pendingOf(state: Properties): Pending | undefined {
-  const parsed = v.safeParse(schema, state.__pending);
-  return parsed.success ? parsed.output : undefined;
-}
+/** Parses the record. A value of any other form counts as absent. */
+export const pendingSchema = v.fallback(v.optional(record), undefined);
 
-/** What a creation has asked for. The program may name another project by now. */
+/** The name and project that a creation has requested. The program may name another project by now. */
 export interface Sent {
   readonly name: string | undefined;
   readonly project: string | undefined;
@@ -62,17 +67,17 @@ export function sentFields({ body = "{}" }: Pending): Sent {
   return { name: text(name), project: text(project) };
 }
 
-/** The arguments of a creation request; undefined if the request is not known. */
-export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Properties | undefined {
+/** Returns the arguments in a creation request, or `undefined` if the request is unknown. */
+export function argumentsSent(fields: readonly Field[], { body = "" }: Pending): Arguments | undefined {
   const sent = parseSentBody(body);
   return sent && Object.fromEntries(fields.map(({ name, wire }) => [name, sent[wire]]));
 }
 
 const PREFIX = "operation/";
 
-/** The id of a resource whose object's id is not known yet. */
+/** Returns the id of a resource whose object has no known id yet. */
 export function placeholderId({ operation, key }: Pick<Pending, "operation" | "key">): string {
-  // A damaged record may have neither.
+  // A damaged record may have neither an operation nor a key.
   return `${PREFIX}${operation?.id ?? (key === undefined ? "unknown" : `key-${key}`)}`;
 }
 
@@ -80,7 +85,7 @@ export function isPlaceholder(id: string): boolean {
   return id.startsWith(PREFIX);
 }
 
-/** An operation of an earlier process, to be polled. */
+/** Returns an operation of an earlier process in a form that can be polled. */
 export function toOperation({ id, url }: { id: string; url: string }): Operation {
   return { id, url, status: "pending" };
 }
@@ -88,8 +93,8 @@ export function toOperation({ id, url }: { id: string; url: string }): Operation
 const KEY_KEPT_MS = 23 * 3_600_000;
 
 /**
- * Whether the service still answers this key with its first reply: 24 hours (§4.7), less one for clocks that differ. A time
- * that is yet to come is no time at all.
+ * Whether the service still repeats its first reply for this key. It keeps keys for 24 hours (§4.7). One hour is subtracted for clock
+ * differences. A time in the future is invalid.
  */
 export function isKeyKept({ at }: Pending, now = Date.now()): boolean {
   return at !== undefined && Math.abs(now - at) < KEY_KEPT_MS;

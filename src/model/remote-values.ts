@@ -1,17 +1,16 @@
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
 import { isSameJson, referencedValue, sameValue } from "./equality";
-import type { Field, WireFields } from "./fields";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "./fields";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
-import type { Properties } from "./state";
 
 /**
- * The service's own word for a field. `undefined` where the reply does not carry it, which says nothing about it.
- * Of labels, only those in `managed`: what others set is no concern of the program.
+ * Returns the remote value of a field, or `undefined` if the reply omits it, which proves nothing. For labels, returns only those whose keys
+ * are in one of the `managed` values.
  */
 export function remoteValueOf(field: Field, object: WireFields, ...managed: unknown[]): unknown {
   const word =
     field.type === "text" ? remoteTextOf(field, object[field.wire], ...managed) : object[field.wire];
-  // What only a replacement changes always has a value: null tells nothing.
+  // A field that requires a replacement always has a value, so null proves nothing.
   if (word === undefined || (word === null && field.change === "replace")) return undefined;
   if (isUnreadable(field, word)) return undefined;
   if (field.type === "text") return word;
@@ -22,44 +21,44 @@ export function remoteValueOf(field: Field, object: WireFields, ...managed: unkn
   return Object.fromEntries(own.filter(([, label]) => label !== null));
 }
 
-/** The text that a field shows, or the value of a reference. An empty text stands for none. */
+/** Returns a string field or the value of a reference. An empty string counts as null. */
 export function remoteTextOf(field: Field, word: unknown, ...own: unknown[]): unknown {
   return word === "" ? null : referencedValue(field, word, ...own);
 }
 
 /**
- * The words to remember after the program's values were applied: where the service spells a value in its own way.
- * A word that this reply does not carry stays as remembered.
+ * Returns the remote values to record after an apply: those that differ from the arguments. If the reply omits a field, its recorded remote
+ * value is kept.
  */
 export function remoteValuesAfter(
   fields: readonly Field[],
-  values: Properties,
+  values: Arguments,
   object: WireFields,
-  before: Properties = {},
-): Properties {
-  const words: Properties = {};
+  before: RemoteValues = {},
+): RemoteValues {
+  const remoteValues: Record<string, Json> = {};
   for (const field of fields) {
     const value = values[field.name];
     if (value === undefined) continue;
     const word = remoteValueOf(field, object, value);
     if (word === undefined ? Object.hasOwn(before, field.name) : !sameValue(field, word, value)) {
-      words[field.name] = word === undefined ? before[field.name] : word;
+      remoteValues[field.name] = word === undefined ? before[field.name] : word;
     }
   }
-  return words;
+  return remoteValues;
 }
 
 /**
- * A value that the program applied, and the service's word for it, which is another; no word if the first one that was read may have been
- * somebody else's.
+ * A value that was applied, and its remote value in `word` if they differ. `word` is missing if somebody else may have changed the value before
+ * it was first read.
  */
 export interface Applied {
   readonly value: unknown;
   readonly word?: unknown;
 }
 
-/** The value that was applied before somebody changed the property, as the state has it. */
-export function appliedIn(applied: Properties, name: string): Applied | undefined {
+/** Returns the value that was applied before somebody changed the property. */
+export function appliedIn(applied: Readonly<Record<string, Json>>, name: string): Applied | undefined {
   const pair: unknown = Object.hasOwn(applied, name) ? applied[name] : undefined;
   return isApplied(pair) ? pair : undefined;
 }
@@ -68,62 +67,62 @@ function isApplied(pair: unknown): pair is Applied {
   return typeof pair === "object" && pair !== null && "value" in pair;
 }
 
-/** What the service holds now, in terms of the program's values. */
+/** The result of a comparison with the remote values after the last apply. */
 export interface DriftResult {
-  /** The program's values; where the service's word moved since the last apply, that word. */
-  readonly values: Properties;
-  readonly words: Properties;
-  /** What was applied to the fields that somebody has changed, if the service has a word of its own for it. */
-  readonly applied: Properties;
-  /** Names of the fields that somebody changed, and of those that the reply does not carry. */
+  /** The arguments. Those that somebody has changed have their remote values. */
+  readonly values: Arguments;
+  readonly remoteValues: RemoteValues;
+  /** For changed arguments: what was applied, if its remote value is known. */
+  readonly applied: RemoteValues;
+  /** Names of the arguments that somebody has changed, and of those that the reply omits. */
   readonly drifted: readonly string[];
   readonly untold: readonly string[];
 }
 
-/** What the state knows of the fields. */
+/** What the state records about the managed arguments. */
 interface KnownValues {
-  readonly values: Properties;
-  readonly words: Properties;
-  readonly applied?: Properties;
+  readonly values: Arguments;
+  readonly remoteValues: RemoteValues;
+  readonly applied?: RemoteValues;
   readonly ipAddress?: unknown;
-  /** Whether the words aren't known yet, because nothing has shown the object since the reply to its creation request. */
+  /** Whether the remote values are unknown, because only the reply to the creation request has shown the object. */
   readonly isEcho?: boolean | undefined;
 }
 
-/** Compares what the service holds with what it held after the last apply. Fields without a value are not managed. */
+/** Compares an object with the remote values after the last apply. Arguments without a value are unmanaged. */
 export function compareRemoteValues(
   fields: readonly Field[],
   known: KnownValues,
   object: WireFields,
 ): DriftResult {
-  const values: Properties = {};
-  const words: Properties = {};
-  const applied: Properties = {};
+  const values: Record<string, Json> = {};
+  const remoteValues: Record<string, Json> = {};
+  const applied: Record<string, Json> = {};
   const drifted: string[] = [];
   const untold: string[] = [];
   for (const field of fields) {
     const { name } = field;
     const value = known.values[name];
     if (value === undefined) continue;
-    const word = Object.hasOwn(known.words, name) ? known.words[name] : undefined;
+    const word = Object.hasOwn(known.remoteValues, name) ? known.remoteValues[name] : undefined;
     const now = addressBeside(field, value, object) ?? remoteValueOf(field, object, value, word);
     const { applied: all = {}, ipAddress, isEcho } = known;
     const isLost = hasLostAddress(field, ipAddress, object);
     if (now === undefined || isLost === undefined) untold.push(name);
-    // A service that shows null beside an address shows the same without one.
+    // A service that shows null beside an address also shows null without an address.
     const seen: ComparedValue =
       isLost && (now ?? null) === null && isAddress(value)
         ? { value: undefined, isDrifted: true }
         : compareField(field, { value, word, applied: all[name], ipAddress, isEcho }, now, object);
     if (seen.isDrifted) drifted.push(name);
     if (seen.value !== undefined) values[name] = seen.value;
-    if (seen.word !== undefined) words[name] = seen.word;
+    if (seen.word !== undefined) remoteValues[name] = seen.word;
     if (seen.applied !== undefined) applied[name] = seen.applied;
   }
-  return { values, words, applied, drifted, untold };
+  return { values, remoteValues, applied, drifted, untold };
 }
 
-/** A value, and the service's word for it if that is another. */
+/** An argument, and its remote value if they differ. */
 interface ComparedValue {
   readonly value: unknown;
   readonly word?: unknown;
@@ -157,20 +156,21 @@ function compareOne(
   if (sameValue(field, now, isRemembered ? word : value)) return known;
   if (applied?.word !== undefined && sameValue(field, now, applied.word))
     return { value: applied.value, word: applied.word };
-  if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // in another reply, it may be as before
+  if (sameValue(field, now, value) || isSameIgnoringCase(field, now, value)) return known; // another reply may show the recorded form
   const isEcho = known.isEcho && field.change === "replace";
   if (isEcho || isLateAddress(field, known, now, object)) return { ...known, word: now };
   const last = isRemembered ? { value, word } : applied;
   return { value: toProgramValue(field, now), applied: last, isDrifted: true };
 }
 
-/** Compares each label, so that only those are taken over that somebody has changed. */
+/** Compares labels one by one, so that only those that somebody has changed get their remote values. */
 function compareLabels(field: Field, known: KnownValue, now: unknown, object: WireFields): ComparedValue {
-  const [shown, words, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
+  const [shown, remoteValues, applied] = [labelsOf(now), labelsOf(known.word), labelsOf(known.applied)];
   const label: Field = { ...field, type: "text" };
   const each = Object.entries(labelsOf(known.value)).map(([key, value]) => {
-    const isLost = known.word !== undefined && !Object.hasOwn(words, key) && !Object.hasOwn(shown, key);
-    const word = Object.hasOwn(words, key) ? words[key] : isLost ? null : undefined;
+    const isLost =
+      known.word !== undefined && !Object.hasOwn(remoteValues, key) && !Object.hasOwn(shown, key);
+    const word = Object.hasOwn(remoteValues, key) ? remoteValues[key] : isLost ? null : undefined;
     const pair = { value, word, applied: appliedIn(applied, key) };
     return { key, ...compareOne(label, pair, Object.hasOwn(shown, key) ? shown[key] : null, object) };
   });
@@ -188,15 +188,15 @@ function compareLabels(field: Field, known: KnownValue, now: unknown, object: Wi
 }
 
 /**
- * Whether another word must be the service's spelling of the value. The reply to a creation may repeat what was sent, so the service's own
- * spelling need not be known, and what looks like a change of such a field would lead to a replacement.
+ * Whether another remote value must be a normalized form of the argument. For a field that requires a replacement, a difference in case must
+ * not look like drift: the reply to the creation may repeat the request, so the normalized form may be unknown.
  */
 function isSameIgnoringCase({ change, isFixed }: Field, word: unknown, value: unknown): boolean {
   if (change !== "replace" || typeof word !== "string" || typeof value !== "string") return false;
   return isFixed || word.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
-/** The service's word as a value of the program's type; `undefined` where the service says there is none. */
+/** Returns a remote value in the form of an argument, or `undefined` if there is none. */
 export function toProgramValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined || isUnreadable(field, word)) return undefined;
   if (field.type === "text") return toText(referencedValue(field, word));

@@ -1,51 +1,50 @@
+import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { addressBeside } from "./addresses";
 import { isIgnored, mentionsProperty, type PropertyPaths } from "./changes";
-import { sameValue } from "./equality";
-import type { Field, WireFields } from "./fields";
-import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
+import { sameValue, sshKeysIn } from "./equality";
+import type { Arguments, Field, Json, WireFields } from "./fields";
+import type { Kind } from "./kinds";
+import { isUnreadable, type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteTextOf } from "./remote-values";
-import { sshKeysIn } from "./ssh-keys";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
+import type { DesiredArguments, Recorded } from "./state";
 
 /**
- * The body of a creation request (§2.2, §4.2) as text: a fixed function of the checked inputs, order of fields included,
- * because a repeated request must carry the same body.
+ * Returns the body of a creation request (§2.2, §4.2). The same inputs always give the same string, because a retry must repeat the body.
  */
-export function creationBody(fields: readonly Field[], inputs: Properties): string {
+export function creationBody(fields: readonly Field[], inputs: Arguments): string {
   const body = fields
     .filter((field) => inputs[field.name] !== undefined)
     .map((field) => [field.wire, field.type === "labels" ? sorted(inputs[field.name]) : inputs[field.name]]);
   return JSON.stringify(Object.fromEntries(body));
 }
 
-function sorted(labels: unknown): Properties {
+function sorted(labels: Json): Labels {
   return Object.fromEntries(Object.entries(labelsOf(labels)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What the body of an update is made of: the state, the inputs, and the object as it was read. */
+/** What the body of an update depends on: the state, the inputs, and the object as it was read. */
 interface Sources {
-  readonly olds: Properties;
-  readonly news: Properties;
+  readonly olds: Recorded;
+  readonly news: DesiredArguments;
   readonly current: WireFields;
   readonly ignored: PropertyPaths;
 }
 
 /**
- * The body of an update (§4.5): every field of a creation request and nothing that is read-only. What the program does
- * not manage is taken from the object as it stands, so that a full replacement erases nobody's work.
+ * Returns the body of an update (§4.5): every writable field. Unmanaged fields have their current values, so that the update doesn't remove
+ * other people's changes.
  *
  * @throws CloudInfraError `revision_conflict` if the object has a value that can't be sent back
  */
 export function updateBody(
   fields: readonly Field[],
-  olds: Properties,
-  news: Properties,
+  olds: Recorded,
+  news: DesiredArguments,
   current: WireFields,
   ignored: PropertyPaths = [],
 ): string {
-  const body: Properties = {};
+  const body: Record<string, Json> = {};
   for (const field of fields) {
     const value = sentValue(field, { olds, news, current, ignored });
     if (value !== undefined && value !== null) body[field.wire] = value;
@@ -56,13 +55,13 @@ export function updateBody(
 function sentValue(field: Field, sources: Sources): unknown {
   const { olds, news, ignored } = sources;
   const [before, desired] = [olds[field.name], news[field.name]];
-  // What isn't shown may be there (or an update would not be sent): leaving it out would remove it.
+  // The object may have an ignored field that isn't shown. Omitting the field would remove it.
   if (isIgnored(ignored, [field.name]))
     return isShown(field, sources) ? currentValue(field, sources) : sendable(field, desired);
   if (before === undefined && desired === undefined) return currentValue(field, sources);
   if (field.type === "labels") return mergedLabels(field, sources);
   if (desired === undefined) return field.type === "keys" ? [] : undefined;
-  // Keys that stay because of their index may be as the service shows them.
+  // If an index of the list is ignored, the key there may have the form in which the service shows it.
   return mentionsProperty(ignored, field.name) ? sendable(field, desired) : desired;
 }
 
@@ -71,7 +70,7 @@ const isShown = (field: Field, sources: Sources): boolean => shownIn(field, sour
 const shownIn = (field: Field, { olds, current }: Sources): unknown =>
   addressBeside(field, olds[field.name], current) ?? current[field.wire];
 
-/** The value at the service, in the form in which a request can carry it: as it was applied if it is shown as the state knows it. */
+/** Returns the current value in a form that a request can contain: the applied value if the object shows its recorded remote value. */
 function currentValue(field: Field, sources: Sources): unknown {
   const { olds } = sources;
   const own = olds[field.name];
@@ -79,7 +78,7 @@ function currentValue(field: Field, sources: Sources): unknown {
   if (field.type === "labels" || shown === undefined) return shown;
   const known = knownRemoteValue(field, olds);
   const word = field.type === "text" ? remoteTextOf(field, shown, known) : shown;
-  const isUntold = word === null && field.change === "replace"; // what only a replacement changes always has a value
+  const isUntold = word === null && field.change === "replace"; // such a field always has a value
   const isAsKnown = isUntold || sameValue(field, word, known);
   if (own !== undefined && own !== "" && isAsKnown && isSendable(field, own)) return own;
   return sendable(field, typeof word === "number" ? String(word) : word);
@@ -88,12 +87,12 @@ function currentValue(field: Field, sources: Sources): unknown {
 function sendable(field: Field, value: unknown): unknown {
   if (isSendable(field, value)) return value;
   const { name } = field;
-  const message = `the service shows ${name} in a form that a request can't carry, so the update would change what is there`;
-  const hint = `nothing was overwritten. Set ${name} in the program, and don't list it in ignoreChanges`;
+  const message = `the service shows ${name} in a form that a request can't contain, so the update would change its value`;
+  const hint = `Nothing was overwritten. Set ${name} in the program, and don't list it in ignoreChanges`;
   throw new CloudInfraError("revision_conflict", message, { hint });
 }
 
-/** A state may have the JSON text of an object or list that stands for a string. */
+/** Matches the JSON of an object or a list, which a state may contain in place of a string. */
 const JSON_TEXT = /^(?:\{|\[["{[])/;
 
 function isSendable({ type }: Field, value: unknown): boolean {
@@ -102,12 +101,12 @@ function isSendable({ type }: Field, value: unknown): boolean {
   return typeof value !== "object" && !JSON_TEXT.test(String(value));
 }
 
-function knownRemoteValue({ name }: Field, olds: Properties): unknown {
-  const { __words: words = {} } = hiddenOf(olds);
-  return Object.hasOwn(words, name) ? words[name] : olds[name];
+function knownRemoteValue({ name }: Field, olds: Recorded): unknown {
+  const { remoteValues = {} } = olds;
+  return Object.hasOwn(remoteValues, name) ? remoteValues[name] : olds[name];
 }
 
-function mergedLabels(field: Field, sources: Sources): Properties {
+function mergedLabels(field: Field, sources: Sources): Labels {
   const { olds, news, current, ignored } = sources;
   const now = labelsOf(current[field.wire]);
   const isReadable = isShown(field, sources) && !isUnreadable(field, current[field.wire]);
@@ -117,4 +116,29 @@ function mergedLabels(field: Field, sources: Sources): Properties {
   const kept = Object.entries(now).filter(([key]) => isLeft(key) || !replaced.has(key));
   const own = Object.entries(labelsOf(news[field.name])).filter(([key]) => !isLeft(key));
   return sorted(Object.fromEntries([...kept, ...own]));
+}
+
+/**
+ * Requires that the object shows the unmanaged fields that its own URL has shown. A list may omit them.
+ *
+ * @throws CloudInfraError `revision_conflict` if the update would remove them
+ */
+export function requireUnmanagedShown(
+  kind: Kind,
+  { id, olds }: { readonly id: string; readonly olds: Recorded },
+  { fields, isFromOwnUrl }: ApiObject,
+): void {
+  const { unmanaged = {}, shown = [] } = olds;
+  const hidden = kind.fields.filter(
+    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
+  );
+  if (isFromOwnUrl || hidden.length === 0) return;
+  const names = hidden.map(({ name }) => name).join(", ");
+  throw new CloudInfraError(
+    "revision_conflict",
+    `only the list shows ${kind.name} ${id}, and it omits ${names}, so the update would remove unmanaged values`,
+    {
+      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
+    },
+  );
 }

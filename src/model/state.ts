@@ -1,124 +1,316 @@
 import * as v from "valibot";
+import type { Arguments, Json, RemoteValues } from "./fields";
+import { pendingSchema } from "./pending";
 
-const text = v.fallback(v.optional(v.string()), undefined);
-const record = v.fallback(v.optional(v.record(v.string(), v.unknown())), undefined);
+/** Properties as Pulumi's host passes them: plain JSON of unknown form. Only the host's interface and this codec use them. */
+export type Properties = Record<string, unknown>;
 
-const timeouts = v.fallback(v.optional(v.object({ create: text, update: text, delete: text })), undefined);
+// Every state that was ever released must parse: a member that is missing or malformed counts as absent.
+const string = v.fallback(v.optional(v.string()), undefined);
+const number = v.fallback(v.optional(v.number()), undefined);
 const flag = v.fallback(v.optional(v.boolean()), undefined);
-const names = v.fallback(v.optional(v.array(v.string())), undefined);
+const names = v.fallback(v.optional(v.pipe(v.array(v.string()), v.readonly())), undefined);
+const json = v.optional(v.unknown());
+const values = v.fallback(
+  v.optional(
+    v.pipe(
+      v.record(v.string(), v.unknown()),
+      v.transform((record): RemoteValues => record),
+    ),
+  ),
+  undefined,
+);
+
+/** The members of a typed state: how each is called in the stored properties, and its form. */
+type Members = Readonly<Record<string, readonly [storedAs: string, schema: v.GenericSchema]>>;
+
+type Parsed<Table extends Members> = {
+  readonly [Member in keyof Table]?: v.InferOutput<Table[Member][1]> | undefined;
+};
+
+const argumentMembers = {
+  name: ["name", string],
+  region: ["region", string],
+  project: ["project", string],
+  image: ["image", string],
+  flavor: ["flavor", string],
+  network: ["network", string],
+  publicIp: ["publicIp", string],
+  sshKeys: ["sshKeys", json],
+  labels: ["labels", json],
+} as const satisfies Record<keyof Arguments, Members[string]>;
+
+const programMembers = {
+  /** URN of the resource. */
+  urn: ["__urn", string],
+  timeouts: [
+    "__timeouts",
+    v.fallback(v.optional(v.object({ create: string, update: string, delete: string })), undefined),
+  ],
+  /** Names of the arguments that are secret. */
+  secrets: ["__secrets", names],
+  /** Whether the provider has generated the name. */
+  isAutonamed: ["__autonamed", flag],
+  /** The stack's organization, if its backend has organizations. */
+  organization: ["__organization", string],
+  /** The folder of Pulumi's project file, relative to the program's folder, if it is another one. */
+  projectFolder: ["__projectFolder", string],
+} as const satisfies Members;
+
+const inputMembers = {
+  /** The resource's key: the idempotency key of its first creation request (§4.7). */
+  key: ["__key", string],
+  /** When the key was generated, in milliseconds since 1970: the service keeps it for 24 hours (§4.7). */
+  keyAt: ["__keyAt", number],
+  /** Id of the object that the `import` option names. */
+  importId: ["__import", string],
+  /** The code that the engine loads the provider with. */
+  providerText: ["__provider", json],
+} as const satisfies Members;
+
+const outputMembers = {
+  status: ["status", json],
+  createdAt: ["createdAt", json],
+  url: ["url", json],
+  ipAddress: ["ipAddress", json],
+  description: ["description", json],
+  additionalProperties: ["additionalProperties", json],
+  revision: ["revision", string],
+} as const satisfies Members;
+
+const hiddenOutputMembers = {
+  /** The service that has the object. */
+  endpoint: ["__endpoint", string],
+  /** A creation or an update whose outcome isn't known yet. */
+  pending: ["__pending", pendingSchema],
+  /** Whether create returned an object that existed. The state may still have another record of that object, to be deleted. */
+  isResumed: ["__resumed", flag],
+  /** Whether only the reply to the creation request has shown the object so far. */
+  isEcho: ["__echoed", flag],
+  /** Names of the properties that contain, repeat or are derived from the former value of an argument that was secret. */
+  formerSecrets: ["__sealed", names],
+  /** The remote values after the last apply, if they differ from the arguments. */
+  remoteValues: ["__words", values],
+  /** For arguments that somebody has changed since: the value that was applied last, and its remote value. See `Applied`. */
+  applied: ["__applied", values],
+  /** Digests of the values that the object had in unmanaged fields when it was last read. */
+  unmanaged: ["__unmanaged", values],
+  /** Names of the properties that the object's own URL has shown since they were applied. */
+  shown: ["__shown", names],
+  /** Whether the service has shown a label key with capital letters as the program has it. */
+  keepsCase: ["__keepsCase", flag],
+  /** Whether a field with a usual name for the revision holds something else, because the ETag header has another revision. */
+  isRevisionInHeader: ["__inHeader", flag],
+} as const satisfies Members;
+
+const optionMembers = {
+  /** URNs that the resource had before. */
+  aliasUrns: ["__aliasUrns", names],
+  ignoreChanges: ["__ignoreChanges", names],
+  replaceOnChanges: ["__replaceOnChanges", names],
+  /** Whether the resource has the option `retainOnDelete`. */
+  isRetained: ["__retainOnDelete", flag],
+  /** The setting `pulumi:autonaming`: a pattern, or `false` if the program must set names. */
+  autonaming: ["__autonaming", json],
+} as const satisfies Members;
+
+/** What the program says about a resource beside its arguments. It may differ from run to run. */
+export type ProgramValues = Parsed<typeof programMembers>;
+
+/** What the provider keeps about a resource beside its arguments. */
+export interface HiddenInputs extends ProgramValues, Parsed<typeof inputMembers> {
+  /**
+   * The program's values as the engine has saved them with the inputs, if this run's differ. They stay in the inputs, because Pulumi would
+   * show a difference there as a change.
+   */
+  readonly savedValues?: ProgramValues | undefined;
+}
+
+/** The outputs that programs can read. */
+export type Outputs = Parsed<typeof outputMembers>;
+
+declare const role: unique symbol;
+
+interface Bag {
+  /** The properties that this version doesn't know. */
+  readonly unknown?: Readonly<Properties> | undefined;
+}
+
+/** The inputs of a resource: what the program asks for. */
+export interface Desired extends Arguments, HiddenInputs, Bag {
+  readonly [role]: "desired";
+}
+
+/** Values that the program asks for. Those of a state don't fit. */
+export type DesiredArguments = RemoteValues & { readonly [role]?: "desired" };
+
+/** What the state records about a resource: its arguments as they were applied, and its outputs. */
+export interface Recorded extends Arguments, HiddenInputs, Outputs, Parsed<typeof hiddenOutputMembers>, Bag {
+  readonly [role]: "recorded";
+}
+
+/** Some of the members of a state. */
+export type RecordedMembers = Partial<Omit<Recorded, typeof role>>;
+
+/** A resource as the program declares it, before it is checked. */
+export interface Declared extends Desired, Parsed<typeof optionMembers> {
+  /** The arguments as given, which may be misspelt or malformed. */
+  readonly given: Readonly<Properties>;
+}
+
+/** Builds inputs from members. */
+export function desired(members: Omit<Desired, typeof role> & { readonly [role]?: never }): Desired {
+  return members as Desired;
+}
+
+/** Builds a state from members. */
+export function recorded(members: Omit<Recorded, typeof role> & { readonly [role]?: never }): Recorded {
+  return members as Recorded;
+}
+
+const desiredMembers = { ...argumentMembers, ...inputMembers };
+const recordedMembers = { ...desiredMembers, ...outputMembers, ...hiddenOutputMembers };
+const PROGRAM_VALUES = "__now";
+
+/** Parses the inputs of a resource, as the program or the state has them. */
+export function parseDesired(bag: Properties): Desired {
+  return desired(parseMembers(desiredMembers, bag));
+}
+
+/** Parses the inputs of a resource as the program declares it. */
+export function parseDeclared(bag: Properties): Declared {
+  const options = Object.values(optionMembers).map(([name]): string => name);
+  const inputs = Object.entries(bag).filter(([name]) => !options.includes(name));
+  return {
+    ...parseDesired(Object.fromEntries(inputs)),
+    ...parseTable(optionMembers, bag),
+    given: Object.fromEntries(inputs.filter(([name]) => !name.startsWith("__"))),
+  };
+}
+
+/** Parses the properties that the state has for a resource. */
+export function parseRecorded(bag: Properties): Recorded {
+  return recorded(parseMembers(recordedMembers, bag));
+}
+
+function parseMembers<Table extends Members>(table: Table, bag: Properties) {
+  const saved = parseTable(programMembers, bag);
+  const now = v.safeParse(v.record(v.string(), v.unknown()), bag[PROGRAM_VALUES]);
+  const members = {
+    ...parseTable(table, bag),
+    ...(now.success ? parseTable(programMembers, now.output) : saved),
+  };
+  const known = storedProperties({ ...table, ...programMembers }, { ...members, ...saved });
+  const unknown = Object.entries(bag).filter(
+    ([name]) => known[name] === undefined && name !== PROGRAM_VALUES,
+  );
+  return {
+    ...members,
+    savedValues: now.success ? saved : undefined,
+    unknown: unknown.length === 0 ? undefined : Object.fromEntries(unknown),
+  };
+}
+
+function parseTable<Table extends Members>(table: Table, bag: Properties): Parsed<Table> {
+  const members = Object.entries(table).map(([member, [name, schema]]) => [
+    member,
+    v.parse(schema, bag[name]),
+  ]);
+  return Object.fromEntries(members) as Parsed<Table>;
+}
 
 /**
- * The hidden properties. Every state that was ever written must be read: whatever is missing or of another form is
- * taken as absent.
+ * Serializes inputs or a state.
+ *
+ * @param secrets names of the properties to mark as secret for the engine, which by itself marks only those whose input is secret
  */
-const hiddenProperties = v.object({
-  __urn: text,
-  __key: text,
-  /** When the key was made, in milliseconds since 1970: a key may be used for 24 hours (§4.7). */
-  __keyAt: v.fallback(v.optional(v.number()), undefined),
-  __timeouts: timeouts,
-  __secrets: names,
-  /** Only among the inputs of a program: URNs that the resource had before. */
-  __aliasUrns: names,
-  /** The stack's organization, if its backend has organizations. */
-  __organization: text,
-  /** Folder of Pulumi's project file, from the program's folder, if that isn't in it. */
-  __projectFolder: text,
-  /** Only among the inputs of a program: the properties that the option `ignoreChanges` lists. */
-  __ignoreChanges: names,
-  /** Only among the inputs of a program: the properties that the option `replaceOnChanges` lists. */
-  __replaceOnChanges: names,
-  /** Only among the inputs of a program: whether it has the option `retainOnDelete`. */
-  __retainOnDelete: flag,
-  /** Id of the object that the `import` option tells to take over. */
-  __import: text,
-  /** Whether the name was made up. */
-  __autonamed: flag,
-  __endpoint: text,
-  /** Only among outputs: whether create returned an object that existed. The state may still have another record of it, to be deleted. */
-  __resumed: flag,
-  /** Only among outputs: whether only the reply to the creation request has shown the object so far. */
-  __echoed: flag,
-  /** Only among outputs: the names of those that hold, repeat or are derived from an argument that was secret before. */
-  __sealed: names,
-  __words: record,
-  /** Only among outputs: of the properties that somebody has changed since, the value that was applied last, and its word. */
-  __applied: record,
-  /** Only among outputs: what the program says now, where that is not what the inputs keep. */
-  __now: v.fallback(
-    v.optional(
-      v.object({
-        __urn: text,
-        __timeouts: timeouts,
-        __secrets: names,
-        __autonamed: flag,
-        __organization: text,
-        __projectFolder: text,
-      }),
-    ),
-    undefined,
-  ),
-  /** Digests of what the object had in fields that the program does not set, when it was last seen. */
-  __unmanaged: record,
-  /** Only among outputs: names of the properties that the object's own address has shown since they were applied. */
-  __shown: names,
-  /** Only among outputs: whether the service has shown a label key with capital letters as the program has it. */
-  __keepsCase: flag,
-  /** Only among outputs: whether a field with a usual name for the revision holds something else, because the ETag header has another one. */
-  __inHeader: flag,
-  revision: text,
-});
-
-/** What the provider keeps of a resource beside its arguments. */
-export type Hidden = v.InferOutput<typeof hiddenProperties>;
-
-export function hiddenOf(properties: Properties): Hidden {
-  const hidden = v.parse(hiddenProperties, properties);
-  return { ...hidden, ...pickCurrentValues(hidden.__now ?? hidden) };
+export function toBag(state: Desired | Recorded, secrets: readonly string[] = []): Properties {
+  const { savedValues } = state;
+  const bag = toPlainJson({
+    ...state.unknown,
+    ...storedProperties(recordedMembers, state),
+    ...storedProperties(programMembers, savedValues ?? state),
+    ...(savedValues && { [PROGRAM_VALUES]: storedProperties(programMembers, state) }),
+  });
+  return markSecret(bag, secrets);
 }
 
-/** The hidden inputs as the state's inputs have them, which need not be what the program says now. */
-export function hiddenInputs(properties: Properties): Properties {
-  const { __key, __keyAt, __import, ...others } = v.parse(hiddenProperties, properties);
-  return { __key, __keyAt, __import, ...pickCurrentValues(others) };
+/** Marks some properties as secret for the engine. */
+export function markSecret(bag: Properties, names: readonly string[]): Properties {
+  const marked = Object.entries(bag).filter(([name]) => names.includes(name));
+  return { ...bag, ...Object.fromEntries(marked.map(([name, value]) => [name, asSecret(value)])) };
 }
 
-/** What the program says of a resource beside its arguments, and may say otherwise at the next run. */
-export type CurrentValues = NonNullable<Hidden["__now"]>;
+/** How Pulumi marks a value as secret. */
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
-export function currentValuesOf(properties: Properties): CurrentValues {
-  return pickCurrentValues(hiddenOf(properties));
+function asSecret(value: unknown): unknown {
+  return Object(value)[SIGNATURE] === SECRET ? value : { [SIGNATURE]: SECRET, value };
 }
 
-function pickCurrentValues({
-  __urn,
-  __timeouts,
-  __secrets,
-  __autonamed,
-  __organization,
-  __projectFolder,
-}: CurrentValues): CurrentValues {
-  return { __urn, __timeouts, __secrets, __autonamed, __organization, __projectFolder };
+function storedProperties(table: Members, members: object): Properties {
+  const given: Properties = { ...members };
+  const stored = Object.entries(table).map(([member, [name]]) => [name, given[member]] as const);
+  return Object.fromEntries(stored.filter(([, value]) => value !== undefined));
 }
 
-/** The hidden outputs that go with the hidden inputs. */
-export function hiddenOutputs(properties: Properties): Properties {
-  return { ...hiddenInputs(properties), __now: v.parse(hiddenProperties, properties).__now };
+/** Returns what a program says about a resource beside its arguments. */
+export function programValuesOf(values: ProgramValues): ProgramValues {
+  const { urn, timeouts, secrets, isAutonamed, organization, projectFolder } = values;
+  return { urn, timeouts, secrets, isAutonamed, organization, projectFolder };
 }
 
-/** The resource's name in the program: what follows stack, project and type in its URN; it may hold colons too. */
-export function resourceName(hidden: Hidden): string | undefined {
-  return hidden.__urn?.split("::").slice(3).join("::");
+/** Returns properties with what the program says in this run. The saved values stay in the inputs. */
+export function withProgramValues<State extends HiddenInputs>(state: State, now: ProgramValues): State {
+  const savedValues = state.savedValues ?? programValuesOf(state);
+  return { ...state, ...programValuesOf(now), savedValues };
 }
 
-/** What is nested deeper than this is left out: no reply may be able to fail a creation by its form. */
+/** Returns the hidden inputs as the engine has saved them. The program's values of this run may differ. */
+export function savedInputsOf(state: HiddenInputs): HiddenInputs {
+  const { key, keyAt, importId, savedValues } = state;
+  return { key, keyAt, importId, ...programValuesOf(savedValues ?? state) };
+}
+
+/** Returns the hidden inputs as the outputs keep them: as saved, and with the program's values of this run. */
+export function hiddenInputsOf(state: HiddenInputs): HiddenInputs {
+  const { key, keyAt, importId, savedValues } = state;
+  return { key, keyAt, importId, savedValues, ...programValuesOf(state) };
+}
+
+/** Returns the inputs that a state records. */
+export function inputsIn(state: Recorded): Desired {
+  const { name, region, project, image, flavor, network, publicIp, sshKeys, labels } = state;
+  const args = { name, region, project, image, flavor, network, publicIp, sshKeys, labels };
+  return desired({ ...args, ...hiddenInputsOf(state) });
+}
+
+/** Returns the value of an argument or output by its name in programs. */
+export function propertyOf(state: RemoteValues & Outputs & Bag, name: string): Json {
+  const visible = { ...argumentMembers, ...outputMembers };
+  return Object.hasOwn(visible, name) ? state[name as keyof typeof visible] : state.unknown?.[name];
+}
+
+/** Returns the names of the outputs that aren't arguments. */
+export function outputNamesOf(state: Outputs & Bag): string[] {
+  const others = Object.keys(state.unknown ?? {}).filter((name) => !name.startsWith("__"));
+  return [...Object.keys(outputMembers), ...others].filter((name) => propertyOf(state, name) !== undefined);
+}
+
+/** Returns the resource's name in the program: what follows stack, project and type in its URN. It may contain colons. */
+export function resourceName(urn: string | undefined): string | undefined {
+  return urn?.split("::").slice(3).join("::");
+}
+
+/** Deeper levels are left out, so that the form of a reply can't make a creation fail. */
 const MAX_DEPTH = 64;
 
 /**
- * Properties as the host can bear them: an `undefined` anywhere in them makes it fail a create that succeeded, or hang,
- * and a date or a class instance becomes something else. The one place where all outputs and inputs pass.
+ * Returns properties in the form that the host supports: an `undefined` anywhere in them would fail or block a create that has succeeded,
+ * and a date or a class instance would become something else.
  */
-export function toPlainJson(properties: Properties): Properties {
+export function toPlainJson(properties: object): Properties {
   return toPlainMap(properties, 0);
 }
 
@@ -140,6 +332,3 @@ function toPlainValue(value: unknown, depth: number): unknown {
   if (typeof value === "object" && value !== null) return toPlainMap(value, depth);
   return typeof value === "function" || typeof value === "symbol" ? undefined : value;
 }
-
-/** Properties as the host hands them over and takes them back: plain JSON, unknown until parsed. */
-export type Properties = Record<string, unknown>;

@@ -10,57 +10,55 @@ import {
   isShownByAddress,
   meansNoAddress,
 } from "./addresses";
-import { isChanged, sameValue } from "./equality";
-import type { Field, WireFields } from "./fields";
-import { labelsOf } from "./labels";
+import { isChanged, sameValue, sshKeysIn } from "./equality";
+import type { Arguments, Field, WireFields } from "./fields";
+import { type Labels, labelsOf } from "./labels";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
-import { sshKeysIn } from "./ssh-keys";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
+import type { DesiredArguments, Recorded } from "./state";
 
-/** The three sides of one property that the program manages; of labels that are shown, of each key by itself. */
+/** One managed property in the state, at the service and in the program. Labels that are shown are compared key by key. */
 export interface PropertySides {
   readonly field: Field;
-  /** The steps to the property in the program, and the path that they make. */
+  /** The steps to the property in the program, and the resulting path. */
   readonly path: readonly string[];
   readonly property: string;
-  /** The state's value, and the service's word for it after the last apply. */
+  /** The state's value, and its remote value after the last apply. */
   readonly inState: unknown;
   readonly known: unknown;
-  /** What the program applied before somebody changed the property, and a refresh accepted that. */
+  /** What was applied before somebody changed the property and a refresh accepted the change. */
   readonly applied?: Applied | undefined;
-  /** The service's word now; `isShown` is false where the reply does not carry the field, which says nothing about it. */
+  /** The remote value now. If `isShown` is false, the reply omits the field, which proves nothing. */
   readonly now: unknown;
   readonly isShown: boolean;
   readonly desired: unknown;
-  /** The address that the state has. */
+  /** The address in the state. */
   readonly ipAddress?: unknown;
-  /** All that the reply carries. */
+  /** The fields of the reply. */
   readonly object: WireFields;
 }
 
-/** What a comparison is made of: the state, and the inputs. */
+/** The state and the inputs of a comparison. */
 export interface ComparedInputs {
-  readonly olds: Properties;
-  readonly news: Properties;
+  readonly olds: Arguments & Pick<Recorded, "remoteValues" | "applied" | "ipAddress">;
+  readonly news: DesiredArguments;
 }
 
-/** State, service and program beside each other, property by property. */
+/** Compares the state, the object and the inputs property by property. */
 export function sidesOf(
   fields: readonly Field[],
   wanted: ComparedInputs,
   object: WireFields,
 ): PropertySides[] {
-  const { __words: words = {}, __applied: applied = {} } = hiddenOf(wanted.olds);
+  const { remoteValues = {}, applied = {} } = wanted.olds;
   return fields.flatMap((field) => {
     const [inState, desired] = [wanted.olds[field.name], wanted.news[field.name]];
-    // An empty map of labels manages none.
+    // An empty map manages no labels.
     const isAny = (value: unknown): boolean =>
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
-    const hasWord = address === undefined && Object.hasOwn(words, field.name);
-    const known = hasWord ? words[field.name] : inState;
+    const hasWord = address === undefined && Object.hasOwn(remoteValues, field.name);
+    const known = hasWord ? remoteValues[field.name] : inState;
     const now = address ?? remoteValueOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
     const path = [field.name];
@@ -82,7 +80,7 @@ export function sidesOf(
   });
 }
 
-function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: Properties): PropertySides[] {
+function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: Labels): PropertySides[] {
   const inState = entriesOf(labels.inState);
   const known = entriesOf(labels.known);
   const now = entriesOf(labels.now);
@@ -93,7 +91,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
     property: labelPath(field, key),
     inState: inState.get(key),
     applied: appliedIn(applied, key),
-    known: known.has(key) || !now.has(key) ? known.get(key) : inState.get(key), // it may not have been recognized
+    known: known.has(key) || !now.has(key) ? known.get(key) : inState.get(key), // the recorded key may be in lower case
     now: now.get(key),
     isShown,
     desired: desired.get(key),
@@ -104,7 +102,7 @@ function eachKey({ field, isShown, object, ...labels }: PropertySides, applied: 
 export const isToChange = ({ field, inState, desired }: PropertySides): boolean =>
   isChanged(field, inState, desired);
 
-/** The service has what the program asks for, whoever put it there. */
+/** Whether the object has the desired value, no matter who set it. */
 export const hasDesiredValue = (side: PropertySides): boolean =>
   side.isShown &&
   (sameValue(side.field, side.now, side.desired) ||
@@ -114,13 +112,13 @@ export const hasDesiredValue = (side: PropertySides): boolean =>
     isShownByAddress(side.field, side.desired, side.object) ||
     isBeside(side));
 
-/** Whether the service shows the desired address beside the mode that led to it, such as "auto", or the desired mode beside an address. */
+/** Whether the object shows the desired address beside the mode, such as "auto", or the desired mode beside an address. */
 const isBeside = ({ field, desired, object }: PropertySides): boolean =>
   field.wire === "public_ip" &&
   !isAddress(object.public_ip) &&
   [object.public_ip, ...addressesIn(field, object)].includes(desired);
 
-/** Whether the service shows null or a word such as "none" because there is no address, as in a state or program without one. */
+/** Whether the object shows null or a word such as "none" because it has no address, and the value means that, too. */
 const isWithoutAddress = ({ field, now, object }: PropertySides, value: unknown): boolean =>
   field.wire === "public_ip" &&
   [value ?? "none", now].every(meansNoAddress) &&
@@ -134,21 +132,21 @@ function isAsApplied({ field, applied, now, desired }: PropertySides): boolean {
   );
 }
 
-/** Whether the service, which shows the state's value in capital or small letters only, shows the desired value in the same way. */
+/** Whether the object shows the desired value in upper or lower case, as it did with the state's value. */
 function isInSameCase({ inState, known, now, desired }: PropertySides): boolean {
   if (typeof inState !== "string" || typeof desired !== "string" || known === inState) return false;
   const ways = [(text: string) => text.toUpperCase(), (text: string) => text.toLowerCase()];
   return ways.some((way) => way(inState) === known && way(desired) === now);
 }
 
-/** The service shows the desired value, and showed the former value differently. */
+/** Whether the object shows the desired value, and showed the former value differently. */
 export const isProven = (side: PropertySides): boolean =>
   hasDesiredValue(side) && !(isToChange(side) && !isChanged(side.field, side.known, side.now));
 
-/** The service shows something else than the program asks for. */
+/** Whether the object shows another value than the desired one. */
 export const differsFromDesired = (side: PropertySides): boolean => side.isShown && !hasDesiredValue(side);
 
-/** The service has something that is neither what the state knows nor what the program asks for. */
+/** Whether the object shows a value that is neither recorded nor desired. */
 export const isChangedByOthers = (side: PropertySides): boolean =>
   side.isShown &&
   !hasDesiredValue(side) &&
@@ -165,7 +163,7 @@ const isAssignedAddress = ({
   ...more
 }: PropertySides): boolean => isLateAddress(field, { value, word, ...more }, now, object);
 
-/** Whether all that an update changes is there, as far as it is shown, at least as normalized by the service. */
+/** Whether the object shows every change of an update, as far as it shows these properties. Normalized values count. */
 export function isUpdateApplied(
   sides: readonly PropertySides[],
   isNormalized: (side: PropertySides) => boolean,
@@ -186,10 +184,7 @@ function labelPath({ name }: Field, key: string): string {
   return propertyPath({ pointer }, (first) => first) ?? name;
 }
 
-/**
- * Whether the remote value is the desired one as normalized by the service: only the case differs, or an address stands for
- * "auto" (§2.2).
- */
+/** Whether the remote value is certainly a normalized form of the desired one: only the case differs, or it is an address for "auto" (§2.2). */
 export function isNormalizedForm({ field, now, desired, object }: PropertySides): boolean {
   if (typeof now !== "string" || typeof desired !== "string") return false;
   if (now.trim().toLowerCase() === desired.trim().toLowerCase()) return true;
@@ -202,8 +197,8 @@ export function isNormalizedForm({ field, now, desired, object }: PropertySides)
 }
 
 /**
- * Whether the remote value may be the desired one as normalized by the service, which has normalized the value before. Any value
- * may be, so this is no evidence of an update that isn't known to have been carried out.
+ * Whether the remote value may be a normalized form of the desired one, because the service has normalized this property before. That doesn't
+ * prove that an update of unknown outcome was applied.
  */
 export function mayBeNormalizedForm(side: PropertySides): boolean {
   const { now, desired } = side;
@@ -211,7 +206,7 @@ export function mayBeNormalizedForm(side: PropertySides): boolean {
   return desired !== undefined && ![now, desired].some(isAddress) && hasUnknownRemoteValue(side);
 }
 
-/** Whether the service has another word than the program for a value of the property, and none that is known for the desired one. */
+/** Whether the service has normalized the recorded value, and its form of the desired value is unknown. */
 function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }: PropertySides): boolean {
   const isRemembered = inState !== undefined && !sameValue(field, inState, known);
   const others = [isRemembered ? known : undefined, applied?.word];
@@ -221,8 +216,8 @@ function hasUnknownRemoteValue({ field, inState, known, applied, now, desired }:
 }
 
 /**
- * Whether the remote value can't stand for the desired one: it is another address, or it lacks SSH keys, or it has all those that are to be
- * removed. Further keys may be the service's own.
+ * Whether the remote value can't be a form of the desired one: it is another address, lacks a desired SSH key, or has all keys that were to be
+ * removed. The service may add keys of its own.
  */
 export function contradicts({ field, inState, now, desired }: Compared): boolean {
   if (isAddress(now) && isAddress(desired)) return !sameValue(field, now, desired);
@@ -235,15 +230,14 @@ export function contradicts({ field, inState, now, desired }: Compared): boolean
 
 type Compared = Pick<PropertySides, "field" | "now" | "desired"> & Partial<Pick<PropertySides, "inState">>;
 
-/** Where the address has a field of its own, the one that asks for it keeps what was asked. */
+/** Whether the address has a field of its own. In that case, the field for the mode keeps the mode. */
 function hasAddressBeside(field: Field, object: PropertySides["object"]): boolean {
   return addressesIn(field, { ...object, [field.wire]: undefined }).length > 0;
 }
 
 /**
- * Whether the service may show the address that the object had before the update in place of the mode that the update has set. A service that
- * does so may show the address twice, and a pinned address looks the same there. If the state has it as pinned, only a new revision without
- * another change proves that it isn't pinned any more.
+ * Whether the object may show its former address in place of the mode that the update has set. In such a service, a pinned address looks the
+ * same. If the state has a pinned address, only a new revision without any other change proves that it isn't pinned any more.
  */
 export function keepsAddress(
   side: PropertySides,
@@ -255,13 +249,13 @@ export function keepsAddress(
   return sameValue(side.field, side.now, remoteValueOf(side.field, before.fields));
 }
 
-/** Whether an address may stand for the mode that is desired. */
+/** Whether the remote value may be an address in place of the desired mode. */
 export function mayShowMode({ field, now, desired, object }: PropertySides): boolean {
   const isForMode = field.wire === "public_ip" && isAddress(now) && asksForAddress(desired);
   return isForMode && addressesIn(field, object).every((address) => address === now);
 }
 
-/** Whether the state's value is an address, and nothing shows that it stands for a mode. */
+/** Whether the state has an address that isn't known to stand for a mode. */
 function isPinned({ inState, applied }: PropertySides): boolean {
   const isOfMode = asksForAddress(applied?.value) && (applied?.word === undefined || isAddress(applied.word));
   return isAddress(inState) && !isOfMode;

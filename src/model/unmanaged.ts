@@ -1,25 +1,20 @@
 import { createHash } from "node:crypto";
-import type { ApiObject } from "../api/client";
-import { CloudInfraError } from "../diagnostics/error";
-import type { Field, WireFields } from "./fields";
-import type { Kind } from "./kinds";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "./fields";
 import { labelsOf, remoteKeysOf } from "./labels";
-import type { Properties } from "./state";
-import { hiddenOf } from "./state";
 
 const DIGEST_CHARACTERS = 12;
 
 /**
- * What an object has in fields that the program does not set, field by field, each as a digest: enough to tell whether somebody
- * has changed it since. What a reply does not carry is as before.
+ * Returns digests of the object's unmanaged fields, which show whether somebody has changed one of them since. Fields that the reply omits are
+ * unchanged.
  */
 export function digestUnmanagedFields(
   fields: readonly Field[],
-  values: Properties,
+  values: Arguments,
   object: WireFields,
-  before: Properties = {},
-): Properties | undefined {
-  const found = fields.flatMap((field): [string, unknown][] => {
+  before: RemoteValues = {},
+): RemoteValues | undefined {
+  const found = fields.flatMap((field): [string, Json][] => {
     const digest =
       object[field.wire] === undefined ? before[field.name] : digestOf(unmanagedValue(field, values, object));
     const isManaged = field.type !== "labels" && values[field.name] !== undefined;
@@ -28,8 +23,8 @@ export function digestUnmanagedFields(
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** The service's value of a field; of labels, those that the program does not set. */
-function unmanagedValue(field: Field, values: Properties, object: WireFields): unknown {
+/** Returns the remote value of an unmanaged field. For labels, returns the unmanaged ones. */
+function unmanagedValue(field: Field, values: Arguments, object: WireFields): Json {
   const { name, wire, type } = field;
   if (type !== "labels") return object[wire];
   const shown = labelsOf(object[wire]);
@@ -42,29 +37,4 @@ function digestOf(value: unknown): string | undefined {
   if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
   const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
   return createHash("sha256").update(text).digest("hex").slice(0, DIGEST_CHARACTERS);
-}
-
-/**
- * Requires that the object shows the unmanaged fields that its own address has shown, because a list may omit them.
- *
- * @throws CloudInfraError `revision_conflict` if the update would remove them
- */
-export function requireUnmanagedShown(
-  kind: Kind,
-  { id, olds }: { readonly id: string; readonly olds: Properties },
-  { fields, isFromOwnUrl }: ApiObject,
-): void {
-  const { __unmanaged: unmanaged = {}, __shown: shown = [] } = hiddenOf(olds);
-  const hidden = kind.fields.filter(
-    ({ name, wire }) => shown.includes(name) && unmanaged[name] !== undefined && fields[wire] === undefined,
-  );
-  if (isFromOwnUrl || hidden.length === 0) return;
-  const names = hidden.map(({ name }) => name).join(", ");
-  throw new CloudInfraError(
-    "revision_conflict",
-    `only the list shows ${kind.name} ${id} now, and it omits ${names}, so the update would remove what others have set there`,
-    {
-      hint: `Nothing was overwritten. Run \`pulumi up\` again once the service returns the ${kind.name} by its id`,
-    },
-  );
 }

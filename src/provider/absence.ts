@@ -1,8 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { identityKey } from "../model/identity";
-import { projectKind } from "../model/kinds";
-import type { Properties } from "../model/state";
+import { identityKey, projectKind } from "../model/kinds";
+import type { Recorded } from "../model/state";
 import { type Context, identityOf, objectRefOf } from "./context";
 import type { LookupResult, ObjectRef } from "./lookup/lookup-result";
 
@@ -110,7 +109,7 @@ export function isConfirmedAbsence({ code, status }: CloudInfraError): boolean {
  *
  * @throws CloudInfraError `not_found` if the object no longer exists; `forbidden` if its absence proves nothing
  */
-export async function requireObject(context: Context, id: string, state: Properties): Promise<ApiObject> {
+export async function requireObject(context: Context, id: string, state: Recorded): Promise<ApiObject> {
   const found = await findFresh(context, objectRefOf(context.kind, id, state));
   if (found !== undefined) return found;
   throw noLongerExists(context, id);

@@ -3,114 +3,107 @@ import { comparableEndpoint } from "../api/endpoint";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose, Journal } from "../journal/journal";
 import { stackOf } from "../journal/location";
-import { changedFields, optionsOf } from "../model/changes";
+import { changedFields } from "../model/changes";
 import { withRecordedForm } from "../model/equality";
+import { isUnknown } from "../model/fields";
 import type { Kind } from "../model/kinds";
-import { generatedNameInputs, nameFailures } from "../model/names";
+import { generatedName, type NamedInputs, nameFailures } from "../model/names";
 import { sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
-import {
-  currentValuesOf,
-  type Hidden,
-  hiddenInputs,
-  hiddenOf,
-  type Properties,
-  resourceName,
-  toPlainJson,
-} from "../model/state";
-import { isUnknown } from "../model/unknown";
+import { type Declared, type Desired, programValuesOf, resourceName, savedInputsOf } from "../model/state";
 import { parseDuration } from "../polling/clock";
 import { nameOfProvider } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import type { CheckFailure } from "./host";
 import { alreadyManaged, claimForImport } from "./live-objects";
 import type { EngineLog } from "./progress/engine-log";
 import type { Sessions } from "./session";
 import type { ResourceTracker } from "./tracker";
 
-/**
- * Checks a resource: records it for the calls that follow, finds an unfinished creation of it, and checks its inputs.
- *
- * @param olds the inputs in the state; empty for a resource that is about to be created
- * @param news the inputs of the program
- */
+/** The prior inputs and the program's inputs of a check. */
+interface CheckedInputs {
+  /** The inputs in the state. Undefined for a resource that is about to be created. */
+  readonly olds: Desired | undefined;
+  readonly news: Declared;
+}
+
+/** Checks a resource: records it for the calls that follow, finds an unfinished creation of it, and checks its inputs. */
 export async function checkResource(
   kind: Kind,
   sessions: Sessions,
   log: EngineLog,
-  { olds, news }: { olds: Properties; news: Properties },
-): Promise<{ inputs: Properties; failures: CheckFailure[] }> {
+  { olds, news }: CheckedInputs,
+): Promise<CheckResult> {
   const findings = await recordAndInspectCheck(kind, sessions, log, { olds, news });
-  const { inputs, failures } = check(kind, olds, news, findings);
-  const { __key: key } = hiddenOf(inputs);
-  const __autonamed = news.name === undefined || undefined;
+  const checked = check(kind, { olds, news }, findings);
+  const { key } = checked.inputs;
+  const isAutonamed = news.given.name === undefined || undefined;
   if (key !== undefined && !isUnknown(key))
-    sessions.tracker.recordProgramValues(key, { ...currentValuesOf(news), __autonamed }, optionsOf(news));
-  return { inputs: toPlainJson(inputs), failures };
+    sessions.tracker.recordProgramValues(key, { ...programValuesOf(news), isAutonamed }, news);
+  return checked;
+}
+
+/** The checked inputs. */
+interface CheckResult {
+  readonly inputs: Desired;
+  /** Why the inputs are invalid. */
+  readonly failures: readonly string[];
 }
 
 /**
- * Checks a resource's inputs without asking the service. What is not known yet is let through wherever it stands. The
- * words name the property, and never its value, which may be a secret.
+ * Checks a resource's inputs without sending a request. Unknown values pass. The messages name the property, and never its value, which may
+ * be a secret.
  *
- * @param noticed an unfinished creation of this resource, whose first key and generated name it keeps; and what prevents its management
+ * @param findings an unfinished creation of this resource, whose first key and generated name it keeps; and what prevents its management
  */
 export function check(
   kind: Kind,
-  olds: Properties,
-  program: Properties,
+  { olds, news: declared }: CheckedInputs,
   { left, failure }: CheckFindings = {},
-): { inputs: Properties; failures: CheckFailure[] } {
-  const exists = hiddenOf(olds).__key !== undefined;
-  // Only this process needs these: they have no place in the state.
-  const { __aliasUrns, __ignoreChanges, __replaceOnChanges, __retainOnDelete, ...given } = program;
-  const news = left === undefined ? given : { ...given, __key: left.named.__key, __keyAt: left.at };
-  const namedBefore = left?.named ?? olds;
-  const named = { ...news, ...generatedNameInputs(kind, namedBefore, news) };
-  const args = Object.fromEntries(Object.entries(news).filter(([key]) => !key.startsWith("__")));
-  const parsed = v.safeParse(kind.arguments, args, { abortPipeEarly: true });
+): CheckResult {
+  const exists = olds?.key !== undefined;
+  const { given } = declared;
+  const news = left === undefined ? declared : { ...declared, key: left.named.key, keyAt: left.at };
+  const namedBefore = left?.named ?? olds ?? {};
+  const named = { ...news, ...generatedName(kind, namedBefore, news) };
+  const parsed = v.safeParse(kind.arguments, given, { abortPipeEarly: true });
   const wrong = parsed.success ? [] : parsed.issues.map((issue) => formatIssue(issue, secretsOf(news).names));
   const failures = [
     ...new Set([
       ...(failure === undefined ? [] : [failure]),
       ...wrong,
-      ...unknownArgumentFailures(kind, args),
+      ...unknownArgumentFailures(kind, given),
       ...timeoutFailures(news),
-      ...(exists ? [] : missingImportName(hiddenOf(news), args)),
+      ...(exists ? [] : missingImportName(news)),
       ...nameFailures(namedBefore, news),
     ]),
   ];
   return {
     inputs: exists ? withRecordedHiddenInputs(kind, olds, named) : named,
-    failures: failures.map((reason) => ({ property: "", reason })),
+    failures,
   };
 }
 
 /**
- * A resource's key stays the first one. What else is hidden stays as it was where an argument differs, beside which a difference
- * in it would be shown, and else is what the program says now.
+ * Returns the inputs with the resource's first key. If an argument differs, the other hidden inputs stay as recorded, because Pulumi would
+ * show their differences beside it. Otherwise, they are what the program says now.
  */
-function withRecordedHiddenInputs({ fields }: Kind, olds: Properties, news: Properties): Properties {
-  const { __key, __keyAt, __import, __autonamed, ...others } = hiddenInputs(olds);
+function withRecordedHiddenInputs({ fields }: Kind, olds: Desired, news: Desired): Desired {
+  const { key, keyAt, importId, isAutonamed = news.isAutonamed, ...others } = savedInputsOf(olds);
   const isShown = changedFields(fields, olds, news).length > 0;
-  const spelt = withRecordedForm(fields, olds, news);
   return {
-    ...spelt,
-    __key,
-    __keyAt,
-    __import,
-    __autonamed: __autonamed ?? news.__autonamed,
+    ...withRecordedForm(fields, olds, news),
+    ...{ key, keyAt, importId, isAutonamed },
     ...(isShown && others),
   };
 }
 
-function missingImportName({ __import: id }: Hidden, { name }: Properties): string[] {
-  const text = "name: is required with the `import` option: give the one that the object has";
+function missingImportName({ importId: id, given: { name } }: Declared): string[] {
+  const text = "name: is required with the `import` option: set it to the object's name";
   return id !== undefined && name === undefined ? [text] : [];
 }
 
-/** Of secret labels not even the keys are told. */
+/** Formats a problem. For secret labels, it doesn't even contain the keys. */
 function formatIssue(issue: v.BaseIssue<unknown>, secrets: ReadonlySet<string>): string {
   const [name, ...rest] = (issue.path ?? []).map((item) => item.key);
   const isSecret = secrets.has(String(name));
@@ -124,50 +117,63 @@ function pathStep(key: unknown): string {
   return /^\w+$/.test(String(key)) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
-function unknownArgumentFailures(kind: Kind, args: Properties): string[] {
-  const known = kind.fields.map((field) => field.name);
+function unknownArgumentFailures(kind: Kind, args: Declared["given"]): string[] {
+  const known = kind.fields.map((field): string => field.name);
   return Object.keys(args)
     .filter((name) => !known.includes(name))
-    .map((name) => `${name}: is no argument of ${kind.article} ${kind.name}; these are: ${known.join(", ")}`);
+    .map((name) => {
+      const similar = known.find((one) => isSimilar(one.toLowerCase(), name.toLowerCase()));
+      const hint =
+        similar === undefined ? `the arguments are ${known.join(", ")}` : `did you mean "${similar}"?`;
+      return `unknown argument "${name}" of ${kind.article} ${kind.name}; ${hint}`;
+    });
 }
 
-function timeoutFailures(news: Properties): string[] {
-  return Object.entries(hiddenOf(news).__timeouts ?? {})
+/** Whether two names are equal, apart from one character, or from two that are swapped. */
+function isSimilar(one: string, other: string): boolean {
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one];
+  let at = 0;
+  while (at < short.length && short[at] === long[at]) at++;
+  const swapped = `${short.slice(at + 1, at + 2)}${short.slice(at, at + 1)}${short.slice(at + 2)}`;
+  return [short.slice(at), short.slice(at + 1)].includes(long.slice(at + 1)) || swapped === long.slice(at);
+}
+
+function timeoutFailures(news: Desired): string[] {
+  return Object.entries(news.timeouts ?? {})
     .filter(([, text]) => text !== undefined && !isUnknown(text) && parseDuration(text) === undefined)
     .map(([key]) => `customTimeouts.${key}: must be a duration such as "90s", "10m" or "1h30m"`);
 }
 
-/** What a check needs to know beside the inputs. */
+/** What a check depends on beside the inputs. */
 interface CheckFindings {
-  /** The unfinished creation that the create that follows resumes: the resource's key and name, and when the creation began. */
-  readonly left?: { readonly named: Properties; readonly at: number | undefined } | undefined;
-  /** Why the resource can't be managed as the state has it. */
+  /** The unfinished creation that create will resume: the resource's key and name, and when the creation began. */
+  readonly left?: { readonly named: NamedInputs; readonly at: number | undefined } | undefined;
+  /** Why the resource can't be managed. */
   readonly failure?: string;
 }
 
-/** Records a check, removes a journal entry that the prior inputs settle, and finds an unfinished creation. */
+/** Records a check, removes a journal entry that the prior inputs show to be saved, and finds an unfinished creation. */
 async function recordAndInspectCheck(
   kind: Kind,
   sessions: Sessions,
   log: EngineLog,
-  { olds, news }: { olds: Properties; news: Properties },
+  { olds, news }: CheckedInputs,
 ): Promise<CheckFindings> {
-  const { __urn: urn, ...hidden } = hiddenOf(news);
+  const { urn, ...hidden } = news;
   if (urn === undefined) return {};
-  sessions.tracker.organization = hidden.__organization;
-  sessions.tracker.projectFolder = hidden.__projectFolder;
-  sessions.tracker.isPreview = isUnknown(news.__key);
+  sessions.tracker.organization = hidden.organization;
+  sessions.tracker.projectFolder = hidden.projectFolder;
+  sessions.tracker.isPreview = isUnknown(hidden.key);
   const { journal, tracker } = sessions;
   if (!tracker.isPreview) await journal?.run.add({ hasProgram: true });
   await moveFormerEntries(sessions, urn);
-  const exists = Object.keys(olds).length > 0;
-  const { __retainOnDelete: isRetained = false, __aliasUrns: formerUrns } = hidden;
-  const { __key: heldKey, __keyAt: keyAt, __import: importedBefore } = hiddenOf(olds);
+  const { isRetained = false, aliasUrns: formerUrns } = hidden;
+  const { key: heldKey, keyAt, importId: importedBefore } = olds ?? {};
   tracker.recordRetained(isRetained, { urn, key: heldKey, formerUrns });
-  if (exists) {
-    const named = { ...news, ...generatedNameInputs(kind, olds, news) };
+  if (olds !== undefined) {
+    const named = { ...news, ...generatedName(kind, olds, news) };
     const isChanged = changedFields(kind.fields, olds, named).length > 0;
-    const imports = { imported: hidden.__import, importedBefore };
+    const imports = { imported: hidden.importId, importedBefore };
     const other = tracker.recordCheck(urn, { key: heldKey, keyAt, isChanged, ...imports });
     if (heldKey === undefined) return {};
     const entry = await journal?.find(heldKey);
@@ -179,15 +185,15 @@ async function recordAndInspectCheck(
   const { key, placeholder } = tracker.get(urn);
   for (const live of tracker.recordCheckBeforeCreate(urn)) await journal?.run.retract({ live });
   tracker.extend(urn, { formerUrns });
-  const { __import: imported } = hidden;
+  const { importId: imported } = hidden;
   if (imported !== undefined && !tracker.hasImported(urn, imported)) {
     const object = sessions.identityOf(kind, imported);
     const holder = claimForImport(tracker, object, urn);
     const taken = holder === urn ? undefined : alreadyManaged(kind, imported, holder);
     if (taken !== undefined) return { failure: `import: ${taken.message}. ${taken.hint}` };
-    await log.statusLogFor(urn).write(`adopts ${kind.name} ${imported}; nothing is created`);
+    await log.statusLogFor(urn).write(`adopting ${kind.name} ${imported}`);
   }
-  const entry = await unfinishedEntry(journal, tracker, { urn, replaces: key, aliases: hidden.__aliasUrns });
+  const entry = await unfinishedEntry(journal, tracker, { urn, replaces: key, aliases: hidden.aliasUrns });
   const now = { endpoint: journal?.endpoint, provider: sessions.provider };
   if (entry !== undefined && (entry.endpoint !== now.endpoint || entry.provider !== now.provider))
     return { failure: unfinishedElsewhere(kind, entry, now) };
@@ -199,15 +205,15 @@ async function recordAndInspectCheck(
     tracker.recordHandover(key);
     await journal?.run.add({ replacing: key });
   }
-  const named = { __key: first, __autonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
-  // The object may be another resource's, which then has this key, or it is retained, and keeps this name. It isn't adopted.
-  const wanted = { ...news, ...generatedNameInputs(kind, named, news) };
-  const isKept = (isLater && entry?.id !== undefined) || hidden.__retainOnDelete;
-  if (isKept && needsReplacement(kind, unfinished, wanted, optionsOf(news))) return {};
+  const named = { key: first, isAutonamed: unfinished.isAutonamed, name: sentFields(unfinished).name };
+  // An object that doesn't fit isn't adopted if it may belong to another resource, which then has this key, or if it is retained under this name.
+  const wanted = { ...news, ...generatedName(kind, named, news) };
+  const isKept = (isLater && entry?.id !== undefined) || hidden.isRetained;
+  if (isKept && needsReplacement(kind, unfinished, wanted, news)) return {};
   return { left: { named, at: unfinished.at } };
 }
 
-/** After a move of the service, the entries of interrupted creations are at its former address. */
+/** Moves the journal entries of interrupted creations if the service has moved to another endpoint. */
 async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void> {
   const { settings, journal } = sessions.openIfConfigured() ?? {};
   if (settings === undefined || settings.formerEndpoints.length === 0) return;
@@ -220,13 +226,13 @@ async function moveFormerEntries(sessions: Sessions, urn: string): Promise<void>
 }
 
 /**
- * Reads the journal entry for a resource that is about to be created: one that replaces what the state holds, or one that began under the
- * resource's URN or an alias of it in this stack (I2). No entry is for two resources.
+ * Returns the journal entry that create should resume: one that replaces the current resource, or one that began under the resource's URN or
+ * an alias of it in this stack (I2). Each entry is for one resource only.
  */
 async function unfinishedEntry(
   journal: Journal | undefined,
   tracker: ResourceTracker,
-  { urn, replaces, aliases = [] }: CreationPurpose & { aliases: Hidden["__aliasUrns"] },
+  { urn, replaces, aliases = [] }: CreationPurpose & { aliases: Declared["aliasUrns"] },
 ): Promise<Entry | undefined> {
   const others = await formerPurposes(journal, tracker, { urn, replaces, aliases });
   for (const purpose of [...possiblePurposes(urn, replaces), ...others]) {
@@ -245,8 +251,8 @@ async function unfinishedEntry(
 }
 
 /**
- * What an unfinished creation may be for, beside the resource's own URN: the same at another endpoint; and if the state doesn't hold the
- * resource, a former URN, or to replace what has left the state since, because the program no longer declared it or a refresh didn't find it.
+ * Returns the other purposes of an unfinished creation: the same purpose at another endpoint, and for a new resource, a former URN, or the
+ * replacement of a resource that the state has lost since.
  */
 async function formerPurposes(
   journal: Journal | undefined,
@@ -267,7 +273,7 @@ async function formerPurposes(
   ];
 }
 
-/** Another service, or another account of this one, may have the object. */
+/** Returns the failure of a creation that began elsewhere: another service or account may have its object. */
 function unfinishedElsewhere(
   { name }: Kind,
   { urn, endpoint, provider }: Entry,
@@ -278,15 +284,15 @@ function unfinishedElsewhere(
       ? ""
       : "If the service itself has moved, list its old address in `formerEndpoints`. ";
   return (
-    `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} is unfinished, and may have made an object ` +
-    `there, but now it would be created with ${nameOfProvider(now.provider)} at ${now.endpoint}: nothing is created. Change this back, ` +
-    `and run \`pulumi up\`, which finishes that creation. ${moved}If you no longer want that object, delete it there if it exists. ` +
+    `an interrupted creation of this ${name} with ${nameOfProvider(provider)} at ${endpoint} is unfinished, and may have created an object ` +
+    `there, but now it would be created with ${nameOfProvider(now.provider)} at ${now.endpoint}. Change this back, ` +
+    `and run \`pulumi up\` to finish that creation. ${moved}If you no longer want that object, delete it there if it exists. ` +
     `Then run \`npx pulumi-cloudinfra recover --forget '${urn}'\``
   );
 }
 
 function sameObjectTwice({ name }: Kind, other: string | undefined): string {
-  const holder = other === undefined ? "another resource" : `"${resourceName({ __urn: other })}"`;
+  const holder = other === undefined ? "another resource" : `"${resourceName(other)}"`;
   return (
     `${holder} and this resource have the same ${name}. If this resource has an alias of the other one, correct the alias. ` +
     "If the state records both, remove one of them with `pulumi state delete <urn>`. Then run `pulumi up` again"

@@ -1,10 +1,10 @@
 import { comparableEndpoint } from "../api/endpoint";
-import { CloudInfraError } from "../diagnostics/error";
-import type { ObjectIdentity } from "../model/identity";
-import { type Kind, withAddressField } from "../model/kinds";
-import { isPlaceholder } from "../model/pending";
-import type { Properties } from "../model/state";
-import { type Hidden, hiddenOf } from "../model/state";
+import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
+import type { Arguments } from "../model/fields";
+import { type Kind, type ObjectIdentity, withAddressField } from "../model/kinds";
+import { isPlaceholder, type Pending, toOperation } from "../model/pending";
+import type { SecretSource } from "../model/secrets";
+import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";
 import type { Operation } from "../polling/operation";
 import { type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
@@ -12,19 +12,19 @@ import type { ObjectRef } from "./lookup/lookup-result";
 import { Progress } from "./progress/progress";
 import type { Session } from "./session";
 
-/** One create, read, update or delete of one resource, and what bounds it. */
+/** A create, read, update or delete of one resource, and its limits. */
 export interface Context {
   readonly kind: Kind;
   readonly session: Session;
   readonly deadline: Deadline;
-  /** Aborted when this process is told to end: the call then says what it leaves behind. */
+  /** Aborted when this process is told to end. The call then reports what is unfinished. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
-  /** All that may hold secrets: the properties of the resource, and what the creations that it resumes or settles asked for. */
-  readonly secretSources: Properties[];
+  /** Everything that may contain secrets: the properties of the resource, and what its unfinished creations have requested. */
+  readonly secretSources: SecretSource[];
 }
 
-/** A look at the service that is about no resource, and so has no row. */
+/** Returns the context of a call that concerns no resource, and so shows no status messages. */
 export function listingContext(kind: Kind, session: Session): Context {
   return {
     kind: withAddressField(kind, session.settings.ipAddressField),
@@ -36,26 +36,26 @@ export function listingContext(kind: Kind, session: Session): Context {
   };
 }
 
-/** How long the call may take: `customTimeouts`, else the setting `operationTimeout`. */
+/** Returns the deadline of a call, according to `customTimeouts` or the setting `operationTimeout`. */
 export function deadlineOf(
   session: Session,
   action: "create" | "read" | "update" | "delete",
-  hidden: Hidden,
+  { timeouts }: Pick<HiddenInputs, "timeouts">,
 ): Deadline {
-  const own = action === "read" ? undefined : hidden.__timeouts?.[action];
+  const own = action === "read" ? undefined : timeouts?.[action];
   const ms = own === undefined ? undefined : parseDuration(own);
   return deadlineIn(ms ?? session.settings.operationTimeoutMs, session.clock);
 }
 
-/** Waits for an operation with its progress in the resource's row; any end but `done` is an error. */
+/** Waits for an operation, and shows its progress. Any final status other than `done` is an error. */
 export function waitForOperationSuccess(context: Context, operation: Operation): Promise<Operation> {
   return waitForSuccess(operation, waitOptions(context)).finally(() => context.progress.show(undefined));
 }
 
 /**
- * Waits for an operation, however it ends.
+ * Waits until an operation ends, whatever its final status is.
  *
- * @param onSeen called with the operation as each poll shows it
+ * @param onSeen called with the result of each poll
  */
 export function waitForOperationEnd(
   context: Context,
@@ -73,6 +73,23 @@ export function waitForOperationEnd(
   );
 }
 
+/**
+ * Fetches an operation of an earlier run.
+ *
+ * @returns `undefined` if the service no longer reports the operation, which proves nothing about its result
+ */
+export async function fetchOperation(
+  context: Context,
+  operation: NonNullable<Pending["operation"]>,
+): Promise<Operation | undefined> {
+  try {
+    return await context.session.client.operations.poll(toOperation(operation), context);
+  } catch (error) {
+    if (isCloudInfraError(error) && error.code === "not_found") return undefined;
+    throw error;
+  }
+}
+
 function waitOptions({
   session: { client, clock },
   deadline,
@@ -88,27 +105,29 @@ function waitOptions({
   };
 }
 
-/** The arguments among a resource's properties. */
-export function argumentsOf({ kind }: Context, properties: Properties): Properties {
-  return Object.fromEntries(kind.fields.map(({ name }) => [name, properties[name]]));
+/** Returns the arguments of a resource. */
+export function argumentsOf({ kind }: Pick<Context, "kind">, values: Arguments): Arguments {
+  return Object.fromEntries(kind.fields.map(({ name }) => [name, values[name]]));
 }
 
-/** The object that a resource's state stands for. */
-export function objectRefOf(kind: Kind, id: string, state: Properties): ObjectRef {
-  const project = state.project;
-  const wasReadByGet = hiddenOf(state).__shown !== undefined;
-  return { kind, id, project: typeof project === "string" ? project : undefined, wasReadByGet };
+/** Returns the reference with which the object of a resource is looked up. */
+export function objectRefOf(
+  kind: Kind,
+  id: string,
+  { project, shown }: Pick<Recorded, "project" | "shown">,
+): ObjectRef {
+  return { kind, id, project, wasReadByGet: shown !== undefined };
 }
 
 /**
- * Objects are read, changed and deleted only where they were recorded.
+ * Requires that the state's endpoint is the current one: objects are read, changed and deleted only where they were recorded.
  *
  * @throws CloudInfraError `endpoint_changed`
  */
 export function requireRecordedEndpoint(
   context: Pick<Context, "kind" | "session">,
   id: string,
-  state: Properties,
+  state: Pick<Recorded, "endpoint">,
 ): void {
   const { session, kind } = context;
   const recorded = otherRecordedEndpoint(context, state);
@@ -120,13 +139,13 @@ export function requireRecordedEndpoint(
   const hint = provider === undefined ? hintOnSetting(recorded) : hintOnProvider(recorded);
   throw new CloudInfraError(
     "endpoint_changed",
-    `${kind.name} ${id} was recorded at ${recorded}, but ${setting} is ${endpoint}: nothing was asked or changed`,
+    `the state records ${kind.name} ${id} at ${recorded}, but ${setting} is ${endpoint}: no request was sent`,
     { hint: isPlaceholder(id) ? `${hint}. ${HINT_ON_PLACEHOLDER}` : hint },
   );
 }
 
 /**
- * An unfinished creation is resumed only through the provider with which it began: another account may not show its object, and would create a
+ * Requires that an unfinished creation is resumed by the provider that began it. Another account may not show its object, and would create a
  * second one.
  *
  * @throws CloudInfraError `provider_changed`
@@ -139,26 +158,26 @@ export function requireSameProvider(
   if (provider === now) return;
   throw new CloudInfraError(
     "provider_changed",
-    `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource has ${nameOfProvider(now)} now`,
+    `the creation of this ${kind.name} began with ${nameOfProvider(provider)}, but the resource now uses ${nameOfProvider(now)}`,
     { hint: HINT_ON_PROVIDER },
   );
 }
 
-/** What to do about an unfinished creation whose resource has another provider now. */
+/** The hint for an unfinished creation whose resource now uses another provider. */
 const HINT_ON_PROVIDER =
   "Nothing was changed. Give the resource its former provider, under its former name, until `pulumi up` has finished the creation";
 
-/** Names the provider of a resource in a message. */
+/** Names a provider in a message. */
 export function nameOfProvider(name: string | undefined): string {
   return name === undefined ? "the default provider" : `the provider "${name}"`;
 }
 
-/** The endpoint at which an object was recorded, if it is not that of the call, or a former one. */
+/** Returns the recorded endpoint if it is neither the current one nor a former one. */
 export function otherRecordedEndpoint(
   { session }: Pick<Context, "session">,
-  state: Properties,
+  state: Pick<Recorded, "endpoint">,
 ): string | undefined {
-  const recorded = hiddenOf(state).__endpoint;
+  const recorded = state.endpoint;
   const known = [session.client.endpoint, ...session.settings.formerEndpoints].map(comparableEndpoint);
   return recorded === undefined || known.includes(comparableEndpoint(recorded)) ? undefined : recorded;
 }
@@ -167,13 +186,13 @@ const hintOnSetting = (recorded: string): string =>
   `Set cloudinfra:endpoint back. If the service itself moved, list the old address in cloudinfra:formerEndpoints (${recorded})`;
 
 const hintOnProvider = (recorded: string): string =>
-  "Give the resource the provider with that endpoint. To move it, remove it from the program, run `pulumi up`, and declare it anew. " +
+  "Give the resource the provider with that endpoint. To move it, remove it from the program, run `pulumi up`, and declare it again. " +
   `If the service itself moved, list the old address in the provider's \`formerEndpoints\` (${recorded})`;
 
 const HINT_ON_PLACEHOLDER =
   "If the old address was wrong and nothing was created there, run `npx pulumi-cloudinfra recover --forget <urn>`, then `pulumi up`";
 
-/** Returns the identity of the object with this id, of the kind that a call is about. */
+/** Returns the identity of an object with this id. */
 export function identityOf({ kind, session }: Pick<Context, "kind" | "session">, id: string): ObjectIdentity {
   return { endpoint: session.client.endpoint, kind: kind.name, id };
 }

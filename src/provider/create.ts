@@ -4,8 +4,7 @@ import type { Entry } from "../journal/entry";
 import { projectKind } from "../model/kinds";
 import type { Pending } from "../model/pending";
 import { creationBody } from "../model/request-body";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import type { Desired, Recorded } from "../model/state";
 import { argumentsOf, type Context, identityOf } from "./context";
 import { adopt, idToAdopt } from "./create/adopt";
 import { completeCreation, fitToProgram } from "./create/completion";
@@ -20,20 +19,20 @@ import {
 import { markLive } from "./live-objects";
 import { failedAgain, partialCreation } from "./partial-state";
 
-/** What create answers. */
+/** The result of create. */
 interface Created {
   readonly id: string;
-  readonly outs: Properties;
+  readonly outs: Recorded;
 }
 
 /**
- * Creates an object (§4.1, §4.2): adopts the one that `import` names, or resumes an unfinished creation; otherwise, writes a
- * journal entry, sends the request, waits, and reads the result back.
+ * Creates an object (§4.1, §4.2). Adopts the object that `import` names, or resumes an unfinished creation, or starts a new one: writes a
+ * journal entry, sends the request, waits, and reads the result.
  *
- * @throws PartialState if the service may have created something: the next `up`, on any machine, resumes
+ * @throws PartialState if the service may have created something. The next `up`, on any machine, resumes the creation
  * @throws CloudInfraError if nothing was created
  */
-export async function create(context: Context, inputs: Properties): Promise<Created> {
+export async function create(context: Context, inputs: Desired): Promise<Created> {
   requireOwnKey(context, inputs);
   const imported = await idToAdopt(context, inputs);
   if (imported !== undefined) return adopt(context, inputs, imported);
@@ -48,14 +47,14 @@ export async function create(context: Context, inputs: Properties): Promise<Crea
   if (last.key !== undefined) await context.session.journal.remove(last.key);
   const key = keyAfter(last.key, keyOf(inputs));
   return createNew(context, inputs, key).catch((error: unknown) => {
-    // Without a new state, the engine would keep the creation whose failure is known, and resume it again and again (C4).
+    // Without a new state, the engine would keep the failed creation, and every `up` would resume it (C4).
     throw left.isInState && isCloudInfraError(error) ? failedAgain(context, error, inputs, key) : error;
   });
 }
 
-/** The check of another resource may have shown, after this one's, that the state holds the key and its object. */
-function requireOwnKey({ session, kind }: Context, inputs: Properties): void {
-  const { __key: key, __urn: urn } = hiddenOf(inputs);
+/** Requires that no other resource has the key: a later check may have shown that the state has the object under another URN. */
+function requireOwnKey({ session, kind }: Context, inputs: Desired): void {
+  const { key, urn } = inputs;
   const holder = key === undefined ? undefined : session.tracker.holderOf(key);
   if (holder === undefined || holder === urn) return;
   throw new CloudInfraError("conflict", `the ${kind.name} of an interrupted creation belongs to ${holder}`, {
@@ -63,14 +62,14 @@ function requireOwnKey({ session, kind }: Context, inputs: Properties): void {
   });
 }
 
-/** @returns `undefined` if the creation failed or its object does not fit: another one is created then */
+/** @returns `undefined` if the creation failed or its object doesn't fit, so that another one is created */
 async function resumeCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<Created | undefined> {
   const end = await runCreation(context, inputs, left, true);
-  requireOwnKey(context, inputs); // a check may have come since
+  requireOwnKey(context, inputs); // a check may have come in the meantime
   if (end.kind === "made") {
     const outs = await fitToProgram(context, end.object, left, inputs);
     if (outs !== undefined) {
@@ -83,12 +82,12 @@ async function resumeCreation(
   return undefined;
 }
 
-/** How many keys are tried if the service keeps replaying a stored failure. */
+/** The number of keys to try if the service replays a stored failure. */
 const MAX_KEYS = 3;
 
-async function createNew(context: Context, inputs: Properties, firstKey: string): Promise<Created> {
+async function createNew(context: Context, inputs: Desired, firstKey: string): Promise<Created> {
   const { journal, tracker, settings } = context.session;
-  const { __urn: urn = "", __secrets: secrets, __autonamed: isAutonamed } = hiddenOf(inputs);
+  const { urn = "", secrets, isAutonamed } = inputs;
   const body = creationBody(context.kind.fields, inputs);
   const { key: replaces, displaces } = tracker.get(urn);
   const lineage = { resource: keyOf(inputs, firstKey), replaces, projectKey: projectKey(context, inputs) };
@@ -101,7 +100,7 @@ async function createNew(context: Context, inputs: Properties, firstKey: string)
     if (other !== undefined) return joinOtherProcess(context, inputs, other, body);
     const end = await runCreation(context, inputs, pending, false);
     if (end.kind === "made") {
-      const hidden = end.isEcho ? { __echoed: true } : {};
+      const hidden = end.isEcho ? { isEcho: true } : {};
       const outs = await completeCreation(
         context,
         end.object,
@@ -123,12 +122,12 @@ async function createNew(context: Context, inputs: Properties, firstKey: string)
 }
 
 /**
- * Joins a creation that another process has begun since this one read the journal: a process that outlived its killed CLI, for
- * example. If both send the same request, the key leads to the same object (§4.7).
+ * Joins a creation that another process has started since this one read the journal, such as a process that outlived its killed CLI. Both
+ * send the same request with the same key, which leads to the same object (§4.7).
  */
 async function joinOtherProcess(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   other: Entry,
   body: string,
 ): Promise<Created> {
@@ -143,10 +142,10 @@ async function joinOtherProcess(
 
 async function reportCreated(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   pending: Pending,
   id: string,
-  outs: Properties,
+  outs: Recorded,
   isAdopted = false,
 ): Promise<Created> {
   await markLive(context, inputs, id, { isAdopted });
@@ -154,24 +153,24 @@ async function reportCreated(
   return { id, outs };
 }
 
-/** Key of this stack's resource for the project of an instance. */
-function projectKey({ session }: Context, { project }: Properties): string | undefined {
-  if (typeof project !== "string") return undefined;
+/** Returns the key of the project of an instance, if the project is a resource of this stack. */
+function projectKey({ session }: Context, { project }: Desired): string | undefined {
+  if (project === undefined) return undefined;
   return session.tracker.liveOwner(identityOf({ kind: projectKind, session }, project))?.key;
 }
 
 /**
- * A key whose object was deleted in this run would bring that object's creation back, and one that has failed would fail again: an error
- * hook makes the engine repeat a call with the same inputs.
+ * Returns the first key that this run hasn't used. A used key would return a deleted object, or a stored failure. An error hook makes the
+ * engine repeat a call with the same inputs.
  */
-async function unusedKey({ session }: Context, inputs: Properties): Promise<string> {
+async function unusedKey({ session }: Context, inputs: Desired): Promise<string> {
   let key = keyOf(inputs);
   while (await session.journal.run.has({ settled: key })) key = nextKey(key);
   return key;
 }
 
-/** The idempotency key that the engine saved with the inputs before it called create (§4.7). */
-function keyOf(inputs: Properties, otherwise: string = uuidV4()): string {
-  const key = hiddenOf(inputs).__key;
+/** Returns the idempotency key, which the engine saves with the inputs before it calls create (§4.7). */
+function keyOf(inputs: Desired, otherwise: string = uuidV4()): string {
+  const key = inputs.key;
   return key !== undefined && validate(key) ? key : otherwise;
 }

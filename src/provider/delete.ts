@@ -1,14 +1,19 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
-import { identityKey } from "../model/identity";
-import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
-import { isPlaceholder, type Pending, pendingOf, sentFields } from "../model/pending";
+import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/kinds";
+import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { requestedArguments } from "../model/secrets";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import { desired, inputsIn, type Recorded } from "../model/state";
 import { isTerminal } from "../polling/operation";
-import { type Context, identityOf, requireRecordedEndpoint, waitForOperationEnd } from "./context";
+import {
+  type Context,
+  fetchOperation,
+  identityOf,
+  objectRefOf,
+  requireRecordedEndpoint,
+  waitForOperationEnd,
+} from "./context";
 import {
   finishAndDiscard,
   finishAndDiscardEntry,
@@ -17,25 +22,23 @@ import {
   markFinished,
 } from "./create/unfinished";
 import { isAdoptedAgain, isLive } from "./live-objects";
-import { createdObjectId, fetchOperation } from "./operations";
 import { removeObject } from "./remove-object";
 import { idAfterRename } from "./update/renamed";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "./warnings";
 
 /**
- * Deletes a resource. An unfinished creation of it is brought to its end first; so are an interrupted replacement of it, and the
- * interrupted creations of a project's instances.
+ * Deletes a resource. Finishes its unfinished creations first, and for a project, those of its instances.
  */
-export async function deleteResource(context: Context, id: string, state: Properties): Promise<void> {
-  const pending = isPlaceholder(id) ? pendingOf(state) : undefined;
+export async function deleteResource(context: Context, id: string, state: Recorded): Promise<void> {
+  const pending = isPlaceholder(id) ? state.pending : undefined;
   if (pending !== undefined && (await isFinishedOrGivenUp(context, pending))) return;
   requireRecordedEndpoint(context, id, state);
   const { tracker, journal } = context.session;
-  const { __urn: urn, __key: key, __import: imported } = hiddenOf(state);
-  // With `deleteBeforeReplace`, this comes before the create that deals with unfinished creations of the resource.
+  const { urn, key, importId: imported } = state;
+  // With `deleteBeforeReplace`, the deletion precedes the create that handles the resource's unfinished creations.
   const isHandedOver =
     tracker.isHandedOver(key) || (key !== undefined && (await journal.run.hasOther({ replacing: key })));
-  // The URN that the state records may be another resource's by now, whose creation is under way.
+  // Another resource may have the recorded URN now, and its creation may be in progress.
   const purpose = urn === undefined || key === undefined ? undefined : { urn, replaces: key };
   if (!isHandedOver && purpose !== undefined && (await isUnfinished(context, purpose)))
     await finishUnfinishedCreations(context, id, state, [purpose]);
@@ -48,7 +51,7 @@ export async function deleteResource(context: Context, id: string, state: Proper
   if (await isLive(context, id))
     await context.progress.showMessage(`kept ${context.kind.name} ${id}: a resource of the program uses it`);
   else await deleteObject(context, id, state);
-  // With the option `replaceWith`, nothing else tells create that the option `import` has done its work.
+  // With the option `replaceWith`, this is how create learns that the object was imported before.
   if (urn !== undefined && imported !== undefined) tracker.extend(urn, { importedBefore: imported });
   const entry = key === undefined ? undefined : await journal.find(key);
   if (entry?.id !== id) return;
@@ -56,19 +59,19 @@ export async function deleteResource(context: Context, id: string, state: Proper
   await markFinished(context, entry);
 }
 
-/** Whether an earlier run has begun a replacement: nothing is left to settle if this run has created it. */
+/** Whether an unfinished replacement of an earlier run needs to be finished. One that this run has created doesn't. */
 async function isUnfinished(context: Context, purpose: CreationPurpose): Promise<boolean> {
   const { journal } = context.session;
   const entry = await journal.read(purpose);
   if (entry?.id === undefined || !(await isLive(context, entry.id))) return entry !== undefined;
-  // If the engine saves the state only at the end of the command, the entry is all that a kill leaves of the replacement.
+  // If the engine saves the state only at the end of the command, the entry is the only record of the replacement after a kill.
   if (!entry.isKept) await journal.remove(entry.key);
   return false;
 }
 
-/** Deletes an object that no other resource has. */
-async function deleteObject(context: Context, id: string, state: Properties): Promise<void> {
-  const { __key: key, __import: imported } = hiddenOf(state);
+/** Deletes an object that belongs to no other resource. */
+async function deleteObject(context: Context, id: string, state: Recorded): Promise<void> {
+  const { key, importId: imported } = state;
   const late =
     context.kind === projectKind
       ? await context.progress.during("cleaning up unfinished instances", () =>
@@ -76,7 +79,7 @@ async function deleteObject(context: Context, id: string, state: Properties): Pr
         )
       : [];
   const made = await idAfterRename(context, await createdObjectId(context, id, state), state);
-  const option = { isRetained: context.session.tracker.isRetained(hiddenOf(state)) };
+  const option = { isRetained: context.session.tracker.isRetained(state) };
   await removeObject(context, made, state.project, option).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state)))
       throw error;
@@ -86,9 +89,9 @@ async function deleteObject(context: Context, id: string, state: Properties): Pr
   if (imported === id) await context.session.journal.run.add({ gone: identityKey(identityOf(context, id)) });
 }
 
-/** Waits for what an earlier run began, which the service may finish before it deletes the object. @returns whether it has ended */
-async function hasEnded(context: Context, state: Properties): Promise<boolean> {
-  const { operation } = pendingOf(state) ?? {};
+/** Waits for the operation of an earlier run, which may have to end before the object can be deleted. @returns whether it has ended */
+async function hasEnded(context: Context, state: Recorded): Promise<boolean> {
+  const { operation } = state.pending ?? {};
   const seen = operation && (await fetchOperation(context, operation));
   if (seen === undefined) return false;
   if (!isTerminal(seen))
@@ -98,38 +101,40 @@ async function hasEnded(context: Context, state: Properties): Promise<boolean> {
   return true;
 }
 
-async function deletePlaceholder(context: Context, state: Properties, pending: Pending): Promise<void> {
+async function deletePlaceholder(context: Context, state: Recorded, pending: Pending): Promise<void> {
   const { journal } = context.session;
   const { key } = pending;
-  if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have settled it meanwhile (L3)
-  await finishAndDiscard(context, state, { ...pending, isInState: true });
-  const { __key: resource } = hiddenOf(state);
+  if (await isFinishedOrGivenUp(context, pending)) return; // a create of this run may have finished it (L3)
+  await finishAndDiscard(context, inputsIn(state), { ...pending, isInState: true });
+  const { key: resource } = state;
   const entry = resource === undefined ? undefined : await journal.find(resource);
   if (entry !== undefined && entry.key === key) await journal.remove(entry.key);
 }
 
 /**
- * The engine may ask for a replacement without telling create about it. Create has then adopted the same object again: because of the
- * `import` option, or because an interrupted program had left the entry of its creation.
+ * Requires that create hasn't adopted the same object again. That happens if the engine replaces a resource without telling create, and the
+ * resource has the `import` option or a journal entry of an interrupted run.
+ *
+ * @throws CloudInfraError `import_differs`
  */
-async function requireNotAdoptedAgain(context: Context, id: string, state: Properties): Promise<void> {
+async function requireNotAdoptedAgain(context: Context, id: string, state: Recorded): Promise<void> {
   if (!(await isAdoptedAgain(context, id, state))) return;
   throw new CloudInfraError(
     "import_differs",
     `${context.kind.name} ${id} was not replaced: it was adopted again`,
     {
       hint:
-        "Nothing was changed. If the resource has the `import` option, remove it from the program, because it has done its work. " +
+        "Nothing was changed. If the resource has the `import` option, remove it from the program, because the object is already imported. " +
         "Run `pulumi up`, then replace the resource",
     },
   );
 }
 
 /**
- * Settles the journal entries for instances of the project: nothing else would ever find these instances (X2). Those of another stack have
- * no project with this key.
+ * Finishes the unfinished creations of a project's instances, which could never be found after the deletion of the project (X2). Entries of
+ * other stacks have other project keys.
  *
- * @returns the entries that stay until the project is deleted: their objects may be in use, and a resource may still adopt them
+ * @returns the entries to keep until the project is deleted: their objects may be in use, or another resource may adopt them
  */
 async function finishInstancesOf(
   context: Context,
@@ -145,15 +150,33 @@ async function finishInstancesOf(
     if (!isOurs || !isOfProject) continue;
     context.secretSources.push(requestedArguments(entry));
     if (entry.isLate && entry.id === undefined && entry.operation === undefined) {
-      // Resending the request might create an object that nothing may delete.
+      // Resending the request might create an object that the provider may not delete.
       await warnOfPossibleObjects(instances, entry);
       late.push(entry);
     } else if (entry.id === undefined) {
-      const mayBeThere = await finishAndDiscardEntry(instances, { __urn: entry.urn, project }, entry);
+      const mayBeThere = await finishAndDiscardEntry(instances, desired({ urn: entry.urn, project }), entry);
       if (entry.isLate && mayBeThere) late.push(entry);
       else await journal.remove(entry.key);
     } else if (!tracker.wasDeleted(identityOf(instances, entry.id)) && !(await isLive(instances, entry.id)))
       await warnOfObjectLeftAlone(instances, { id: entry.id, fields: {} });
   }
   return late;
+}
+
+/**
+ * Returns the id of the object of an unfinished creation. A running operation may name another object than it does at its end. If the service
+ * doesn't show the object yet, waits for the end of the creation, because the object can't be deleted before.
+ */
+async function createdObjectId(context: Context, id: string, state: Recorded): Promise<string> {
+  const { key, operation, failed } = state.pending ?? {};
+  if (key === undefined || operation === undefined || failed) return id;
+  const seen = await fetchOperation(context, operation);
+  if (seen === undefined) return id;
+  const { client, finder } = context.session;
+  if (isTerminal(seen)) return client.resultId(seen) ?? id;
+  if ("found" in (await finder.find(objectRefOf(context.kind, id, state), context))) return id;
+  const end = await context.progress.during("waiting for the creation to finish", () =>
+    waitForOperationEnd(context, seen),
+  );
+  return client.resultId(end) ?? id;
 }

@@ -1,31 +1,42 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { changedFields, withIgnoredValues, withReplaceOnChanges } from "../model/changes";
-import type { Field } from "../model/fields";
-import { identityKey } from "../model/identity";
-import type { Kind } from "../model/kinds";
-import { isPlaceholder, pendingOf } from "../model/pending";
-import { hiddenOf, type Properties } from "../model/state";
-import { withUnknown } from "../model/unknown";
-import { requireRecordedEndpoint } from "./context";
+import { type Arguments, type Field, unknownArguments } from "../model/fields";
+import { identityKey, type Kind } from "../model/kinds";
+import { isPlaceholder } from "../model/pending";
+import {
+  type Desired,
+  type DesiredArguments,
+  type HiddenInputs,
+  propertyOf,
+  type Recorded,
+} from "../model/state";
+import { argumentsOf, requireRecordedEndpoint } from "./context";
 import { needsReplacement } from "./create/completion";
 import { isRecordedInState, possiblePurposes } from "./create/unfinished";
-import type { DiffResult } from "./host";
 import { alreadyManaged, findOtherHolder, isLiveElsewhere } from "./live-objects";
 import type { EngineLog } from "./progress/engine-log";
 import type { Sessions } from "./session";
 
-/** Compares the state with the program, and takes unfinished work into account: create, update or delete then finishes it. */
+/** The result of a diff. */
+export interface DiffResult {
+  /** If `undefined`, the engine compares the inputs itself, shows each property, and respects its own options. */
+  changes: boolean | undefined;
+  replaces: string[];
+  deleteBeforeReplace: boolean;
+}
+
+/** Compares the state with the program. Unfinished work counts as a change, so that create, update or delete finishes it. */
 export async function diffResource(
   kind: Kind,
   sessions: Sessions,
   log: EngineLog,
-  { id, olds, news }: { id: string; olds: Properties; news: Properties },
+  { id, olds, news }: { id: string; olds: Recorded; news: Desired },
 ): Promise<DiffResult> {
-  const { __urn: urn } = hiddenOf(news);
-  const { __key: key, __import: importedBefore, __endpoint: endpoint, __resumed: isResumed } = hiddenOf(olds);
+  const { urn } = news;
+  const { key, importId: importedBefore, endpoint, isResumed } = olds;
   const { journal, tracker } = sessions;
-  const pending = pendingOf(olds);
-  const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh compares, too, in the other direction
+  const pending = olds.pending;
+  const { checkedWithOlds = false, isChanged, imported, retried } = tracker.get(urn); // a refresh calls diff without a check
   const isNewImport = checkedWithOlds && imported !== undefined && imported !== importedBefore;
   if (isNewImport && imported !== id && !isPlaceholder(id)) throw otherImport(kind, id, imported);
   const object = sessions.identityOf(kind, id);
@@ -37,7 +48,7 @@ export async function diffResource(
   if (retried !== undefined && (retried.id === id || retried.key === pending?.key))
     await journal?.remove(retried.key);
   const answer = await judged();
-  // With create before delete, the replacement would exist before the deletion of the old object fails.
+  // If the endpoint has changed, a replacement would be created before the deletion of the old object fails.
   const session = sessions.openIfConfigured();
   if (checkedWithOlds && answer.changes !== false && session !== undefined && !isPlaceholder(id))
     requireRecordedEndpoint({ kind, session }, id, olds);
@@ -49,9 +60,10 @@ export async function diffResource(
 
   async function judged(): Promise<DiffResult> {
     const options = tracker.optionsOf(key);
-    // The dependents of a resource that is deleted before its replacement get a diff without a check. It is about what becomes unknown: their
-    // inputs may differ from the object because of `ignoreChanges`, which no check has reported.
-    const given = checkedWithOlds || tracker.isRefreshed(object) ? news : withUnknown(olds, news);
+    // If a resource is deleted before its replacement, its dependents get a diff without a check, which asks what becomes unknown. Because of
+    // `ignoreChanges`, their inputs may differ from the object.
+    const given =
+      checkedWithOlds || tracker.isRefreshed(object) ? news : withPriorArguments(kind, olds, news);
     const wanted = withIgnoredValues(kind.fields, options.ignoreChanges ?? [], { olds, news: given });
     const plainly = diff(
       withReplaceOnChanges(kind.fields, options.replaceOnChanges, { olds, news: wanted }),
@@ -62,15 +74,17 @@ export async function diffResource(
     const isGivenUp =
       isPlaceholder(id) && pending?.key !== undefined && (await journal?.isGivenUp(pending.key));
     if (isGivenUp) {
-      await log.statusLogFor(urn).write(`its creation was given up; another ${kind.name} is created`);
+      await log
+        .statusLogFor(urn)
+        .write(`creating another ${kind.name}: the unfinished creation was given up`);
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     if (isPlaceholder(id)) {
       const isReplaced = pending !== undefined && needsReplacement(kind, pending, news, options);
       const fit = isReplaced ? "its object doesn't fit and is replaced" : "nothing is replaced";
       const end = isNewImport ? `then ${kind.name} ${imported} is imported in its place` : fit;
-      await log.statusLogFor(urn).write(`its creation is resumed; ${end}`);
-      // Created before the placeholder is deleted: in the other order, an interruption between the two would lose the object.
+      await log.statusLogFor(urn).write(`resuming its creation; ${end}`);
+      // An interruption between the deletion of the placeholder and the create would lose the object, so create comes first.
       return { changes: true, replaces: ["__pending"], deleteBeforeReplace: false };
     }
     const { replaces: fixed } = diff(kind.fields, olds, wanted);
@@ -78,12 +92,12 @@ export async function diffResource(
     if (fixed.length > 0 && checkedWithOlds)
       await log.statusLogFor(urn).write(`is replaced: ${fixed.join(", ")} can't be changed in place`);
     const mayBeUnseen = checkedWithOlds && !isChanged && (isResumed || pending?.key !== undefined);
-    // The engine's inputs may be those of the program already: after a failed update, it doesn't see that `replaceOnChanges` applies; after a
-    // resumed creation, that `ignoreChanges` no longer does; and after one that timed out again, that its request had other arguments.
+    // The engine's inputs may already be the program's. Then it doesn't see that `replaceOnChanges` applies after a failed update, that
+    // `ignoreChanges` no longer applies after a resumed creation, or that a creation that timed out again had other arguments.
     const isUnseen = mayBeUnseen && plainly.changes !== false;
     if (plainly.replaces.length > fixed.length || isUnseen) return { ...plainly, changes: true };
     if (plainly.changes !== false || urn === undefined) return plainly;
-    // After a refresh, the engine does not know that a creation or an update is unfinished.
+    // After a refresh, the engine doesn't know about an unfinished creation or update.
     if (pending !== undefined) return { ...plainly, changes: true };
     for (const purpose of possiblePurposes(urn, key).filter(
       ({ replaces }) => checkedWithOlds || replaces !== undefined,
@@ -91,7 +105,7 @@ export async function diffResource(
       const entry = await journal?.read(purpose);
       if (entry !== undefined && !isRecordedInState(entry, { key, id })) return { ...plainly, changes: true };
     }
-    // Without an update, the engine would keep the outputs that are in the clear.
+    // Without an update, the engine would keep the plaintext outputs.
     const secret = checkedWithOlds ? newlySecret(olds, news) : [];
     if (secret.length > 0) {
       await log
@@ -103,34 +117,44 @@ export async function diffResource(
   }
 }
 
+/** Returns the inputs with the state's arguments, except for unknown ones. */
+function withPriorArguments(kind: Kind, olds: Recorded, news: Desired): Desired {
+  const { isAutonamed } = olds;
+  return { ...news, isAutonamed, ...argumentsOf({ kind }, olds), ...unknownArguments(kind.fields, news) };
+}
+
 function otherImport({ name }: Kind, id: string, imported: string): CloudInfraError {
   return new CloudInfraError(
     "import_differs",
-    `the resource manages ${name} ${id}, but its \`import\` option names ${imported}: nothing was changed`,
+    `the resource manages ${name} ${id}, but its \`import\` option names ${imported}`,
     {
       hint:
-        `Remove the \`import\` option to keep ${id}. To manage ${imported} instead, take ${id} out of the state with ` +
+        `Nothing was changed. Remove the \`import\` option to keep ${id}. To manage ${imported} instead, remove ${id} from the state with ` +
         "`pulumi state delete <urn>`, and run `pulumi up` again",
     },
   );
 }
 
-/** Names of the arguments that the program marks as secret, while the state has them, and what is derived from them, in the clear. */
-function newlySecret(olds: Properties, news: Properties): string[] {
-  const { __secrets: before = [], __sealed: sealed = [] } = hiddenOf(olds);
-  const { __secrets: now = [] } = hiddenOf(news);
-  return now.filter((name) => olds[name] !== undefined && ![...before, ...sealed].includes(name));
+/** Returns the secret arguments that the state contains in plaintext, or from which plaintext outputs are derived. */
+function newlySecret(olds: Recorded, news: Desired): string[] {
+  const { secrets: before = [], formerSecrets: sealed = [] } = olds;
+  const { secrets: now = [] } = news;
+  return now.filter((name) => propertyOf(olds, name) !== undefined && ![...before, ...sealed].includes(name));
 }
 
 /**
- * What the engine would have to do. Hidden inputs never make a difference; a name that the program gave may have to be
- * unique, so its resource is deleted before it is made anew.
+ * Compares arguments only: hidden inputs are never a change. If the program sets the name, the replacement needs the same one, which may have
+ * to be unique, so the resource is deleted first.
  */
-export function diff(fields: readonly Field[], olds: Properties, news: Properties): DiffResult {
+export function diff(
+  fields: readonly Field[],
+  olds: Arguments,
+  news: Arguments & DesiredArguments & Pick<HiddenInputs, "isAutonamed">,
+): DiffResult {
   const changed = changedFields(fields, olds, news);
   return {
     changes: changed.length > 0 ? undefined : false,
     replaces: changed.filter((field) => field.change === "replace").map((field) => field.name),
-    deleteBeforeReplace: hiddenOf(news).__autonamed !== true,
+    deleteBeforeReplace: news.isAutonamed !== true,
   };
 }

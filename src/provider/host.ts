@@ -1,5 +1,43 @@
-import type { Properties } from "../model/state";
-/** What Pulumi's dynamic-provider host asks of a provider. Old states name it for ever. */
+import { isDeepStrictEqual } from "node:util";
+import { isCloudInfraError } from "../diagnostics/error";
+import { formatError } from "../diagnostics/format";
+import type { FailedCall } from "../diagnostics/hints";
+import { type Kind, withAddressField } from "../model/kinds";
+import {
+  type SecretSource,
+  type SecretSources,
+  secretOutputs,
+  secretsOf,
+  withKeptSecrets,
+} from "../model/secrets";
+import {
+  type Desired,
+  type HiddenInputs,
+  markSecret,
+  type Properties,
+  parseDeclared,
+  parseDesired,
+  parseRecorded,
+  type Recorded,
+  resourceName,
+  toBag,
+} from "../model/state";
+import { checkResource } from "./check";
+import { type Context, deadlineOf, identityOf } from "./context";
+import { create } from "./create";
+import { deleteResource } from "./delete";
+import { type DiffResult, diffResource } from "./diff";
+import { PartialState } from "./partial-state";
+import type { EngineLog } from "./progress/engine-log";
+import { Progress } from "./progress/progress";
+import { read } from "./read";
+import type { Sessions } from "./session";
+import type { Shutdown } from "./shutdown";
+import { recordDeletion } from "./shutdown";
+import { updateResource } from "./update";
+import { NotApplied } from "./update/apply";
+
+/** The interface that Pulumi's dynamic-provider host requires. It never changes, because old states refer to it. */
 export interface HostProvider {
   configure(request: { config: { get(key: string): string | undefined } }): Promise<void>;
   check(olds: Properties, news: Properties): Promise<{ inputs: Properties; failures: CheckFailure[] }>;
@@ -10,23 +48,16 @@ export interface HostProvider {
   delete(id: string, props: Properties): Promise<void>;
 }
 
-/** The host prints `property` beside the raw value, secret or not: it stays empty, and the reason names the path. */
-export interface CheckFailure {
+/** A failure of a check. The host prints the value of `property`, which may be a secret, so that it is empty, and `reason` contains the path. */
+interface CheckFailure {
   property: "";
   reason: string;
 }
 
-export interface DiffResult {
-  /** `undefined` lets the engine compare, so that it shows each property and honours its own options. */
-  changes: boolean | undefined;
-  replaces: string[];
-  deleteBeforeReplace: boolean;
-}
-
-/** Without an id, the object is gone. */
+/** The result of a read. It is empty if the object no longer exists. */
 export type ReadResult = { id: string; props: Properties; inputs: Properties } | Record<string, never>;
 
-/** An error as the host prints it: `message` on the resource's row, and elsewhere `toString()` with `stack`. */
+/** An error in the form that the host prints: `message` beside the resource, and elsewhere `toString()` and `stack`. */
 export class HostError extends Error {
   override readonly name = "cloudinfra";
 
@@ -40,7 +71,7 @@ export class HostError extends Error {
   }
 }
 
-/** Saved by the engine as a resource that exists but is not as wanted: the next `up` comes back to it. */
+/** An error with which the engine saves the resource as existing but incomplete. The next `up` updates it. */
 export class InitializationError extends HostError {
   readonly reasons: string[];
 
@@ -53,4 +84,212 @@ export class InitializationError extends HostError {
     super(message, cause);
     this.reasons = [message];
   }
+}
+
+const VERBS = { create: "creating", read: "reading", update: "updating", delete: "deleting" } as const;
+
+/** The environment of the provider process, shared by all kinds. */
+export interface ProviderEnvironment {
+  readonly sessions: Sessions;
+  readonly log: EngineLog;
+  readonly interruption: Shutdown;
+  /** Whether each status message is a line in a log. */
+  readonly inCi: boolean;
+  /** Wraps the lines of an error message. */
+  readonly layOut: (message: string) => string;
+}
+
+/** Returns the provider of one kind. It parses the host's properties, runs the verb, and formats errors. */
+export function providerOf(kind: Kind, surroundings: ProviderEnvironment): HostProvider {
+  const { sessions, log, interruption, inCi, layOut } = surroundings;
+  /** Runs a verb. `id` is the id of an existing object. `seal` serializes outputs and marks the secrets among them. */
+  async function run<T>(
+    action: keyof typeof VERBS,
+    resource: Desired | Recorded,
+    work: (context: Context, seal: Seal) => Promise<T>,
+    {
+      id,
+      olds = {},
+      given = resource,
+    }: { id?: string; olds?: SecretSource; given?: SecretSources["given"] } = {},
+  ): Promise<T> {
+    const secretSources: SecretSource[] = [resource, olds];
+    const seal: Seal = (outputs) => {
+      const { names, former } = secretOutputs(kind.fields, outputs, {
+        given,
+        before: olds,
+        known: secretSources,
+      });
+      const formerSecrets = former.length === 0 ? undefined : former;
+      return { bag: toBag({ ...outputs, formerSecrets }, names), former };
+    };
+    const progress = new Progress(log.statusLogFor(sessions.tracker.displayUrnOf(resource)), VERBS[action], {
+      clock: sessions.clock,
+      inCi,
+    }).begin();
+    try {
+      const session = sessions.open();
+      const deadline = deadlineOf(session, action, resource);
+      const shownKind = withAddressField(kind, session.settings.ipAddressField);
+      return await interruption.during((signal) =>
+        work({ kind: shownKind, session, deadline, signal, progress, secretSources }, seal),
+      );
+    } catch (error) {
+      const words = wordsFor(error, VERBS[action], resource, {
+        ...{ id, known: secretSources },
+        call: failedCallOf(action, resource),
+      });
+      const left = stateAfterFailure(error, id);
+      if (left !== undefined) {
+        // The host adds the provider's text only to successful results.
+        const { bag } = seal({ ...left.outs, providerText: resource.providerText });
+        throw new InitializationError(left.id, bag, words, error);
+      }
+      throw new HostError(words, error);
+    } finally {
+      await progress.clear();
+    }
+  }
+
+  function wordsFor(
+    error: unknown,
+    verb: string,
+    { urn, key }: HiddenInputs,
+    { id, known, call }: FailureContext,
+  ): string {
+    const name = resourceName(urn) ?? id ?? "";
+    // Without a check in this run, the name comes from the state, and the resource may have been renamed since.
+    const isStale = key !== undefined && !sessions.tracker.hasCurrentValues(key);
+    const object = isStale && (verb === "deleting" || verb === "reading") ? ` (${id})` : "";
+    const secrets = secretsOf(...known);
+    const circumstances = {
+      action: `${verb} ${kind.name} "${name}"${object}`,
+      propertyOf: (wire: string) => kind.fields.find((field) => field.wire === wire)?.name ?? wire,
+      provider: sessions.provider,
+      call,
+      secrets: [...secrets.strings, ...sessions.tokens],
+      secretProperties: secrets.names,
+    };
+    return layOut(formatError(error, circumstances));
+  }
+
+  /** Returns the inputs of an existing resource with what the program says in this run. */
+  function withCurrentValues(olds: Recorded, given: Desired): Desired {
+    const { tracker } = sessions;
+    return withKeptSecrets(tracker.withCurrentValues(given), olds, tracker.ignoredBy(given.key));
+  }
+
+  /** The results of failed updates by the resource's key: an error hook makes the engine repeat an update with the state from before. */
+  const unsaved = new Map<string, { readonly before: Recorded; readonly left: PartialFailure }>();
+
+  return {
+    configure: async ({ config }) => sessions.configure((key) => config.get(key)),
+    check: async (inputsBefore, program) => {
+      const isNew = Object.keys(inputsBefore).length === 0;
+      const olds = isNew ? undefined : parseDesired(inputsBefore);
+      const { inputs, failures } = await checkResource(kind, sessions, log, {
+        olds,
+        news: parseDeclared(program),
+      });
+      return { inputs: toBag(inputs), failures: failures.map((reason) => ({ property: "", reason })) };
+    },
+    diff: async (id, state, inputs) => {
+      const olds = parseRecorded(state);
+      const news = withCurrentValues(olds, parseDesired(inputs));
+      try {
+        return await diffResource(kind, sessions, log, { id, olds, news });
+      } catch (error) {
+        throw new HostError(wordsFor(error, "comparing", news, { id, known: [news, olds] }), error);
+      }
+    },
+    create: (properties) => {
+      const inputs = parseDesired(properties);
+      return run("create", inputs, async (context, seal) => {
+        const { id, outs } = await create(context, inputs);
+        return { id, outs: seal(outs).bag };
+      });
+    },
+    read: (id, properties) => {
+      const state = parseRecorded(properties);
+      const { secrets = [], formerSecrets = [] } = state;
+      // The secret inputs that a refresh knows. Inputs whose former value is secret don't count.
+      const given = { secrets: secrets.filter((name) => !formerSecrets.includes(name)) };
+      const work = async (context: Context, seal: Seal): Promise<ReadResult> => {
+        const found = await read(context, id, state);
+        if (found === undefined) return {};
+        sessions.tracker.recordRead(identityOf(context, found.id));
+        const { bag, former } = seal(found.props);
+        // The engine marks only inputs that were secret in the state before. An update may have requested other secrets since.
+        const others = state.pending?.secrets?.filter((name) => !former.includes(name)) ?? [];
+        return {
+          id: found.id,
+          props: markSecret(bag, others),
+          inputs: toBag(found.inputs, [...former, ...others]),
+        };
+      };
+      return run("read", state, work, { id, olds: state, given });
+    },
+    update: (id, state, inputs) => {
+      const before = parseRecorded(state);
+      const { key = id } = before;
+      const first = unsaved.get(key);
+      const earlier = isDeepStrictEqual(first?.before, before) ? first?.left : undefined;
+      const olds = earlier?.outs ?? before;
+      const news = withCurrentValues(olds, parseDesired(inputs));
+      const work = async (context: Context, seal: Seal) => {
+        try {
+          const { outs } = await updateResource(context, id, olds, news);
+          return { outs: seal(outs).bag };
+        } catch (error) {
+          if (isPartialFailure(error)) unsaved.set(key, { before, left: error });
+          else if (earlier !== undefined && isCloudInfraError(error))
+            throw new PartialState(error, id, olds, earlier.hint ?? "");
+          throw error;
+        }
+      };
+      return run("update", news, work, { id, olds });
+    },
+    delete: (id, properties) => {
+      const state = parseRecorded(properties);
+      recordDeletion(sessions, interruption, state);
+      return run(
+        "delete",
+        sessions.tracker.withCurrentValues(state),
+        (context) => deleteResource(context, id, state),
+        { id, olds: state },
+      );
+    },
+  };
+}
+
+/** Serializes outputs. `former` lists the outputs that are secret because of a former secret. */
+type Seal = (outputs: Recorded) => { readonly bag: Properties; readonly former: readonly string[] };
+
+/** The circumstances of a failed call. */
+interface FailureContext {
+  readonly id: string | undefined;
+  /** Everything that may contain secrets. */
+  readonly known: readonly SecretSource[];
+  readonly call?: FailedCall;
+}
+
+function failedCallOf(verb: keyof typeof VERBS, { key, timeouts }: HiddenInputs): FailedCall {
+  const hasOwnTimeout = verb !== "read" && timeouts?.[verb] !== undefined;
+  return { verb, isLookedUp: key === undefined, hasOwnTimeout };
+}
+
+/** A failure that leaves something in the state. */
+type PartialFailure = PartialState | NotApplied;
+
+function isPartialFailure(error: unknown): error is PartialFailure {
+  return error instanceof PartialState || error instanceof NotApplied;
+}
+
+/** Returns what a failure leaves in the state, and under which id. */
+function stateAfterFailure(
+  error: unknown,
+  id: string | undefined,
+): { id: string; outs: Recorded } | undefined {
+  if (error instanceof PartialState) return error;
+  return error instanceof NotApplied && id !== undefined ? { id, outs: error.outs } : undefined;
 }

@@ -2,19 +2,19 @@ import { wrapLongLines } from "../diagnostics/format";
 import { instanceKind, projectKind } from "../model/kinds";
 import { nodeProblem } from "../node-version";
 import { systemClock } from "../polling/clock";
+import { type ProviderEnvironment, providerOf } from "./host";
 import { EngineLog } from "./progress/engine-log";
-import { type ProviderEnvironment, providerOf } from "./provider";
 import { Sessions } from "./session";
 import { Shutdown } from "./shutdown";
 
 const problem = nodeProblem();
 if (problem !== undefined) throw new Error(problem);
 
-/** The engine's address, which all provider processes of one run share. */
+/** The engine's address, which is the same for all provider processes of a run. */
 const engine = process.argv.at(-1);
 const log = new EngineLog(engine);
 
-/** One a process: what project and instance calls share. */
+/** Shared by the calls for projects and instances. */
 const surroundings: ProviderEnvironment = {
   sessions: new Sessions(process.env, systemClock, (message) => log.warn(message), { run: engine }),
   log,
@@ -23,8 +23,8 @@ const surroundings: ProviderEnvironment = {
   layOut: wrapLongLines,
 };
 
-/** Serves every state that names `require("pulumi-cloudinfra/provider").project`: for ever. */
+/** The provider of every state that contains `require("pulumi-cloudinfra/provider").project`. It must never be renamed. */
 export const project = providerOf(projectKind, surroundings);
 
-/** Serves every state that names `require("pulumi-cloudinfra/provider").instance`: for ever. */
+/** The provider of every state that contains `require("pulumi-cloudinfra/provider").instance`. It must never be renamed. */
 export const instance = providerOf(instanceKind, surroundings);

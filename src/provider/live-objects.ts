@@ -1,9 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import type { Journal } from "../journal/journal";
-import { identityKey, type ObjectIdentity } from "../model/identity";
-import { type Kind, projectKind } from "../model/kinds";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import { identityKey, type Kind, type ObjectIdentity, projectKind } from "../model/kinds";
+import type { Desired, Recorded } from "../model/state";
 import { forgetDeletionRequest } from "./absence";
 import { type Context, identityOf } from "./context";
 import type { ResourceTracker } from "./tracker";
@@ -15,12 +13,12 @@ import type { ResourceTracker } from "./tracker";
  */
 export async function markLive(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   id: string,
   { isAdopted }: { readonly isAdopted: boolean },
 ): Promise<void> {
   const { tracker, journal } = context.session;
-  const { __urn: urn, __key: key } = hiddenOf(inputs);
+  const { urn, key } = inputs;
   const object = identityOf(context, id);
   // The state may hold the resource under a former URN.
   const urns = [urn, ...(tracker.get(urn).formerUrns ?? [])].map(withoutStack);
@@ -28,7 +26,7 @@ export async function markLive(
   const adoptedFor = isAdopted ? owners : undefined;
   tracker.recordCreated(urn, object, key, adoptedFor);
   const project = context.kind === projectKind ? id : inputs.project;
-  if (typeof project === "string") await forgetDeletionRequest(context, project);
+  if (project !== undefined) await forgetDeletionRequest(context, project);
   await journal.run.add({ live: identityKey(object) });
   for (const by of adoptedFor ?? []) await journal.run.add({ adopted: identityKey(object), by });
 }
@@ -41,9 +39,9 @@ export async function isLive(context: Context, id: string): Promise<boolean> {
 }
 
 /** Whether a create of this run has adopted the state's object for the same resource. An earlier run may have reported the object. */
-export async function isAdoptedAgain(context: Context, id: string, state: Properties): Promise<boolean> {
+export async function isAdoptedAgain(context: Context, id: string, state: Recorded): Promise<boolean> {
   const { tracker, journal } = context.session;
-  const { __urn: urn, __key: key } = hiddenOf(state);
+  const { urn, key } = state;
   const object = identityOf(context, id);
   const live = tracker.liveOwner(object);
   for (const by of [withoutStack(urn), key]) {
@@ -62,15 +60,13 @@ function withoutStack(urn: string | undefined): string | undefined {
 /** Whether another resource has the object, in this process or in another one of this run. */
 export async function isHeldByAnotherResource(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   id: string,
 ): Promise<boolean> {
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   const owner = tracker.liveOwner(object);
-  return (
-    (owner !== undefined && owner.urn !== hiddenOf(inputs).__urn) || (await isLiveElsewhere(journal, object))
-  );
+  return (owner !== undefined && owner.urn !== inputs.urn) || (await isLiveElsewhere(journal, object));
 }
 
 /** Whether the object is live in another process of this run (L3). */

@@ -1,39 +1,49 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { sameValue } from "../model/equality";
-import type { Field } from "../model/fields";
+import type { Arguments, Field, RemoteValues } from "../model/fields";
 import { withRecordedKeyCase } from "../model/labels";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
-import { isPlaceholder, type Pending, pendingOf } from "../model/pending";
+import { isPlaceholder, type Pending } from "../model/pending";
 import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
-import type { Properties } from "../model/state";
-import { hiddenInputs, hiddenOf, toPlainJson } from "../model/state";
+import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
 import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/operation";
 import { findOrConfirmAbsence } from "./absence";
-import { argumentsOf, type Context, objectRefOf, requireRecordedEndpoint } from "./context";
+import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
-import type { ReadResult } from "./host";
 import { findCreated, findCreatedOrAbsent, findNamedByOperation } from "./lagging-reads";
-import { fetchOperation } from "./operations";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/renamed";
 import { compareRequested } from "./update/requested";
 
+/** A resource after a refresh. */
+export interface FoundResource {
+  readonly id: string;
+  readonly props: Recorded;
+  readonly inputs: Desired;
+}
+
 /**
- * Reads an object for a refresh: outputs, and the inputs as they are at the service, so that the next `up` shows drift and removes
- * it. The answer is empty if the object no longer exists; only the first `get` of such an object is an error.
+ * Refreshes a resource. Its inputs have the remote values if somebody has changed them, so that the next `up` shows drift and removes it.
+ *
+ * @returns `undefined` if the object no longer exists
+ * @throws CloudInfraError `not_found` if the object of a first `get` doesn't exist
  */
-export async function read(initial: Context, id: string, state: Properties): Promise<ReadResult> {
+export async function read(
+  initial: Context,
+  id: string,
+  state: Recorded,
+): Promise<FoundResource | undefined> {
   requireRecordedEndpoint(initial, id, state);
   const context = withRecordedKeyCase(initial, state);
   if (isPlaceholder(id)) return readPlaceholder(context, id, state);
-  const pending = pendingOf(state);
+  const pending = state.pending;
   const { resultId } = context.session.client;
   if (pending?.key !== undefined) return readUnfinishedCreation(context, id, state, pending);
   const { otherId, ...others } = pending ?? {};
-  // Somebody else's object may have the former id by now.
+  // Another object may have the former id by now.
   if (otherId !== undefined && (await lookUp(context, otherId, state)) !== undefined)
-    return read(context, otherId, { ...state, __pending: others });
+    return read(context, otherId, { ...state, pending: others });
   const operation = pending?.operation && (await fetchOperation(context, pending.operation));
   const mayHaveOther = pending !== undefined && otherId === undefined && mayBeRenamed(state, pending);
   const result = mayHaveOther && operation && isSuccess(operation) ? resultId(operation) : undefined;
@@ -50,19 +60,18 @@ export async function read(initial: Context, id: string, state: Properties): Pro
   if (pending === undefined) return refreshedState(context, now, state);
   const isOver = pending.operation === undefined || (operation !== undefined && isTerminal(operation));
   if (isOver) return readAfterUpdate(context, now, state, pending, operation);
-  // The operation may fail, so that what the update asks for is not there in the end.
+  // The operation may fail, so the requested values don't count yet.
   const seen = refreshedState(context, withoutRequested(context, now, pending), state);
-  // An update that may be in progress may end under the revision that is shown already: only the former one is safe. An operation that
-  // can't be found may be in progress, too (E2).
-  const { __pending, revision } = state;
-  return { ...seen, props: toPlainJson({ ...seen.props, __pending, revision }) };
+  // The update may end at the revision that is shown already, so only the former one is safe. An operation that can't be found may be in
+  // progress, too (E2).
+  return { ...seen, props: { ...seen.props, pending: state.pending, revision: state.revision } };
 }
 
-/** What an update of unknown outcome has made is the program's. The service may still make the rest, unless its operation has failed. */
+/** Applies to the state what an update of unknown outcome has set. Unless its operation has failed, the service may still set the rest. */
 function readAfterUpdate(
   context: Context,
   object: ApiObject,
-  state: Properties,
+  state: Recorded,
   { operation: _, otherId: __, ...pending }: Pending,
   operation: Operation | undefined,
 ): FoundResource {
@@ -71,24 +80,24 @@ function readAfterUpdate(
   if (left === undefined || (operation !== undefined && isFailure(operation))) return seen;
   const marks =
     pending.isUnsure === true ? marksForRequested(context, left, { before: state, now: seen.props }) : {};
-  const __applied = unlessEmpty({ ...marks, ...hiddenOf(seen.props).__applied });
+  const applied = unlessEmpty({ ...marks, ...seen.props.applied });
   return {
     ...seen,
-    props: toPlainJson({ ...seen.props, __applied, __pending: { ...pending, asked: left } }),
+    props: { ...seen.props, applied, pending: { ...pending, asked: left } },
   };
 }
 
 /**
- * What an update may have set, if the service shows another value there than before. That may be its word for what the update asked for: if it
- * accepts the same again without a change of the revision, it is.
+ * Marks requested values if the service now shows another value than before. That value may be the normalized form of the requested one: it is
+ * if the service accepts the requested value again and keeps the revision.
  */
 function marksForRequested(
   { kind }: Context,
-  asked: Properties,
+  asked: RemoteValues,
   { before, now }: BeforeAndAfter,
-): Properties {
-  const { __applied: marks = {}, __unmanaged: others = {} } = hiddenOf(before);
-  const { __unmanaged: othersNow = {} } = hiddenOf(now);
+): RemoteValues {
+  const { applied: marks = {}, unmanaged: others = {} } = before;
+  const { unmanaged: othersNow = {} } = now;
   const hasMoved = (field: Field): boolean =>
     !sameValue(field, before[field.name], now[field.name]) ||
     (othersNow[field.name] !== undefined && othersNow[field.name] !== others[field.name]);
@@ -101,48 +110,47 @@ function marksForRequested(
   return Object.fromEntries(moved.map(({ name }) => [name, { value: asked[name] }]));
 }
 
-/** The state before a refresh, and after it. */
+/** The state before and after a refresh. */
 interface BeforeAndAfter {
-  readonly before: Properties;
-  readonly now: Properties;
+  readonly before: Recorded;
+  readonly now: Recorded;
 }
 
-async function lookUp(context: Context, id: string, state: Properties): Promise<ApiObject | undefined> {
+async function lookUp(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   const { finder } = context.session;
   const ref = objectRefOf(context.kind, id, state);
-  // A list may omit values (§2.1, §4.4) or spell them in another way, and nothing else of the object is known yet.
-  const isAlone = isFirstLookup(state) || pendingOf(state)?.key !== undefined;
+  // A list may omit or normalize values (§2.1, §4.4), and these are the first values of the object.
+  const isAlone = isFirstLookup(state) || state.pending?.key !== undefined;
   const first = await (isAlone ? finder.find(ref, context) : finder.findRecent(ref, context));
-  // Nothing is lost with a lookup, so that two checks are enough.
+  // A wrong result for a `get` loses nothing, so two checks are enough.
   const find = isManaged(state) ? findOrConfirmAbsence : findCreatedOrAbsent;
   const object = await find(context, ref, first);
   return object && withoutOtherField(context, object, state);
 }
 
-/** An object from a list, which shows no ETag, without the field that isn't its revision. */
-function withoutOtherField({ session }: Context, object: ApiObject, state: Properties): ApiObject {
-  const isOther = hiddenOf(state).__inHeader && session.settings.revisionField === undefined;
+/** Removes the revision from a list item if the field that looks like it isn't the revision. Only the ETag header has the real one. */
+function withoutOtherField({ session }: Context, object: ApiObject, state: Recorded): ApiObject {
+  const isOther = state.isRevisionInHeader && session.settings.revisionField === undefined;
   return isOther && !object.isFromOwnUrl ? { ...object, revision: undefined } : object;
 }
 
-const isManaged = (state: Properties): boolean => hiddenOf(state).__key !== undefined;
+const isManaged = (state: Recorded): boolean => state.key !== undefined;
 
-/** The engine reads a `get` with its inputs alone, and refreshes it with what was read before. */
-const isFirstLookup = (state: Properties): boolean =>
-  !isManaged(state) && hiddenOf(state).__endpoint === undefined;
+/** Whether this is the first read of a `get`: the engine passes only its inputs, and later its outputs. */
+const isFirstLookup = (state: Recorded): boolean => !isManaged(state) && state.endpoint === undefined;
 
-function notFound({ kind }: Context, id: string, state: Properties): Record<string, never> {
-  if (!isFirstLookup(state)) return {};
-  throw new CloudInfraError("not_found", `there is no ${kind.name} ${id}`);
+function notFound({ kind }: Context, id: string, state: Recorded): undefined {
+  if (!isFirstLookup(state)) return undefined;
+  throw new CloudInfraError("not_found", `${kind.name} ${id} doesn't exist`);
 }
 
-/** Reads an object that isn't found under its id. If an update may have given it another one, it is never removed from the state. */
+/** Reads an object that isn't found under its id. If an update may have given it another id, it stays in the state. */
 async function readRenamed(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
-): Promise<ReadResult> {
+): Promise<FoundResource | undefined> {
   const found = await findRenamed(context, id, state, pending);
   if (found === undefined) return notFound(context, id, state);
   const { id: other } = found;
@@ -150,136 +158,133 @@ async function readRenamed(
   return isShown ? read(context, other, state) : { id, props: state, inputs: inputsOf(context, state) };
 }
 
-/** A creation that is not known to have ended, of an object whose id is known. */
+/** Reads an unfinished creation whose object has a known id. */
 async function readUnfinishedCreation(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
-): Promise<ReadResult> {
+): Promise<FoundResource | undefined> {
   const unchanged = { id, props: state, inputs: inputsOf(context, state) };
   const { operation, failed } = pending;
   const seen = operation && !failed ? await fetchOperation(context, operation) : undefined;
   if (seen !== undefined && !isTerminal(seen)) return unchanged;
   const isMade = seen !== undefined && isSuccess(seen);
-  // A running operation may have named another object than it does in the end.
+  // A running operation may have named another object than it does at its end.
   const real = (isMade ? context.session.client.resultId(seen) : undefined) ?? id;
   await extendEntry(context, pending, { id: real });
   const hasFailed = failed || (seen !== undefined && isFailure(seen));
   const find = isMade ? findCreatedObject : hasFailed ? findFailedObject : lookUp;
   const object = await find(context, real, state);
   const isUnknown = operation !== undefined && !failed && seen === undefined;
-  // If nobody can tell how the creation ended, an object that doesn't show may still be created.
-  if (object === undefined) return isUnknown || isMade ? unchanged : {};
+  // If the outcome of the creation is unknown, an object that isn't shown may still be created.
+  if (object === undefined) return isUnknown || isMade ? unchanged : undefined;
   if (hasFailed) return withFailedMark(unchanged, pending);
   return readFinishedCreation(context, object, real, state);
 }
 
-/** The object of a creation that has succeeded. */
-function findCreatedObject(context: Context, id: string, state: Properties): Promise<ApiObject | undefined> {
+/** Reads the object of a successful creation. */
+function findCreatedObject(context: Context, id: string, state: Recorded): Promise<ApiObject | undefined> {
   return findCreated(context, objectRefOf(context.kind, id, state));
 }
 
-/** What a failed creation has left behind. */
+/** Reads the object of a failed creation. */
 async function findFailedObject(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
 ): Promise<ApiObject | undefined> {
   return (
     (await findNamedByOperation(context, objectRefOf(context.kind, id, state))) ?? lookUp(context, id, state)
   );
 }
 
-/** A creation that has succeeded. */
+/** Returns the state after a successful creation. */
 function readFinishedCreation(
   context: Context,
   object: ApiObject,
   id: string,
-  state: Properties,
+  state: Recorded,
 ): FoundResource {
   const props = outputsOfCreation(context, object, state);
   return { id, props, inputs: inputsOf(context, props) };
 }
 
-/** What a failed creation has left behind is kept, so that the next `up` replaces it. */
+/** Returns the state with the creation marked as failed, so that the next `up` replaces the object. */
 function withFailedMark(found: FoundResource, pending: Pending): FoundResource {
-  return { ...found, props: toPlainJson({ ...found.props, __pending: { ...pending, failed: true } }) };
+  return { ...found, props: { ...found.props, pending: { ...pending, failed: true } } };
 }
 
-/** A creation of an object whose id is not known: once it is done, the resource gets that id; if it failed and left nothing, it is removed. */
-async function readPlaceholder(context: Context, id: string, state: Properties): Promise<ReadResult> {
-  const pending = pendingOf(state);
+/** Reads a creation whose object has no known id yet. After success, the resource gets the id. After a failure without an object, it is removed. */
+async function readPlaceholder(
+  context: Context,
+  id: string,
+  state: Recorded,
+): Promise<FoundResource | undefined> {
+  const pending = state.pending;
   const unchanged = { id, props: state, inputs: inputsOf(context, state) };
   const seen = pending?.operation && (await fetchOperation(context, pending.operation));
   if (pending === undefined || seen === undefined || !isTerminal(seen)) return unchanged;
   const real = context.session.client.resultId(seen);
-  if (real === undefined) return isSuccess(seen) ? unchanged : {};
+  if (real === undefined) return isSuccess(seen) ? unchanged : undefined;
   const object = await (isSuccess(seen) ? findCreatedObject : findFailedObject)(context, real, state);
-  if (object === undefined) return isSuccess(seen) ? unchanged : {};
+  if (object === undefined) return isSuccess(seen) ? unchanged : undefined;
   await extendEntry(context, pending, { id: real });
   if (isFailure(seen)) return withFailedMark({ ...unchanged, id: real }, pending);
   return readFinishedCreation(context, object, real, state);
 }
 
-function inputsOf(context: Context, state: Properties): Properties {
-  return toPlainJson({ ...hiddenInputs(state), ...argumentsOf(context, state) });
+/** Returns the inputs of a resource with these arguments. */
+function inputsOf(context: Context, state: Recorded, args: Arguments = argumentsOf(context, state)): Desired {
+  return desired({ ...savedInputsOf(state), ...args });
 }
 
 /**
- * A list may spell values in another way than an object by itself does, or leave some out: what looks changed there is looked
- * at by itself, and what does not show, unless the revision says that nothing has changed.
+ * Reads an object by itself if the list shows or omits something that may have changed. A list may omit or normalize values. If the revision is
+ * the recorded one, omitted values are unchanged.
  */
-async function completeIfChanged(context: Context, item: ApiObject, state: Properties): Promise<ApiObject> {
+async function completeIfChanged(context: Context, item: ApiObject, state: Recorded): Promise<ApiObject> {
   const { drifted, untold } = compareWithState(context, item, state);
   if (drifted.length === 0 && (untold.length === 0 || hasRecordedRevision(item, state))) return item;
   return context.session.finder.completeListItem(item, objectRefOf(context.kind, item.id, state), context);
 }
 
-/** An object without the fields that an update may be changing. */
+/** Returns an object without the fields that an update may be changing. */
 function withoutRequested({ kind }: Context, object: ApiObject, { asked = {} }: Pending): ApiObject {
   const open = kind.fields.filter(({ name }) => Object.hasOwn(asked, name)).map(({ wire }) => wire);
   const fields = Object.fromEntries(Object.entries(object.fields).filter(([wire]) => !open.includes(wire)));
   return { ...object, fields, isFromOwnUrl: false };
 }
 
-/** Whether the object still has the revision that the state knows: then nobody has changed it (§4.5). */
-function hasRecordedRevision({ revision }: ApiObject, state: Properties): boolean {
-  return revision !== undefined && revision === hiddenOf(state).revision;
+/** Whether the object has the recorded revision, so that nobody has changed it (§4.5). */
+function hasRecordedRevision({ revision }: ApiObject, state: Recorded): boolean {
+  return revision !== undefined && revision === state.revision;
 }
 
-function compareWithState(context: Context, object: ApiObject, state: Properties): DriftResult {
-  const { __words: words = {}, __applied: applied = {}, __echoed: isEcho } = hiddenOf(state);
+function compareWithState(context: Context, object: ApiObject, state: Recorded): DriftResult {
+  const { remoteValues = {}, applied = {}, isEcho } = state;
   const { ipAddress } = state;
-  const known = { values: argumentsOf(context, state), words, applied, isEcho, ipAddress };
-  // A list may show the same values in another way.
+  const known = { values: argumentsOf(context, state), remoteValues, applied, isEcho, ipAddress };
+  // A list may show the same values in another form.
   if (isManaged(state) && !object.isFromOwnUrl && !isEcho && hasRecordedRevision(object, state))
     return { ...known, drifted: [], untold: [] };
   return compareRemoteValues(context.kind.fields, known, object.fields);
 }
 
-function refreshedState(context: Context, object: ApiObject, state: Properties): FoundResource {
-  const { values, words, applied } = compareWithState(context, object, state);
-  const props = outputsOf(context, object, { hidden: state, values, words, applied, before: state });
+function refreshedState(context: Context, object: ApiObject, state: Recorded): FoundResource {
+  const { values, remoteValues, applied } = compareWithState(context, object, state);
+  const props = outputsOf(context, object, { hidden: state, values, remoteValues, applied, before: state });
   return {
     id: object.id,
     props: hasRecordedRevision(object, state)
-      ? toPlainJson({
-          ...props,
-          __unmanaged: state.__unmanaged,
-          __shown: state.__shown,
-          __keepsCase: state.__keepsCase,
-        })
+      ? { ...props, unmanaged: state.unmanaged, shown: state.shown, keepsCase: state.keepsCase }
       : props,
-    inputs: toPlainJson({ ...hiddenInputs(state), ...values }),
+    inputs: inputsOf(context, state, values),
   };
 }
 
-/** What a look has found. */
-type FoundResource = Extract<ReadResult, { id: string }>;
-
-/** A resource that is only looked up shows the remote values. What any reply but that of its own address leaves out is as before. */
-function externalState(context: Context, object: ApiObject, state: Properties): ReadResult {
+/** Returns the state of a `get`, with the remote values. Only a reply from the object's own URL proves that a value is missing. */
+function externalState(context: Context, object: ApiObject, state: Recorded): FoundResource {
   const shown = (field: Field): unknown => {
     const word = object.fields[field.wire];
     return word === undefined && !object.isFromOwnUrl ? state[field.name] : toProgramValue(field, word);
@@ -287,7 +292,7 @@ function externalState(context: Context, object: ApiObject, state: Properties): 
   const values = Object.fromEntries(context.kind.fields.map((field) => [field.name, shown(field)]));
   return {
     id: object.id,
-    props: outputsOf(context, object, { hidden: state, values, words: {}, before: state }),
-    inputs: toPlainJson(hiddenInputs(state)),
+    props: outputsOf(context, object, { hidden: state, values, remoteValues: {}, before: state }),
+    inputs: inputsOf(context, state, {}),
   };
 }

@@ -1,7 +1,6 @@
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
-import { identityKey } from "../model/identity";
-import { projectKind } from "../model/kinds";
+import { identityKey, projectKind } from "../model/kinds";
 import { remainingMs } from "../polling/clock";
 import type { Operation } from "../polling/operation";
 import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./absence";
@@ -15,22 +14,22 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Deletes an object and confirms the deletion. The specification does not show DELETE (§4.8): if the service does not offer it, the
- * deletion of an object that no longer exists succeeds, and that of any other fails. A live object is never deleted (L2).
+ * Deletes an object and confirms the deletion. If the service doesn't offer DELETE (§4.8), it fails unless the object no longer exists. Live
+ * objects are never deleted (L2).
  *
- * @param isRetained whether the program's resource has the option `retainOnDelete`: if the service does not offer DELETE, the object is left
- * there with a warning. The engine goes by the option in the state, which may be older
+ * @param isRetained whether the program's resource has the option `retainOnDelete`. If so, and the service doesn't offer DELETE, the object
+ * stays, with a warning. The engine uses the option in the state, which may be older
  */
 export async function removeObject(
   context: Context,
   id: string,
-  project: unknown,
+  project: string | undefined,
   { isRetained = false } = {},
 ): Promise<void> {
   if (await isLive(context, id)) return;
   const { finder, tracker } = context.session;
   const ref = objectRefOf(context.kind, id, { project });
-  // Nothing but an earlier look can show that a project was there.
+  // If the token can't see a project, only an earlier read proves that it existed.
   const isNew = context.kind === projectKind && !finder.hasSeenProjectOf(ref);
   if (isNew && (await findFresh(context, ref)) === undefined) return;
   const accepted = await tryDelete(context, ref).finally(() => finder.invalidate());
@@ -45,7 +44,7 @@ export async function removeObject(
     tracker.recordDeleted(identityOf(context, id));
     return;
   }
-  // If the reply to the DELETE that succeeded was lost, reads may lag behind it.
+  // If the reply to a successful DELETE was lost, reads may lag.
   const left = await readUntil(
     context,
     () => findFresh(context, ref),
@@ -57,7 +56,7 @@ export async function removeObject(
   await warnOfRetained(context, ref);
 }
 
-/** Waits for the end of a deletion. If it failed, the object is still there, and its later absence proves nothing. */
+/** Waits for the deletion to end. If it failed, the object still exists, and its later absence proves nothing. */
 async function waitForDeletion(context: Context, id: string, operation: Operation): Promise<void> {
   try {
     await waitForOperationSuccess(context, operation);
@@ -69,8 +68,10 @@ async function waitForDeletion(context: Context, id: string, operation: Operatio
 }
 
 /**
- * @returns the error if DELETE answered that there is no such object, or that there is no DELETE. If an earlier attempt may have been
- * carried out, the answer that there is no such object shows that it was
+ * Sends the DELETE.
+ *
+ * @returns the error if the service reports that it has no such object or no DELETE. After an attempt whose reply was lost, the former proves
+ * that the object was deleted
  */
 async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | CloudInfraError> {
   try {
@@ -86,7 +87,7 @@ async function tryDelete(context: Context, ref: ObjectRef): Promise<Accepted | C
 const HINT_IF_SENT =
   "The service may be carrying out the deletion, because the reply to an earlier attempt was lost. Run the command again";
 
-/** Sends the DELETE. That of a project is recorded, because a project that is not visible any more need not have been deleted. */
+/** Sends the DELETE, and records it for projects: a project that is no longer visible need not have been deleted. */
 async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promise<Accepted> {
   const { client, journal } = context.session;
   if (kind !== projectKind) return kind.delete(client, id, context);
@@ -102,8 +103,8 @@ async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promi
 }
 
 /**
- * After a DELETE that was accepted, one look that does not find the object confirms. If nothing tells when the deletion ends, it takes two,
- * because a list that lags may not show the object yet.
+ * Waits until the object isn't shown any more. One check is enough if the service reports the end of the deletion. Otherwise it takes two,
+ * because a list may lag.
  */
 async function waitForConfirmation(context: Context, ref: ObjectRef, accepted: Accepted): Promise<void> {
   const { finder, clock } = context.session;
@@ -122,7 +123,7 @@ async function waitForConfirmation(context: Context, ref: ObjectRef, accepted: A
   }
 }
 
-/** One reply that doesn't find an object which is shown afterwards may be a failure of the service. */
+/** Returns the error for an object that DELETE doesn't find although the service shows it, which may be an outage. */
 function stillShown({ kind, id }: ObjectRef, reply: CloudInfraError): CloudInfraError {
   const { method, path, traceId, attempts } = reply;
   const message = `the service didn't find ${kind.name} ${id} to delete it, but still shows it`;
@@ -142,11 +143,11 @@ function warnOfRetained(context: Context, { kind, id }: ObjectRef): Promise<void
 function deletionNotOffered({ kind }: Context, { id }: ObjectRef): CloudInfraError {
   return new CloudInfraError(
     "unsupported",
-    `the service offers no deletion of ${kind.name}s, and ${kind.name} ${id} is still there`,
+    `the service offers no deletion of ${kind.name}s, and ${kind.name} ${id} still exists`,
     {
       hint:
-        "delete it by the service's own means and run the command again; or leave it there: " +
-        "`retainOnDelete: true` in the resource's options, or `pulumi state delete <urn>`",
+        "Delete it with the service's own tools and run the command again. To keep it, set `retainOnDelete: true` in the resource's options, " +
+        "or run `pulumi state delete <urn>`",
     },
   );
 }

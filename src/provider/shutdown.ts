@@ -1,8 +1,7 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { unsettledWarning } from "../journal/entry";
 import { stackOf } from "../journal/location";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import type { Recorded } from "../model/state";
 import type { Clock } from "../polling/clock";
 import type { Sessions } from "./session";
 
@@ -95,12 +94,12 @@ function interrupted(signal: NodeJS.Signals): CloudInfraError {
  * Records that a delete begins. A run without checks, such as `destroy`, takes its organization and folder from the state. It has no program to
  * warn of unsettled creations, so this process warns when it exits, because a later delete may still settle them.
  */
-export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Properties): void {
+export function recordDeletion(sessions: Sessions, interruption: Shutdown, state: Recorded): void {
   const { tracker } = sessions;
   if (tracker.urn !== undefined) return;
-  const { __urn: urn, __organization, __projectFolder } = hiddenOf(state);
-  tracker.organization ??= __organization;
-  tracker.projectFolder ??= __projectFolder;
+  const { urn, organization, projectFolder } = state;
+  tracker.organization ??= organization;
+  tracker.projectFolder ??= projectFolder;
   if (urn !== undefined) interruption.beforeExit(() => warnOfUnsettled(sessions, stackOf(urn)));
 }
 

@@ -2,88 +2,93 @@ import { isDeepStrictEqual } from "node:util";
 import type { Entry } from "../journal/entry";
 import type { CreationPurpose } from "../journal/journal";
 import type { ChangeOptions, PropertyPaths } from "../model/changes";
-import { identityKey, type ObjectIdentity } from "../model/identity";
+import { identityKey, type ObjectIdentity } from "../model/kinds";
 import { isPlaceholder, type Pending } from "../model/pending";
-import type { Properties } from "../model/state";
-import { type CurrentValues, currentValuesOf, type Hidden, hiddenOf, toPlainJson } from "../model/state";
+import {
+  type HiddenInputs,
+  type ProgramValues,
+  programValuesOf,
+  toPlainJson,
+  withProgramValues,
+} from "../model/state";
 
-/** What check and diff of this process reported about one URN. */
+/** What this process knows about one URN. */
 export interface TrackedResource {
-  /** The last check had prior inputs, and no diff has followed. */
+  /** Whether the last check had prior inputs, and no diff has followed. */
   readonly checkedWithOlds?: boolean;
-  /** The last check had no prior inputs, and no create has answered since. */
+  /** Whether the last check had no prior inputs, and no create has ended since. */
   readonly isToBeCreated?: boolean;
-  /** Whether the program's arguments differ from the prior inputs of the last check: the engine then compares them, too. */
+  /** Whether the arguments differ from the prior inputs of the last check, so that the engine finds a change, too. */
   readonly isChanged?: boolean;
-  /** Key, object id and operation of what the state holds as the current resource of this URN. */
+  /** Key, object id and operation of the resource that the state has for this URN. */
   readonly key?: string | undefined;
-  /** When that key was made, in milliseconds since 1970. */
+  /** When that key was generated, in milliseconds since 1970. */
   readonly keyAt?: number | undefined;
   readonly id?: string | undefined;
   readonly operation?: string | undefined;
-  /** Where the journal has the unfinished creation that the next create resumes. */
+  /** The purpose under which the journal has the unfinished creation that the next create resumes. */
   readonly resumes?: CreationPurpose | undefined;
-  /** Where the journal has a creation under this URN that belongs to the resource that had the URN before, and the present URN of that. */
+  /** A journal entry under this URN that belongs to the resource that had the URN before, and that resource's present URN. */
   readonly displaces?: { readonly purpose: CreationPurpose; readonly to: string } | undefined;
-  /** An entry of the resource with a later key than its first: the diff tells whether the state holds its object. */
+  /** A journal entry with a later key than the resource's first. The diff shows whether the state has its object. */
   readonly retried?: Entry | undefined;
-  /** A creation that the state holds as unfinished. */
+  /** The unfinished creation that the state records. */
   readonly placeholder?: Pending | undefined;
-  /** Id that the program's `import` option names. */
+  /** Id that the `import` option names. */
   readonly imported?: string | undefined;
-  /** Id that the option named when the state was saved: it has done its work. */
+  /** Id that the option named when the state was saved. That object is already imported. */
   readonly importedBefore?: string | undefined;
-  /** URNs that the resource had before, according to its aliases. */
+  /** The resource's former URNs, according to its aliases. */
   readonly formerUrns?: readonly string[] | undefined;
-  /** The endpoint to which its request was sent. */
+  /** The endpoint of that creation. */
   readonly placeholderAt?: string | undefined;
 }
 
-/** What an object is in this run: the current object of the resource with this URN and key. */
+/** The resource that has a live object. */
 export interface LiveObject {
   readonly urn: string | undefined;
   readonly key: string | undefined;
-  /** If create adopted an object that may have been reported to the engine before: the resource's URNs, former ones included, and its key. */
+  /** If create adopted an object that the state may already have: the resource's present and former URNs, and its key. */
   readonly adoptedFor?: readonly string[] | undefined;
 }
 
-/** What a diff tells of a state. */
+/** What a diff reports about a state. */
 interface DiffedState {
   readonly pending: Pending | undefined;
   readonly replaces: boolean;
-  /** The endpoint that the state names. */
+  /** The recorded endpoint. */
   readonly at: string | undefined;
   readonly key: string | undefined;
   readonly importedBefore?: string | undefined;
 }
 
-/** What this process remembers of the resources that it was called for. It serves one run of one stack. */
+/** Tracks the resources that this process was called for. A process serves one run of one stack. */
 export class ResourceTracker {
-  /** Organization of the stack, once a check or, in a run without checks, a delete has reported it. */
+  /** Organization of the stack, once a check, or a delete in a run without checks, has reported it. */
   organization: string | undefined;
-  /** Folder of Pulumi's project file, from the program's folder, if that isn't in it. It is known as soon as the organization. */
+  /** Folder of Pulumi's project file, relative to the program's folder, if it is another one. It is set together with the organization. */
   projectFolder: string | undefined;
-  /** Whether this run is a preview, which decides nothing. */
+  /** Whether this run is a preview. */
   isPreview = false;
-  /** URN of any resource that a check of this run was about: it holds the stack's current name. */
+  /** URN in the last check of this run. It contains the stack's present name. */
   urn: string | undefined;
   private readonly resources = new Map<string, TrackedResource>();
-  /** Objects that this process has reported as current. They are tracked by object, as aliases change URNs. */
+  /** The live objects that this process has reported. The key is the object, because aliases change URNs. */
   private readonly live = new Map<string, LiveObject>();
-  /** URNs by the key of the resource that holds it: in the state, or since create has answered. */
+  /** By key: the URN of the resource that has the key, in the state or since its create ended. */
   private readonly holders = new Map<string, string>();
-  /** Keys of resources whose replacement's create deals with their unfinished creations. */
+  /** Keys of resources whose replacement's create handles their unfinished creations. */
   private readonly replacing = new Set<string>();
-  /** By key, what the program says of a resource beside its arguments. */
-  private readonly said = new Map<string, CurrentValues>();
-  /** By key, what the option `ignoreChanges` lists. */
+  /** By key: the program's values of this run. */
+  private readonly said = new Map<string, ProgramValues>();
+  /** By key: the options `ignoreChanges` and `replaceOnChanges`. */
   private readonly options = new Map<string, ChangeOptions>();
-  /** By key and URN, whether a resource has the option `retainOnDelete`. */
+  /** By key and by URN: the option `retainOnDelete`. */
   private readonly retained = new Map<string, boolean>();
   private readonly gone = new Set<string>();
-  /** The URN that each object or entry was promised to, before anything could be awaited. */
+  /** By object or key of a journal entry: the first URN that claimed it. */
   private readonly claims = new Map<string, string>();
-  /** Objects that a refresh has read, and whose diff has not followed. */
+  /** Objects that a refresh has read, until their diff ends. */
   private readonly refreshed = new Set<string>();
 
   get(urn: string | undefined): TrackedResource {
@@ -93,7 +98,7 @@ export class ResourceTracker {
   /**
    * Records a check without prior inputs: the resource is about to be created or replaced.
    *
-   * @returns what ends being live with it: the texts of the objects
+   * @returns the keys of the objects that stop being live
    */
   recordCheckBeforeCreate(urn: string): string[] {
     this.urn = urn;
@@ -107,7 +112,7 @@ export class ResourceTracker {
   /**
    * Records a check with prior inputs: the resource exists.
    *
-   * @returns the URN of another resource that holds the same key: the state then holds one object twice
+   * @returns the URN of another resource with the same key, if any: the state then has the object twice
    */
   recordCheck(
     urn: string,
@@ -121,18 +126,18 @@ export class ResourceTracker {
     return holder === urn ? undefined : holder;
   }
 
-  /** Whether the `import` option of a resource that is about to be replaced has done its work. */
+  /** Whether the `import` option of a resource that is about to be replaced names an object that was imported before. */
   hasImported(urn: string | undefined, id: string): boolean {
     const { id: held, importedBefore } = this.get(urn);
     return id === held || id === importedBefore;
   }
 
-  /** Records that the create of the resource which replaces the one with this key deals with unfinished creations. */
+  /** Records that the create of the replacement handles the unfinished creations of the resource with this key. */
   recordHandover(key: string): void {
     this.replacing.add(key);
   }
 
-  /** Adds to what is known of a URN. */
+  /** Adds to the record of a URN. */
   extend(
     urn: string,
     more: Pick<TrackedResource, "resumes" | "displaces" | "retried" | "formerUrns" | "importedBefore">,
@@ -140,36 +145,36 @@ export class ResourceTracker {
     this.resources.set(urn, { ...this.get(urn), ...more });
   }
 
-  /** Promises an object, or the entry with a key, to a resource. @returns the URN to which it was promised first */
+  /** Claims an object, or a journal entry by its key, for a resource. @returns the URN that claimed it first */
   claim(what: string, urn: string): string {
     const first = this.claims.get(what) ?? urn;
     this.claims.set(what, first);
     return first;
   }
 
-  /** Promises an object to the resource with which the state has it, whoever was promised it. @returns the URN that had the promise */
+  /** Claims an object for the resource that has it in the state. @returns the URN that had claimed it before */
   reclaim(what: string, urn: string): string {
     const before = this.claims.get(what) ?? urn;
     this.claims.set(what, urn);
     return before;
   }
 
-  /** Records that a refresh has read an object: the diff that follows may have a URN from before a rename. */
+  /** Records that a refresh has read an object. The diff that follows may have a URN from before a rename. */
   recordRead(object: ObjectIdentity): void {
     this.refreshed.add(identityKey(object));
   }
 
-  /** Whether a refresh has read the object, and the diff that it leads to has not ended. */
+  /** Whether a refresh has read the object, and its diff hasn't ended. */
   isRefreshed(object: ObjectIdentity): boolean {
     return this.refreshed.has(identityKey(object));
   }
 
-  /** URN of the resource that holds a key. */
+  /** Returns the URN of the resource that has a key. */
   holderOf(key: string): string | undefined {
     return this.holders.get(key);
   }
 
-  /** Records a diff of what the state holds. If it followed a check and found nothing to replace, the object is live. */
+  /** Records a diff of a state. After a check, an object that isn't replaced is live. */
   recordDiff(
     urn: string | undefined,
     object: ObjectIdentity,
@@ -178,9 +183,9 @@ export class ResourceTracker {
     if (urn === undefined) return;
     const { checkedWithOlds = false, key: checked, keyAt } = this.get(urn);
     const isRefresh = this.refreshed.delete(identityKey(object));
-    // The dependents of a resource that is deleted before its replacement get a diff without a check.
+    // If a resource is deleted before its replacement, its dependents get a diff without a check.
     const key = checkedWithOlds || isRefresh ? checked : held;
-    // A failed creation can't be resumed, and an object that the state holds under its id is replaced as any other.
+    // A failed creation can't be resumed. If its object's id is known, it is replaced like any other object.
     const placeholder = isPlaceholder(object.id) && !pending?.failed ? pending : undefined;
     const operation = pending?.operation?.id;
     this.resources.set(urn, {
@@ -195,7 +200,7 @@ export class ResourceTracker {
     if (checkedWithOlds && !replaces) this.live.set(identityKey(object), { urn, key });
   }
 
-  /** Records that create has returned an object: it is what the resource now is, also if its id was used before. */
+  /** Records that create has returned an object. It is live, even if its id was used before. */
   recordCreated(
     urn: string | undefined,
     object: ObjectIdentity,
@@ -211,33 +216,37 @@ export class ResourceTracker {
     this.resources.set(urn, { id: object.id });
   }
 
-  /** Whether a check of this run had the prior inputs of the resource with this key: the state holds it as current (I3). */
+  /** Whether a check of this run had the prior inputs of the resource with this key, so that the state has it as current (I3). */
   isCurrent(key: string): boolean {
     return this.holders.has(key);
   }
 
-  /** Whether the resource with this key is about to be replaced by a create that has not answered yet, and deals with unfinished creations. */
+  /** Whether a create that hasn't ended will replace the resource with this key and handle its unfinished creations. */
   isHandedOver(key: string | undefined): boolean {
     return key !== undefined && this.replacing.has(key);
   }
 
-  /** Records what the program says of a resource with this key beside its arguments; the state may hold older values (I4). */
-  recordProgramValues(key: string, now: CurrentValues, options: ChangeOptions = {}): void {
+  /** Records what the program says in this run about the resource with this key. The state may have older values (I4). */
+  recordProgramValues(
+    key: string,
+    now: ProgramValues,
+    { ignoreChanges, replaceOnChanges }: ChangeOptions = {},
+  ): void {
     this.said.set(key, now);
-    this.options.set(key, options);
+    this.options.set(key, { ignoreChanges, replaceOnChanges });
   }
 
-  /** What the program's option `ignoreChanges` lists for the resource with this key. */
+  /** Returns the option `ignoreChanges` of the resource with this key. */
   ignoredBy(key: string | undefined): PropertyPaths {
     return this.optionsOf(key).ignoreChanges ?? [];
   }
 
-  /** The program's options for the resource with this key. */
+  /** Returns the options of the resource with this key. */
   optionsOf(key: string | undefined): ChangeOptions {
     return (key === undefined ? undefined : this.options.get(key)) ?? {};
   }
 
-  /** Records whether a resource has the option `retainOnDelete`. A former URN may be another resource's by now, which decides itself. */
+  /** Records the option `retainOnDelete` of a resource. If another resource has one of its former URNs now, that resource's option counts. */
   recordRetained(
     isRetained: boolean,
     { urn, key, formerUrns = [] }: Pick<TrackedResource, "key" | "formerUrns"> & { urn: string },
@@ -247,27 +256,26 @@ export class ResourceTracker {
     for (const former of formerUrns) if (!this.retained.has(former)) this.retained.set(former, isRetained);
   }
 
-  /** Whether the program's resource with this key or URN has the option `retainOnDelete`. */
-  isRetained({ __key: key = "", __urn: urn = "" }: Pick<Hidden, "__key" | "__urn">): boolean {
+  /** Whether the resource with this key or URN has the option `retainOnDelete`. */
+  isRetained({ key = "", urn = "" }: Pick<HiddenInputs, "key" | "urn">): boolean {
     return this.retained.get(key) ?? this.retained.get(urn) ?? false;
   }
 
-  /** Returns properties with what the program says now, if it was said in this run. */
-  withCurrentValues(properties: Properties): Properties {
-    const { __key: key } = hiddenOf(properties);
-    const now = key === undefined ? undefined : this.said.get(key);
-    const isSaid =
-      now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(currentValuesOf(properties)));
-    return isSaid ? properties : { ...properties, __now: now };
+  /** Returns inputs or a state with the program's values of this run, if a check has reported them. */
+  withCurrentValues<State extends HiddenInputs>(state: State): State {
+    const now = state.key === undefined ? undefined : this.said.get(state.key);
+    const isSame =
+      now === undefined || isDeepStrictEqual(toPlainJson(now), toPlainJson(programValuesOf(state)));
+    return isSame ? state : withProgramValues(state, now);
   }
 
-  /** Whether a check of this run has told what the program says now of the resource with this key. */
+  /** Whether a check has reported the program's values of this run for the resource with this key. */
   hasCurrentValues(key: string | undefined): boolean {
     return key !== undefined && this.said.has(key);
   }
 
-  /** URN under which Pulumi shows a resource. Undefined if the recorded one now belongs to another resource. */
-  displayUrnOf({ __urn: urn, __key: key }: Pick<Hidden, "__urn" | "__key">): string | undefined {
+  /** Returns the URN under which Pulumi displays a resource, or `undefined` if the recorded URN now belongs to another resource. */
+  displayUrnOf({ urn, key }: Pick<HiddenInputs, "urn" | "key">): string | undefined {
     return this.hasCurrentValues(key) || urn === undefined || !this.resources.has(urn) ? urn : undefined;
   }
 

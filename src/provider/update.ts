@@ -1,10 +1,10 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { withIgnoredValues } from "../model/changes";
 import { sameValue } from "../model/equality";
+import type { RemoteValues } from "../model/fields";
 import { withRecordedKeyCase } from "../model/labels";
-import { type Pending, pendingOf, toOperation } from "../model/pending";
-import type { Properties } from "../model/state";
-import { hiddenOf } from "../model/state";
+import { type Pending, toOperation } from "../model/pending";
+import type { Desired, Recorded, RecordedMembers } from "../model/state";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/three-way";
 import { isSuccess, isTerminal } from "../polling/operation";
 import { operationFailed } from "../polling/wait";
@@ -31,21 +31,18 @@ import {
 import { compareRequested } from "./update/requested";
 import { findSameNamed } from "./warnings";
 
-/**
- * An update, after what an earlier run left unfinished: a replacement that was cut off is settled, and an operation that was
- * still at work is waited for.
- */
+/** Updates a resource, after finishing what an earlier run left: an unfinished replacement, or an operation in progress. */
 export async function updateResource(
   initial: Context,
   id: string,
-  olds: Properties,
-  news: Properties,
-): Promise<{ outs: Properties }> {
+  olds: Recorded,
+  news: Desired,
+): Promise<{ outs: Recorded }> {
   requireRecordedEndpoint(initial, id, olds);
   const context = withRecordedKeyCase(initial, olds);
-  const { __urn: urn, __key: key } = hiddenOf(news);
+  const { urn, key } = news;
   if (urn !== undefined) await finishUnfinishedCreations(context, id, olds, possiblePurposes(urn, key));
-  const pending = pendingOf(olds);
+  const pending = olds.pending;
   if (pending?.otherId !== undefined) throw otherIdError(context, id, pending.otherId, olds);
   const state = pending === undefined ? olds : await finishPending(context, id, { olds, pending });
   const ignored = context.session.tracker.ignoredBy(key);
@@ -56,13 +53,13 @@ export async function updateResource(
 }
 
 /**
- * Returns what an earlier update asked for, as far as the service doesn't show it and the program no longer asks for it. Even if its operation is
- * done, the service may have set what it doesn't show.
+ * Returns the values that an earlier update requested, if the object doesn't show them and the program no longer wants them. The service may
+ * have set values that it doesn't show, even if the operation has ended.
  */
 function unsettledIn(
   { kind }: Context,
-  { state, news, pending }: { state: Properties; news: Properties; pending: Pending },
-): Properties | undefined {
+  { state, news, pending }: { state: Recorded; news: Desired; pending: Pending },
+): RemoteValues | undefined {
   const { asked = {} } = pending;
   const open = kind.fields.filter((field) => {
     if (!Object.hasOwn(asked, field.name)) return false;
@@ -73,16 +70,15 @@ function unsettledIn(
 }
 
 /**
- * The state once the operation has ended.
+ * Waits for the operation of an earlier run and returns the state after it.
  *
- * @throws PartialState if the creation failed, whether or not it left the object behind, or if the object no longer exists: the
- * state is marked, so that the next `up` replaces the resource
+ * @throws PartialState if the creation failed or its object no longer exists. The state is marked, so that the next `up` replaces the resource
  */
 async function finishPending(
   context: Context,
   id: string,
-  { olds, pending }: { olds: Properties; pending: Pending },
-): Promise<Properties> {
+  { olds, pending }: { olds: Recorded; pending: Pending },
+): Promise<Recorded> {
   if (pending.key !== undefined) requireSameProvider(context, pending);
   const ended = await waitForPending(context, id, olds, pending);
   const { error, result = id } = ended;
@@ -91,19 +87,19 @@ async function finishPending(
     return {
       ...olds,
       ...(await finishPendingUpdate(context, id, olds, pending, ended)),
-      __pending: undefined,
+      pending: undefined,
     };
   }
   if (result !== id) throw otherResult(context, id, olds, result);
   const ref = objectRefOf(context.kind, id, olds);
-  // Right after the end of its operation, a list may not show the object yet.
+  // Right after the end of the operation, a list may not show the object yet.
   const object = await (error === undefined ? findCreated(context, ref) : findFresh(context, ref));
   const isUnclear = error?.code === "operation_unknown";
   if (object !== undefined && (error === undefined || isUnclear))
     return outputsOfCreation(context, object, olds);
   if (isUnclear) throw await creationUnclear(context, id, { olds, pending, error });
   const failure = error ?? new CloudInfraError("not_found", `${context.kind.name} ${id} no longer exists`);
-  const outs = { ...olds, __pending: { ...pending, failed: true } };
+  const outs = { ...olds, pending: { ...pending, failed: true } };
   const [verb, which] = object === undefined ? ["creates", "another"] : ["replaces", "the failed"];
   throw new PartialState(
     failure,
@@ -113,32 +109,32 @@ async function finishPending(
   );
 }
 
-/** An object that can't be found proves nothing as long as nobody can tell how its creation ended: nothing is created again. */
+/** Returns the error for an object that isn't found while the outcome of its creation is unknown. Nothing is created again. */
 async function creationUnclear(
   context: Context,
   id: string,
-  { olds, pending, error }: { olds: Properties; pending: Pending; error: CloudInfraError },
+  { olds, pending, error }: { olds: Recorded; pending: Pending; error: CloudInfraError },
 ): Promise<PartialState> {
   const { name } = context.kind;
   const others = (await findSameNamed(context, pending)).join(", ");
   const hint =
-    `Check at the service what has become of ${name} ${id}; ` +
-    `${others === "" ? "its list shows nothing with that name" : `with that name, its list shows ${others}`}. ` +
+    `Check in the service whether ${name} ${id} exists; ` +
+    `${others === "" ? "it lists nothing with that name" : `it lists ${others} with that name`}. ` +
     `If the ${name} doesn't exist, run \`pulumi state delete <urn>\`, and \`pulumi up\` creates another`;
   return new PartialState(error, id, olds, hint);
 }
 
 /**
- * What an update has made of the object, as far as it can be seen. Any other value may be the desired one as normalized by the service, but
- * only if nobody else can have set it: right after the end of the operation, or at the revision that the reply to the update had.
+ * Returns what an update of unknown outcome has set. Any other value may be a normalized form, but only if nobody else can have set it: right
+ * after the operation, or at the revision in the reply to the update.
  */
 async function finishPendingUpdate(
   context: Context,
   id: string,
-  olds: Properties,
+  olds: Recorded,
   pending: Pending,
   { error, result, wasRunning = false }: PendingEnd,
-): Promise<Properties> {
+): Promise<RecordedMembers> {
   const rename = { id, state: olds, pending, told: { id: result, isProof: true } };
   const other = await findUnderReportedId(context, rename);
   if (other !== undefined) throw foundUnderOtherId(context, other, rename);
@@ -152,27 +148,27 @@ async function finishPendingUpdate(
     .made;
 }
 
-/** While it ran, the operation named another object than the one that it has made. Only a refresh can change a resource's id. */
-function otherResult({ kind }: Context, id: string, olds: Properties, result: string): PartialState {
-  const message = `the creation of ${kind.name} ${id} has made ${kind.name} ${result}`;
+/** Returns the error for a running operation that named another object than its result. Only a refresh can change a resource's id. */
+function otherResult({ kind }: Context, id: string, olds: Recorded, result: string): PartialState {
+  const message = `the creation of ${kind.name} ${id} has created ${kind.name} ${result}`;
   const hint =
-    "Nothing else was created. Run `pulumi refresh`, which corrects the id in the state, then `pulumi up`";
+    "Nothing else was created. Run `pulumi refresh` to correct the id in the state, then `pulumi up`";
   return new PartialState(new CloudInfraError("no_result", message), id, olds, hint);
 }
 
-/** How an operation has ended: with a failure, or with the id of an object, if it names one. */
+/** The end of an operation: a failure, or the id of its result if it names one. */
 interface PendingEnd {
   readonly error?: CloudInfraError;
   readonly result?: string | undefined;
-  /** Whether this process has seen it running. */
+  /** Whether this process has seen the operation in progress. */
   readonly wasRunning?: boolean;
 }
 
-/** @throws PartialState with the state as it was, where the operation is still not over */
+/** @throws PartialState with the unchanged state if the operation doesn't end in time */
 async function waitForPending(
   context: Context,
   id: string,
-  olds: Properties,
+  olds: Recorded,
   { operation, failed }: Pending,
 ): Promise<PendingEnd> {
   if (failed) return { error: new CloudInfraError("operation_failed", "its creation failed") };
@@ -190,6 +186,6 @@ async function waitForPending(
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_unknown") return { error };
-    throw new PartialState(error, id, olds, "run `pulumi up` again, on any machine: it goes on waiting");
+    throw new PartialState(error, id, olds, "Run `pulumi up` again, on any machine, to keep waiting");
   }
 }

@@ -4,8 +4,7 @@ import { redact } from "../diagnostics/redact";
 import { isSameName } from "../model/names";
 import { isKeyKept, type Pending, sentFields } from "../model/pending";
 import { secretsOf } from "../model/secrets";
-import type { Properties } from "../model/state";
-import { hiddenOf, resourceName } from "../model/state";
+import { type Desired, resourceName } from "../model/state";
 import { type Context, identityOf } from "./context";
 import { GIVE_UP } from "./partial-state";
 
@@ -14,10 +13,10 @@ const FORGET = `Then ${GIVE_UP}, and run \`pulumi up\` again`;
 /** Returns the error for a creation whose outcome is unknown: its key has expired (§4.7), or its operation can't be found (E2). */
 export async function outcomeUnknown(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   pending: Pending,
 ): Promise<CloudInfraError> {
-  const held = context.session.tracker.get(hiddenOf(inputs).__urn ?? "").id;
+  const held = context.session.tracker.get(inputs.urn ?? "").id;
   const same = (await findSameNamed(context, pending)).filter((id) => id !== held);
   const found =
     same.length === 0
@@ -56,11 +55,11 @@ export async function warnOfPossibleObjects(context: Context, pending: Pending):
 /** Warns that another resource has the object of an interrupted creation: it imported the object, or the service reused the id. */
 export async function warnOfObjectAdoptedElsewhere(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   { id }: ApiObject,
 ): Promise<void> {
   const { name } = context.kind;
-  const resource = resourceName(hiddenOf(inputs));
+  const resource = resourceName(inputs.urn);
   const words =
     `cloudinfra: an interrupted run created ${name} ${id} for "${resource}", but another resource of the program uses it now. ` +
     `The provider creates another ${name} for "${resource}". If you need only one, remove one of the two resources from the program.`;
@@ -98,14 +97,14 @@ export async function findSameNamed(context: Context, pending: Pending): Promise
 }
 
 /** Warns of objects that a failed creation may have made: the failure that the service stored for its key doesn't exclude that (§4.7). */
-export async function warnOfSameNamed(context: Context, inputs: Properties, pending: Pending): Promise<void> {
+export async function warnOfSameNamed(context: Context, inputs: Desired, pending: Pending): Promise<void> {
   try {
     const ids = await findSameNamed(context, pending);
     if (ids.length === 0) return;
     // The object's name may be a secret, so the warning gives the resource's name.
     const { name } = context.kind;
     const words =
-      `cloudinfra: the service reported that it failed to create ${name} "${resourceName(hiddenOf(inputs)) ?? ""}", but it may have created it: ` +
+      `cloudinfra: the service reported that it failed to create ${name} "${resourceName(inputs.urn) ?? ""}", but it may have created it: ` +
       `it lists ${ids.join(", ")} with the same name. The provider creates another ${name}. Check the service, and delete what nobody uses.`;
     await warnWithoutSecrets(context, words);
   } catch (error) {

@@ -122,12 +122,9 @@ async function instances(
   { setting, ownerOf }: SettingsOf,
   secrets?: readonly string[],
 ): Promise<GetInstancesResult> {
+  const { findInstances, instanceFilter, sessionsOf } = await import("../provider/functions.js");
   const { found: given } = currentRun();
-  if (given !== undefined) {
-    const { instanceFilter } = await import("../provider/filters.js");
-    return [...given.instances(instanceFilter(args, secrets))];
-  }
-  const { findInstances, sessionsOf } = await import("../provider/functions.js");
+  if (given !== undefined) return [...given.instances(instanceFilter(args, secrets))];
   return findInstances(setting, args, sessionsOf(ownerOf(), environmentOfRun()), secrets);
 }
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import type { InstanceFilter } from "../provider/filters";
-import type { FoundInstance, FoundProject } from "../provider/functions";
+import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
 /**
  * The memory of this package during one run of one program. With the Automation API, a process runs several programs, also at the same time.

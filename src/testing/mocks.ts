@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
+import { isUnknown, UNKNOWN } from "../model/fields";
 import { instanceKind, type Kind, projectKind } from "../model/kinds";
-import { markSecret, markSecretOutputs } from "../model/secrets";
-import { isUnknown, UNKNOWN } from "../model/unknown";
+import { secretOutputs } from "../model/secrets";
+import { markSecret, parseDeclared, parseDesired, parseRecorded, toBag } from "../model/state";
 import { check } from "../provider/check";
-import { matchesFilter } from "../provider/filters";
+import { matchesFilter } from "../provider/functions";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
 import { Instance } from "../resources/instance";
 import { Project } from "../resources/project";
@@ -105,7 +106,7 @@ export async function mocks<Exports extends object>(
     const isRead = requested !== "";
     const checked = kind === undefined || isRead ? undefined : checkedInputs(kind, name, given, preview);
     const { inputs: args, failures: wrong } = checked ?? { inputs: given, failures: [] };
-    failures.push(...wrong.map(({ reason }) => `${kind?.name} "${name}": ${reason}`));
+    failures.push(...wrong.map((reason) => `${kind?.name} "${name}": ${reason}`));
     const isKnown = isRead ? !isUnknown(requested) : !preview;
     const id = isKnown ? requested || `${name}-id` : undefined;
     const mocked = { type, name, id, args: knownPart(withoutHidden(args)), secretArgs: secretArgs.sort() };
@@ -196,7 +197,9 @@ type Properties = Readonly<Record<string, unknown>>;
 /** Returns the inputs as the provider checks and completes them. */
 function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: boolean) {
   const key = preview ? inputs.__key : uuidV5(`${kind.name} ${name}`, NAMESPACE);
-  return check(kind, {}, { ...inputs, __key: key });
+  const news = parseDeclared({ ...inputs, __key: key });
+  const { inputs: checkedInputs, failures } = check(kind, { olds: undefined, news });
+  return { inputs: toBag(checkedInputs), failures };
 }
 
 /**
@@ -221,8 +224,9 @@ function withMarks(
   args: Properties,
 ): Properties {
   if (kind === undefined) return markSecret(state, secretArgs);
-  const given = { ...args, __secrets: [...secretArgs] };
-  return markSecretOutputs(kind.fields, { ...state }, { given, before: {}, known: [given] });
+  const given = parseDesired({ ...args, __secrets: [...secretArgs] });
+  const { names } = secretOutputs(kind.fields, parseRecorded(state), { given, before: {}, known: [given] });
+  return markSecret(state, names);
 }
 
 const isShown = (name: string): boolean => !name.startsWith("__");

@@ -7,8 +7,8 @@ import { instanceKind, type Kind, projectKind } from "../../src/model/kinds";
 import { labelsOf } from "../../src/model/labels";
 import { compareRemoteValues } from "../../src/model/remote-values";
 import type { Properties } from "../../src/model/state";
-import { check } from "../../src/provider/check";
 import { complaints } from "../harness/compiler";
+import { check } from "../model/typed";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";
 import { newcomersFolder } from "../readme/program-folder";
@@ -245,7 +245,7 @@ describe("for arbitrary replies of the service", () => {
             ([key, label]) => label !== null && !Object.hasOwn(own, key),
           );
           expect(unmentioned.length === 0 || mentioned("labels"), `labels of ${id}`).toBe(true);
-          const known = { values: one.outputs, words: { ...labelsOf(one.outputs.__words) } };
+          const known = { values: one.outputs, remoteValues: { ...labelsOf(one.outputs.__words) } };
           expect(compareRemoteValues(instanceFields, known, fields).drifted).toEqual([]);
         }
       }),

@@ -86,7 +86,7 @@ describeLongOnEngines("the examples", (engine) => {
     expect(addressesIn(here, fleet)).toHaveLength(2);
     // importing: taken over, with what differed changed and what others manage kept.
     const said = up.diagnostics.map(({ message }) => message).join("\n");
-    expect(said).toContain(`adopts instance ${old.web}; nothing is created`);
+    expect(said).toContain(`adopting instance ${old.web}`);
     expect([idIn(first, "shop"), idIn(first, "web")]).toEqual([old.project, old.web]);
     const labels = { role: "web", team: "theirs" };
     expect(here.instances.get(old.web)?.fields).toMatchObject({ flavor: "small", labels });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { instanceKind, projectKind } from "../../src/model/kinds";
 import type { Properties } from "../../src/model/state";
-import { check } from "../../src/provider/check";
 import {
   instanceNews,
   projectNews,
@@ -10,6 +9,7 @@ import {
   UNKNOWN_MAP,
   UNKNOWN_TEXT,
 } from "../provider/samples";
+import { check } from "./typed";
 
 const reasons = (news: Properties): string[] =>
   check(instanceKind, {}, news).failures.map(({ reason }) => reason);
@@ -42,20 +42,20 @@ describe("required arguments", () => {
 
 describe("types", () => {
   test.each([
-    ["flavor", 4, "flavor: must be a text, but is a number"],
-    ["flavor", true, "flavor: must be a text, but is a boolean"],
-    ["flavor", null, "flavor: must be a text, but is null"],
-    ["flavor", ["m1.small"], "flavor: must be a text, but is a list"],
-    ["name", { first: "web" }, "name: must be a text, but is a map"],
-    ["publicIp", false, "publicIp: must be a text, but is a boolean"],
+    ["flavor", 4, "flavor: must be a string, but is a number"],
+    ["flavor", true, "flavor: must be a string, but is a boolean"],
+    ["flavor", null, "flavor: must be a string, but is null"],
+    ["flavor", ["m1.small"], "flavor: must be a string, but is a list"],
+    ["name", { first: "web" }, "name: must be a string, but is a map"],
+    ["publicIp", false, "publicIp: must be a string, but is a boolean"],
     ["network", "", "network: must not be empty"],
     ["network", "  ", "network: must not be empty"],
     ["sshKeys", SSH_KEY, "sshKeys: must be a list, but is a string"],
-    ["sshKeys", [SSH_KEY, 4], "sshKeys[1]: must be a text, but is a number"],
-    ["sshKeys", [null], "sshKeys[0]: must be a text, but is null"],
-    ["labels", "team=web", "labels: must be a map of texts, but is a string"],
-    ["labels", { tier: 1 }, "labels.tier: must be a text, but is a number"],
-    ["labels", { tier: { is: "web" } }, "labels.tier: must be a text, but is a map"],
+    ["sshKeys", [SSH_KEY, 4], "sshKeys[1]: must be a string, but is a number"],
+    ["sshKeys", [null], "sshKeys[0]: must be a string, but is null"],
+    ["labels", "team=web", "labels: must be a map of strings, but is a string"],
+    ["labels", { tier: 1 }, "labels.tier: must be a string, but is a number"],
+    ["labels", { tier: { is: "web" } }, "labels.tier: must be a string, but is a map"],
   ])("%s: %j is refused", (name, value, reason) => {
     expect(withArgument(name, value)).toEqual([reason]);
   });
@@ -86,11 +86,10 @@ describe("what is unknown in a preview is let through", () => {
 describe("misspelt arguments", () => {
   test("are refused, with the names that there are", () => {
     expect(withArgument("flavour", "m1.small")).toEqual([
-      "flavour: is no argument of an instance; these are: " +
-        "project, name, image, flavor, network, publicIp, sshKeys, labels",
+      'unknown argument "flavour" of an instance; did you mean "flavor"?',
     ]);
     expect(check(projectKind, {}, projectNews({ zone: "a" })).failures[0]?.reason).toBe(
-      "zone: is no argument of a project; these are: name, region",
+      'unknown argument "zone" of a project; the arguments are name, region',
     );
   });
 
@@ -102,13 +101,13 @@ describe("misspelt arguments", () => {
 describe("SSH keys", () => {
   test("a line break at the end is refused with the way out", () => {
     const [reason, ...others] = withArgument("sshKeys", [`${SSH_KEY}\n`]);
-    expect(reason).toMatch(/^sshKeys\[0\]: must be one line: .*\.trim\(\)/);
+    expect(reason).toMatch(/^sshKeys\[0\]: must be a single line: .*\.trim\(\)/);
     expect(others).toEqual([]);
   });
 
   test("two keys in one text are refused", () => {
     expect(withArgument("sshKeys", [`${SSH_KEY}\r\n${SSH_KEY}`])[0]).toMatch(
-      /^sshKeys\[0\]: must be one line/,
+      /^sshKeys\[0\]: must be a single line/,
     );
   });
 });
@@ -117,14 +116,14 @@ describe("a private key among the SSH keys", () => {
   test("is told as such, with what to do", () => {
     const key = "-----BEGIN OPENSSH PRIVATE KEY-----b3BlbnNzaC1rZXk";
     const [reason, ...others] = withArgument("sshKeys", [SSH_KEY, key]);
-    expect(reason).toMatch(/^sshKeys\[1\]: is a private key: give the public one/);
+    expect(reason).toMatch(/^sshKeys\[1\]: is a private key: use the public key/);
     expect(others).toEqual([]);
   });
 });
 
 describe("label keys", () => {
   test.each(["", " ", "two words", "tab\there"])("%j is refused", (key) => {
-    expect(withArgument("labels", { [key]: "x" })[0]).toContain("must not be empty or hold white space");
+    expect(withArgument("labels", { [key]: "x" })[0]).toContain("must not be empty or contain white space");
   });
 
   test.each(["team", "example.org/tier", "Größe", "constructor", "a:b"])("%j is fine", (key) => {
@@ -136,8 +135,8 @@ test("the keys of secret labels are not told", () => {
   const news = instanceNews({ labels: { "hunter 2": "x", ok: 5 }, __secrets: ["labels"] });
   const reasons = check(instanceKind, {}, news).failures.map(({ reason }) => reason);
   expect(reasons).toEqual([
-    "labels[secret]: a label's key must not be empty or hold white space",
-    "labels[secret]: must be a text, but is a number",
+    "labels[secret]: a label key must not be empty or contain white space",
+    "labels[secret]: must be a string, but is a number",
   ]);
 });
 

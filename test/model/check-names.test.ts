@@ -4,10 +4,9 @@ import { projectFields } from "../../src/model/fields";
 import { instanceKind, projectKind } from "../../src/model/kinds";
 import type { Properties } from "../../src/model/state";
 import { toPlainJson } from "../../src/model/state";
-import { check } from "../../src/provider/check";
-import { diff } from "../../src/provider/diff";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "../provider/samples";
 import { startService } from "../provider/service";
+import { check, diff } from "./typed";
 
 /** As the host gets it: without anything undefined. */
 const checked = (olds: Properties, news: Properties): Properties =>
@@ -158,7 +157,7 @@ describe("the setting pulumi:autonaming", () => {
   });
 
   test("in the mode disabled, requires a name of a new resource, and of one that had its name from the program", () => {
-    const reason = "name: is required, because pulumi:autonaming is set to the mode disabled";
+    const reason = "name: is required, because pulumi:autonaming has the mode disabled";
     expect(check(instanceKind, {}, named(false)).failures).toEqual([{ property: "", reason }]);
     const given = checked({}, instanceNews({ name: "front" }));
     expect(check(instanceKind, given, named(false)).failures).toEqual([{ property: "", reason }]);

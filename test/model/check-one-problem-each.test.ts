@@ -1,18 +1,20 @@
 import { expect, test } from "vitest";
 import { instanceKind } from "../../src/model/kinds";
-import { check } from "../../src/provider/check";
 import { instanceNews, SSH_KEY } from "../provider/samples";
+import { check } from "./typed";
 
 const withArgument = (name: string, value: unknown): string[] =>
   check(instanceKind, {}, instanceNews({ [name]: value })).failures.map(({ reason }) => reason);
 
 test("labels given as a list are refused, not dropped", () => {
-  expect(withArgument("labels", ["team", "tier"])).toEqual(["labels: must be a map of texts, but is a list"]);
+  expect(withArgument("labels", ["team", "tier"])).toEqual([
+    "labels: must be a map of strings, but is a list",
+  ]);
 });
 
 test("misspelt arguments are told all at once", () => {
   const news = instanceNews({ flavour: "a", sshkeys: [] });
-  const named = check(instanceKind, {}, news).failures.map(({ reason }) => reason.split(":")[0]);
+  const named = check(instanceKind, {}, news).failures.map(({ reason }) => /"(\w+)" of an/.exec(reason)?.[1]);
   expect(named).toEqual(["flavour", "sshkeys"]);
 });
 
@@ -25,6 +27,6 @@ test("a private key is one problem, though it has line breaks too", () => {
 
 test("a label key with a line break does not break the message", () => {
   const [reason] = withArgument("labels", { "two\nlines": "x" });
-  expect(reason).toContain("must not be empty or hold white space");
+  expect(reason).toContain("must not be empty or contain white space");
   expect(reason).not.toContain("\n");
 });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { instanceKind, projectKind } from "../../src/model/kinds";
-import { check } from "../../src/provider/check";
 import { KEY } from "../provider/samples";
+import { check } from "./typed";
 
 /** Recognisable wherever it turns up. */
 const secret = fc.stringMatching(/^[0-9a-f]{12}$/).map((digits) => `S3CRET-${digits}`);

@@ -3,8 +3,6 @@ import { sameValue } from "../../src/model/equality";
 import { instanceFields, projectFields } from "../../src/model/fields";
 import { instanceKind } from "../../src/model/kinds";
 import type { Properties } from "../../src/model/state";
-import { check } from "../../src/provider/check";
-import { diff } from "../../src/provider/diff";
 import {
   instanceNews,
   KEY,
@@ -15,6 +13,7 @@ import {
   UNKNOWN_MAP,
   UNKNOWN_TEXT,
 } from "../provider/samples";
+import { check, diff } from "./typed";
 
 const full: Properties = { publicIp: "auto", sshKeys: [SSH_KEY], labels: { team: "web" } };
 const before = instanceNews(full);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hiddenOf, toPlainJson } from "../../src/model/state";
+import { parseRecorded, toPlainJson } from "../../src/model/state";
 import { instanceNews, OTHER_KEY, SSH_KEY } from "../provider/samples";
 import { saidBy, startService } from "../provider/service";
 
@@ -51,11 +51,11 @@ describe("hidden inputs of a resource that exists", () => {
     const { service: other, ...again } = await made();
     const { inputs: fresh } = await other.instances.check(again.inputs, again.next);
     const { outs: updated = {} } = await other.instances.update(again.id, again.outs, toPlainJson(fresh));
-    expect(hiddenOf(updated)).toMatchObject({
-      __urn: renamed,
-      __timeouts: { delete: "5m", update: "2s" },
-      __secrets: ["sshKeys"],
-      __key: inputs.__key,
+    expect(parseRecorded(updated)).toMatchObject({
+      urn: renamed,
+      timeouts: { delete: "5m", update: "2s" },
+      secrets: ["sshKeys"],
+      key: inputs.__key,
     });
   });
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { instanceFields } from "../../src/model/fields";
 import { creationBody, updateBody } from "../../src/model/request-body";
+import { parseDesired, parseRecorded } from "../../src/model/state";
 import { instanceNews } from "../provider/samples";
 
 test.each(["constructor", "prototype", "toString"])("a label %s is sent like any other", (key) => {
@@ -10,7 +11,8 @@ test.each(["constructor", "prototype", "toString"])("a label %s is sent like any
 
 test.each(["constructor", "toString", "valueOf"])("a label %s of somebody else is kept", (key) => {
   const current = { labels: { [key]: "theirs" } };
-  const [olds, news] = [instanceNews({ labels: { a: "1" } }), instanceNews({ labels: { a: "2" } })];
+  const olds = parseRecorded(instanceNews({ labels: { a: "1" } }));
+  const news = parseDesired(instanceNews({ labels: { a: "2" } }));
   expect(JSON.parse(updateBody(instanceFields, olds, news, current)).labels).toEqual({
     a: "2",
     [key]: "theirs",

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { instanceKind } from "../../src/model/kinds";
 import { outputsOf } from "../../src/model/outputs";
+import { parseDesired } from "../../src/model/state";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";
 import { instanceNews } from "../provider/samples";
@@ -9,7 +10,7 @@ const outputs = (fields: Readonly<Record<string, unknown>>, revision?: string, b
   outputsOf(
     callTo(new FakeService(), instanceKind, settings),
     { id: "ins-1", fields: { id: "ins-1", ...fields }, revision },
-    { hidden: instanceNews(), values: {}, words: {}, before },
+    { hidden: parseDesired(instanceNews()), values: {}, remoteValues: {}, before },
   );
 
 test("the fractions that a list shows are no change in dates among the other fields either", () => {

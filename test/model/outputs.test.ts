@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { instanceKind, projectKind } from "../../src/model/kinds";
 import { type OutputSources, outputsOf } from "../../src/model/outputs";
-import type { Properties } from "../../src/model/state";
+import { type Properties, parseDesired, parseRecorded, toBag } from "../../src/model/state";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";
 import { instanceNews, KEY, projectNews } from "../provider/samples";
@@ -21,24 +21,31 @@ const reply = {
   revision: "r7",
 };
 
+/** Where the outputs come from, with properties as the host passes them. */
+interface Known extends Partial<Pick<OutputSources, "values" | "remoteValues">> {
+  readonly before?: Properties;
+  readonly hidden?: Properties;
+}
+
 function outputs(
   fields: Properties,
-  known: Partial<OutputSources> = {},
+  { before = {}, hidden = instanceNews(), ...known }: Known = {},
   settings: Readonly<Record<string, string>> = {},
 ): Properties {
   const call = callTo(new FakeService(), instanceKind, settings);
-  const { project, name, image, flavor, network } = instanceNews();
+  const { project, name, image, flavor, network } = parseDesired(instanceNews());
   const values = { project, name, image, flavor, network };
   const object = {
     id: "ins-1",
     fields,
     revision: typeof fields.revision === "string" ? fields.revision : undefined,
   };
-  return outputsOf(call, object, { hidden: instanceNews(), values, words: {}, before: {}, ...known });
+  const sources = { hidden: parseDesired(hidden), before: parseRecorded(before) };
+  return toBag(outputsOf(call, object, { values, remoteValues: {}, ...known, ...sources }));
 }
 
 test("an instance: the arguments as given, what the service says, and what the provider keeps", () => {
-  expect(outputs(reply, { words: { image: "img-7" } })).toEqual({
+  expect(outputs(reply, { remoteValues: { image: "img-7" } })).toEqual({
     project: "prj-1",
     name: "web",
     image: "debian-13",
@@ -66,8 +73,9 @@ test("a project: description and date, and nothing of instances", () => {
     description: "the shop",
     created_at: "2026-01-01T10:00:00Z",
   };
-  const known = { hidden: projectNews(), values: { name: "shop", region: "eu-1" }, words: {}, before: {} };
-  expect(outputsOf(call, { id: "prj-1", fields }, known)).toEqual({
+  const hidden = parseDesired(projectNews());
+  const known = { hidden, values: { name: "shop", region: "eu-1" }, remoteValues: {}, before: {} };
+  expect(toBag(outputsOf(call, { id: "prj-1", fields }, known))).toEqual({
     name: "shop",
     region: "eu-1",
     description: "the shop",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { instanceFields } from "../../src/model/fields";
-import { diff } from "../../src/provider/diff";
 import { instanceNews } from "../provider/samples";
+import { diff } from "./typed";
 
 test.each([
   'no-pty,command="true"',

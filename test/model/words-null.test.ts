@@ -5,8 +5,8 @@ import { compareRemoteValues, remoteValuesAfter } from "../../src/model/remote-v
 test("a service that answers null for an accepted value, and goes on doing so, makes no drift", () => {
   const values = { publicIp: "auto" };
   const object = { public_ip: null, ip_address: "203.0.113.7" };
-  const words = remoteValuesAfter(instanceFields, values, object);
-  expect(compareRemoteValues(instanceFields, { values, words }, object)).toMatchObject({
+  const remoteValues = remoteValuesAfter(instanceFields, values, object);
+  expect(compareRemoteValues(instanceFields, { values, remoteValues }, object)).toMatchObject({
     values,
     drifted: [],
   });
@@ -14,6 +14,10 @@ test("a service that answers null for an accepted value, and goes on doing so, m
 
 test("null for what only a replacement changes tells nothing: nobody can have removed it", () => {
   const values = { image: "debian-13", project: "prj-1" };
-  const seen = compareRemoteValues(instanceFields, { values, words: {} }, { image: null, project: null });
+  const seen = compareRemoteValues(
+    instanceFields,
+    { values, remoteValues: {} },
+    { image: null, project: null },
+  );
   expect(seen).toMatchObject({ values, drifted: [], untold: ["project", "image"] });
 });

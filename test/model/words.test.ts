@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceFields } from "../../src/model/fields";
+import { type Arguments, instanceFields } from "../../src/model/fields";
 import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../src/model/remote-values";
 import type { Properties } from "../../src/model/state";
 
@@ -72,17 +72,17 @@ test.each([
 );
 
 describe("drift is measured against the service's own words", () => {
-  const compare = (object: Properties, words: Properties = {}, known = values) =>
-    compareRemoteValues(instanceFields, { values: known, words }, object);
+  const compare = (object: Properties, remoteValues: Properties = {}, known: Arguments = values) =>
+    compareRemoteValues(instanceFields, { values: known, remoteValues }, object);
 
   test("an unchanged object has none, and keeps the values as the program has them", () => {
-    expect(compare(echo)).toEqual({ values, words: {}, applied: {}, drifted: [], untold: [] });
+    expect(compare(echo)).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], untold: [] });
   });
 
   test("a spelling that has not moved is none", () => {
-    const words = { image: "img-7", publicIp: "203.0.113.7" };
-    const seen = compare({ ...echo, image: "img-7", public_ip: "203.0.113.7" }, words);
-    expect(seen).toEqual({ values, words, applied: {}, drifted: [], untold: [] });
+    const remoteValues = { image: "img-7", publicIp: "203.0.113.7" };
+    const seen = compare({ ...echo, image: "img-7", public_ip: "203.0.113.7" }, remoteValues);
+    expect(seen).toEqual({ values, remoteValues, applied: {}, drifted: [], untold: [] });
   });
 
   test.each([
@@ -95,7 +95,7 @@ describe("drift is measured against the service's own words", () => {
     ["sshKeys", "ssh_keys", []],
     ["labels", "labels", { team: "ops" }],
     ["labels", "labels", {}],
-  ])("%s changed by somebody else becomes the value: %s %j", (name, wire, word) => {
+  ] as const)("%s changed by somebody else becomes the value: %s %j", (name, wire, word) => {
     const seen = compare({ ...echo, [wire]: word });
     expect(seen.drifted).toEqual([name]);
     expect(seen.values[name]).toEqual(word);
@@ -103,23 +103,23 @@ describe("drift is measured against the service's own words", () => {
 
   test.each([{}, { publicIp: null }])(
     "an address that comes after the mode is the word for it: %j",
-    (words) => {
+    (remoteValues) => {
       const object = { ...echo, public_ip: "203.0.113.9", ip_address: "203.0.113.9" };
-      const known = { values, words, ipAddress: "203.0.113.9" };
+      const known = { values, remoteValues, ipAddress: "203.0.113.9" };
       const seen = compareRemoteValues(instanceFields, known, object);
-      expect(seen).toMatchObject({ drifted: [], words: { publicIp: "203.0.113.9" } });
+      expect(seen).toMatchObject({ drifted: [], remoteValues: { publicIp: "203.0.113.9" } });
       expect(seen.values.publicIp).toBe("auto");
     },
   );
 
   test("an address that comes after the mode is the word for it although the instance has a private one, too", () => {
     const object = { ...echo, public_ip: "203.0.113.9", private_ip: "10.0.0.5" };
-    expect(compare(object)).toMatchObject({ drifted: [], words: { publicIp: "203.0.113.9" } });
+    expect(compare(object)).toMatchObject({ drifted: [], remoteValues: { publicIp: "203.0.113.9" } });
   });
 
   test("an address is drift if the state or the reply has another one", () => {
     const object = { ...echo, public_ip: "203.0.113.9" };
-    const known = { values, words: {}, ipAddress: "203.0.113.1" };
+    const known = { values, remoteValues: {}, ipAddress: "203.0.113.1" };
     expect(compareRemoteValues(instanceFields, known, object).drifted).toEqual(["publicIp"]);
     expect(compare({ ...object, ip_address: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
     expect(compare(object, { publicIp: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
@@ -127,23 +127,23 @@ describe("drift is measured against the service's own words", () => {
 
   test("another address in place of the one that the program names is drift, also if the mode is still shown", () => {
     const known = { ...values, publicIp: "203.0.113.1" };
-    const words = { publicIp: "auto" };
-    const same = compare({ ...echo, ip_address: "203.0.113.1" }, words, known);
-    expect(same).toMatchObject({ drifted: [], words, values: known });
-    const seen = compare({ ...echo, ip_address: "203.0.113.2" }, words, known);
+    const remoteValues = { publicIp: "auto" };
+    const same = compare({ ...echo, ip_address: "203.0.113.1" }, remoteValues, known);
+    expect(same).toMatchObject({ drifted: [], remoteValues, values: known });
+    const seen = compare({ ...echo, ip_address: "203.0.113.2" }, remoteValues, known);
     expect(seen).toMatchObject({ drifted: ["publicIp"], values: { publicIp: "203.0.113.2" } });
   });
 
   test("only the labels that somebody has changed are taken over, with the words of the others", () => {
     const known = {
       values: { labels: { team: "Web", size: "3", tier: "A" } },
-      words: { labels: { team: "web", size: "3", tier: "a" } },
+      remoteValues: { labels: { team: "web", size: "3", tier: "a" } },
     };
     const seen = compareRemoteValues(instanceFields, known, {
       labels: { team: "web", size: "4", tier: "b" },
     });
     expect(seen.values.labels).toEqual({ team: "Web", size: "4", tier: "b" });
-    expect(seen.words.labels).toEqual({ team: "web", size: "4", tier: "b" });
+    expect(seen.remoteValues.labels).toEqual({ team: "web", size: "4", tier: "b" });
     expect(seen.applied.labels).toMatchObject({ tier: { value: "A", word: "a" } });
     const back = compareRemoteValues(instanceFields, seen, { labels: { team: "web", size: "3", tier: "a" } });
     expect(back.values.labels).toEqual({ team: "Web", size: "3", tier: "A" });
@@ -151,18 +151,24 @@ describe("drift is measured against the service's own words", () => {
 
   test("a moved spelling is drift, and is remembered no more", () => {
     const seen = compare({ ...echo, image: "img-8" }, { image: "img-7" });
-    expect(seen).toMatchObject({ drifted: ["image"], values: { image: "img-8" }, words: {} });
+    expect(seen).toMatchObject({ drifted: ["image"], values: { image: "img-8" }, remoteValues: {} });
   });
 
   test("the program's own spelling is none, and the service's, which a list may not use, is still known", () => {
-    const words = { image: "img-7" };
-    expect(compare(echo, words)).toEqual({ values, words, applied: {}, drifted: [], untold: [] });
+    const remoteValues = { image: "img-7" };
+    expect(compare(echo, remoteValues)).toEqual({
+      values,
+      remoteValues,
+      applied: {},
+      drifted: [],
+      untold: [],
+    });
   });
 
   test("a field that the reply does not carry is unknown, not removed", () => {
     expect(compare({ id: "ins-1" }, { image: "img-7" })).toEqual({
       values,
-      words: { image: "img-7" },
+      remoteValues: { image: "img-7" },
       applied: {},
       drifted: [],
       untold: Object.keys(values),
@@ -173,7 +179,7 @@ describe("drift is measured against the service's own words", () => {
     "labels of an unknown form are unknown, not removed: %j",
     (labels) => {
       const seen = compare({ ...echo, labels });
-      expect(seen).toEqual({ values, words: {}, applied: {}, drifted: [], untold: ["labels"] });
+      expect(seen).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], untold: ["labels"] });
     },
   );
 
@@ -192,13 +198,13 @@ describe("drift is measured against the service's own words", () => {
       {},
       managed,
     );
-    expect(seen).toMatchObject({ values: managed, words: {}, drifted: [], untold: [] });
+    expect(seen).toMatchObject({ values: managed, remoteValues: {}, drifted: [], untold: [] });
   });
 
   test("a number and a numeric string are equal, also in labels", () => {
     const known = { ...values, flavor: "4", labels: { size: "3", ratio: "1.0" } };
     const seen = compare({ ...echo, flavor: 4, labels: { size: 3, ratio: 1 } }, {}, known);
-    expect(seen).toMatchObject({ values: known, words: {}, drifted: [], untold: [] });
+    expect(seen).toMatchObject({ values: known, remoteValues: {}, drifted: [], untold: [] });
     expect(compare({ ...echo, flavor: 5 }, {}, known).drifted).toContain("flavor");
     expect(compare({ ...echo, labels: { size: "3 " } }, {}, known).drifted).toContain("labels");
   });
@@ -225,8 +231,8 @@ describe("drift is measured against the service's own words", () => {
   test("the price and the regions of a size with a slug are not the instance's, also if a state has the whole object", () => {
     const size = (slug: string, ...regions: string[]) => ({ name: "Small", slug, regions });
     const former = { flavor: size("s-1", "nyc1") };
-    for (const words of [{ flavor: "s-1" }, former])
-      expect(compare({ ...echo, flavor: size("s-1", "nyc1", "fra1") }, words)).toMatchObject({
+    for (const remoteValues of [{ flavor: "s-1" }, former])
+      expect(compare({ ...echo, flavor: size("s-1", "nyc1", "fra1") }, remoteValues)).toMatchObject({
         drifted: [],
         values,
       });
@@ -239,7 +245,7 @@ describe("drift is measured against the service's own words", () => {
     const shown = (...regions: string[]) => ({ slug: values.flavor, regions });
     const known = {
       values: { flavor: JSON.stringify(shown("nyc1", "fra1")) },
-      words: {},
+      remoteValues: {},
       applied: { flavor: { value: values.flavor, word: shown("nyc1") } },
     };
     const seen = compareRemoteValues(instanceFields, known, { flavor: shown("nyc1", "fra1") });
@@ -248,25 +254,29 @@ describe("drift is measured against the service's own words", () => {
 
   test("another address in an object without an id is drift", () => {
     const nat = (address: string) => ({ name: "External NAT", address });
-    const words = { publicIp: nat("203.0.113.1") };
-    expect(compare({ ...echo, public_ip: nat("203.0.113.1") }, words).drifted).toEqual([]);
-    expect(compare({ ...echo, public_ip: nat("203.0.113.2") }, words).drifted).toEqual(["publicIp"]);
+    const remoteValues = { publicIp: nat("203.0.113.1") };
+    expect(compare({ ...echo, public_ip: nat("203.0.113.1") }, remoteValues).drifted).toEqual([]);
+    expect(compare({ ...echo, public_ip: nat("203.0.113.2") }, remoteValues).drifted).toEqual(["publicIp"]);
   });
 
   test.each<[string, Properties]>([
     ["the id, as an older version has it,", { publicIp: "ip-1" }],
     ["the address", { publicIp: "203.0.113.1" }],
-  ])("an object with an id and an address is the same if the state has %s", (_what, words) => {
+  ])("an object with an id and an address is the same if the state has %s", (_what, remoteValues) => {
     const shown = (id: string, address: string) => ({ ...echo, public_ip: { id, address } });
-    expect(compare(shown("ip-1", "203.0.113.1"), words)).toMatchObject({ drifted: [], values, words });
-    const other = compare(shown("ip-2", "203.0.113.2"), words);
+    expect(compare(shown("ip-1", "203.0.113.1"), remoteValues)).toMatchObject({
+      drifted: [],
+      values,
+      remoteValues,
+    });
+    const other = compare(shown("ip-2", "203.0.113.2"), remoteValues);
     expect(other).toMatchObject({ drifted: ["publicIp"], values: { publicIp: "203.0.113.2" } });
   });
 
   test("an object with an id and an address is the id if the program names that", () => {
     const known = { ...values, publicIp: "42" };
     const public_ip = { id: 42, ip: "203.0.113.1" };
-    expect(compare({ ...echo, public_ip }, {}, known)).toMatchObject({ drifted: [], words: {} });
+    expect(compare({ ...echo, public_ip }, {}, known)).toMatchObject({ drifted: [], remoteValues: {} });
     expect(remoteValuesAfter(instanceFields, known, { public_ip })).toEqual({});
   });
 

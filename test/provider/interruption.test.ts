@@ -41,7 +41,7 @@ test.each(["SIGINT", "SIGTERM"])(
     const [, operation] = /operation (op-\w+) was interrupted/.exec(headline ?? "") ?? [];
     expect(because).toBe(`  because: it was interrupted by ${signal}`);
     expect(more.join("\n")).toContain(
-      `${operation} was accepted, and is kept in the state: run \`pulumi up\` again, on any machine`,
+      `${operation} was accepted, and the state records it. Run \`pulumi up\` again, on any machine`,
     );
     if (!(error instanceof InitializationError)) throw error;
     expect(error.id).toMatch(/^operation\/op-/);

@@ -2,9 +2,8 @@ import { EventEmitter } from "node:events";
 import { instanceKind, type Kind, projectKind } from "../../src/model/kinds";
 import type { Properties } from "../../src/model/state";
 import type { Clock } from "../../src/polling/clock";
-import type { HostProvider } from "../../src/provider/host";
+import { type HostProvider, providerOf } from "../../src/provider/host";
 import { EngineLog } from "../../src/provider/progress/engine-log";
-import { providerOf } from "../../src/provider/provider";
 import { type SessionOverrides, Sessions } from "../../src/provider/session";
 import { Shutdown, type SignalTarget } from "../../src/provider/shutdown";
 

@@ -56,9 +56,7 @@ describeLongOnEngines("the setting pulumi:autonaming", (engine) => {
       write(program("shop", "store", "market"));
       const failed = await stack.run("preview");
       expect(failed.ok).toBe(false);
-      expect(failed.output).toContain(
-        "name: is required, because pulumi:autonaming is set to the mode disabled",
-      );
+      expect(failed.output).toContain("name: is required, because pulumi:autonaming has the mode disabled");
     });
   });
 });

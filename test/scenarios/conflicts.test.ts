@@ -49,7 +49,7 @@ describeOnEngines("an update of what somebody else has changed", (engine) => {
             "network      n              theirs              n",
             "labels.team  web            theirs              web",
           ]);
-          expect(error).toMatch(/hint: nothing was overwritten\. After `pulumi refresh`/);
+          expect(error).toMatch(/hint: Nothing was overwritten\. After `pulumi refresh`/);
           expect(emulator.instances.get(id)?.fields).toEqual(theirs);
         }
         expectOk(await stack.run("refresh"));

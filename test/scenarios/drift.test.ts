@@ -104,7 +104,7 @@ describeLongOnEngines("a refresh", (engine) => {
       expect(statesOf(await stack.deployment(), "look1")).toEqual([]);
       const failed = await stack.run("up");
       expect(failed.ok).toBe(false);
-      expect(failed.output).toMatch(/there is no project/);
+      expect(failed.output).toMatch(/project \S+ doesn't exist/);
       write(looked(ids.slice(0, 1)));
       expectOk(await stack.run("up", { refresh: true }));
     });

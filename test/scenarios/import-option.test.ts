@@ -39,7 +39,7 @@ describeLongOnEngines("the import option", (engine) => {
       write(programOf({ ids }));
       const preview = expectOk(await stack.run("preview"));
       expect(preview.diagnostics.map(({ message }) => message).join("\n")).toContain(
-        `adopts instance ${ids.web}; nothing is created`,
+        `adopting instance ${ids.web}`,
       );
       expect(emulator.requests).toEqual([]);
 
@@ -200,7 +200,7 @@ describeLongOnEngines("the import option", (engine) => {
       write(programOf({ ids: { ...ids, web: id } }).replace('import: ""', ""));
       const preview = expectOk(await stack.run("preview"));
       const rows = preview.diagnostics.map(({ message }) => message).join("\n");
-      expect(rows).toContain(`its creation is resumed; then instance ${id} is imported in its place`);
+      expect(rows).toContain(`resuming its creation; then instance ${id} is imported in its place`);
       expect(rows).toContain(`adopts instance ${id}`);
       expectOk(await stack.run("up"));
       expect([...emulator.instances.keys()]).toEqual([id]);

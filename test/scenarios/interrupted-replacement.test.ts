@@ -67,7 +67,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       expect(await journalOf(scenario).list()).toEqual([]);
 
       write(program({ reverted: "newer", wanted: "newer", targeted: "newer" }));
-      expect(errorsOf(await cutOff(scenario))).toMatch(/kept in the state/);
+      expect(errorsOf(await cutOff(scenario))).toMatch(/the state records it/);
       expect(statesOf(await stack.deployment(), "wanted")).toHaveLength(2);
       expect(emulator.instances.size).toBe(6);
       emulator.finishOperations();

@@ -96,12 +96,12 @@ describeOnEngines("a preview", (engine) => {
           .filter(({ severity, urn }) => severity === "error" && urn?.endsWith(`::${name}`))
           .map(({ message }) => message)
           .join("\n");
-      expect(about("web")).toMatch(/image: must be a text, but is a number/);
+      expect(about("web")).toMatch(/image: must be a string, but is a number/);
       expect(about("web")).toMatch(/network: is required/);
-      expect(about("web")).toMatch(/netwrok: is no argument of an instance/);
+      expect(about("web")).toMatch(/unknown argument "netwrok" of an instance; did you mean "network"\?/);
       expect(about("web")).toMatch(/sshKeys\[0\]: must be one line/);
       expect(about("web")).toMatch(/sshKeys\[1\]: is a private key/);
-      expect(about("web")).toMatch(/labels\.c: must be a text/);
+      expect(about("web")).toMatch(/labels\.c: must be a string/);
       expect(result.output).not.toContain("BEGIN OPENSSH");
       expect(emulator.instances.size).toBe(0);
     });

@@ -67,7 +67,7 @@ describe("mocks", () => {
   test("rejects an argument that a preview would reject", async () => {
     const wrong: InstanceArgs = Object({ ...args, project: "prj-1", flavor: 1 });
     await expect(mocks(() => ({ web: new Instance("web", wrong) }))).rejects.toThrow(
-      'instance "web": flavor: must be a text, but is a number',
+      'instance "web": flavor: must be a string, but is a number',
     );
   });
 

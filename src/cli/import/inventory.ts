@@ -77,7 +77,7 @@ function isManaged(context: Context, id: string, { resources }: Pick<Deployment,
       one.id === id &&
       !one.external &&
       isUrnOf(context.kind, one.urn) &&
-      otherRecordedEndpoint(context, { __endpoint: one.endpoint }) === undefined,
+      otherRecordedEndpoint(context, { endpoint: one.endpoint }) === undefined,
   );
 }
 

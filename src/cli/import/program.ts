@@ -2,12 +2,11 @@ import { v4 as uuidV4 } from "uuid";
 import * as v from "valibot";
 import type { ApiObject } from "../../api/client";
 import { isAddress, isPrivate, publicAddressIn } from "../../model/addresses";
-import { referencedValue } from "../../model/equality";
+import { hasFingerprint, referencedValue } from "../../model/equality";
 import type { Field, WireFields } from "../../model/fields";
 import type { Kind } from "../../model/kinds";
 import { initialOutputs } from "../../model/outputs";
-import { hasFingerprint } from "../../model/ssh-keys";
-import type { Properties } from "../../model/state";
+import { type Properties, toBag } from "../../model/state";
 import type { Context } from "../../provider/context";
 import type { StackProvider } from "../stack-export";
 
@@ -87,13 +86,16 @@ function stateOf(
   object: ApiObject,
   args: Properties,
 ): Pick<Declaration, "type" | "id" | "inputs" | "outputs"> {
-  const hidden = { __key: uuidV4() };
-  const { additionalProperties: _secret, ...outputs } = initialOutputs(context, object, hidden, args);
+  const hidden = { key: uuidV4() };
+  const outputs = toBag({
+    ...initialOutputs(context, object, hidden, args),
+    additionalProperties: undefined,
+  });
   const __provider = `exports.handler=()=>require("pulumi-cloudinfra/provider").${context.kind.name}`;
   return {
     type: context.kind.name === "project" ? "Project" : "Instance",
     id: object.id,
-    inputs: { ...args, ...hidden, __provider },
+    inputs: { ...args, __key: hidden.key, __provider },
     outputs: { ...outputs, __provider },
   };
 }

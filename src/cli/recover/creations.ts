@@ -43,10 +43,10 @@ export function pendingCreations(deployment: Deployment): PendingCreations {
   // If a resumed creation is interrupted, the list holds it twice. The last one in the list is the first attempt, whose body was sent
   // with the key.
   const identity = ({ creation, resumed }: (typeof all)[number]): string =>
-    JSON.stringify([creation.hidden.__key ?? creation.urn, resumed?.key]);
+    JSON.stringify([creation.inputs.key ?? creation.urn, resumed?.key]);
   const distinct = [...new Map(all.map((one) => [identity(one), one])).values()];
   const unsettled = distinct.filter(({ creation, replaced, resumed }) => {
-    const isInState = resumed === undefined && keysInState.has(creation.hidden.__key ?? "");
+    const isInState = resumed === undefined && keysInState.has(creation.inputs.key ?? "");
     return !isInState && !adopts(creation, replaced);
   });
   const interrupted = unsettled.map(({ creation, replaced, resumed }) => {
@@ -82,15 +82,15 @@ export function placeholderKeys({ resources }: Deployment, urn: string): string[
   return [...new Set(placeholders.flatMap(({ keys }) => keys))];
 }
 
-const nameIn = (urn: string): string => resourceName({ __urn: urn }) ?? "";
+const nameIn = (urn: string): string => resourceName(urn) ?? "";
 
 /**
  * Combines two URNs. Stack and project come from the engine's, because `pulumi stack rename` changes the engine's URN but not the inputs.
  * The rest comes from the inputs, because the provider looks for that: if a parent's name contains "::", the two URNs differ.
  */
-function urnForNextUp({ urn, hidden: { __urn } }: PendingCreation): string {
-  if (!__urn?.startsWith("urn:pulumi:")) return urn;
-  return [...urn.split("::").slice(0, 2), ...__urn.split("::").slice(2)].join("::");
+function urnForNextUp({ urn, inputs }: PendingCreation): string {
+  if (!inputs.urn?.startsWith("urn:pulumi:")) return urn;
+  return [...urn.split("::").slice(0, 2), ...inputs.urn.split("::").slice(2)].join("::");
 }
 
 /** Finds the resource that a creation replaces. It has the same URN or a former one. */
@@ -103,8 +103,8 @@ function replacedBy(creation: PendingCreation, { resources }: Deployment): Resou
 }
 
 /** Reports whether a creation only adopts the object that the `import` option names. Its later replacements create objects. */
-function adopts({ hidden: { __import } }: PendingCreation, replaced: Resource | undefined): boolean {
-  return __import !== undefined && ![replaced?.id, replaced?.hidden.__import].includes(__import);
+function adopts({ inputs: { importId } }: PendingCreation, replaced: Resource | undefined): boolean {
+  return importId !== undefined && ![replaced?.id, replaced?.inputs.importId].includes(importId);
 }
 
 /**
@@ -112,10 +112,10 @@ function adopts({ hidden: { __import } }: PendingCreation, replaced: Resource | 
  * failed, the request with the next key may have been sent, too.
  */
 function resumedBy(
-  { hidden: { __key } }: PendingCreation,
+  { inputs: { key } }: PendingCreation,
   replaced: Resource | undefined,
 ): Pending | undefined {
-  if (__key === undefined || !isPlaceholder(replaced?.id ?? "") || !replaced?.keys.includes(__key))
+  if (key === undefined || !isPlaceholder(replaced?.id ?? "") || !replaced?.keys.includes(key))
     return undefined;
   return replaced.unfinished?.failed ? undefined : replaced.unfinished;
 }
@@ -132,13 +132,12 @@ const UNKNOWN_TIME = 0;
 
 /** Composes a journal entry. Its time is that of the key, because the state holds only the time of the last command. */
 function newEntry(
-  { kind, hidden, inputs }: PendingCreation,
+  { kind, inputs, args }: PendingCreation,
   urn: string,
   more: Pick<NewEntry, "replaces" | "projectKey" | "provider" | "isLate"> &
     Partial<Pick<NewEntry, "key" | "at">>,
 ): NewEntry | undefined {
-  const { __key: key, __keyAt: at = UNKNOWN_TIME, __secrets: secrets, __autonamed: isAutonamed } = hidden;
-  const args = Object.fromEntries(Object.entries(inputs).filter(([name]) => !name.startsWith("__")));
+  const { key, keyAt: at = UNKNOWN_TIME, secrets, isAutonamed } = inputs;
   if (key === undefined || !validate(key) || !v.is(kind.arguments, args)) return undefined;
   const body = creationBody(kind.fields, inputs);
   return { urn, key, resource: key, body, secrets, isAutonamed, at, ...more, recovered: true };

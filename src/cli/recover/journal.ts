@@ -127,7 +127,7 @@ export function organizationOf(
 ): string | undefined {
   const [named, ...rest] = stack?.split("/") ?? [];
   if (rest.length > 0) return named === NO_ORGANIZATION ? undefined : named;
-  const known = [...resources, ...pendingCreations].flatMap(({ hidden }) => hidden.__organization ?? []);
+  const known = [...resources, ...pendingCreations].flatMap(({ inputs }) => inputs.organization ?? []);
   const [only, ...others] = new Set(known);
   return others.length === 0 ? only : undefined;
 }

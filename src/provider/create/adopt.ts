@@ -1,15 +1,12 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
-import { identityKey } from "../../model/identity";
-import { isUrnOf, type Kind } from "../../model/kinds";
+import { identityKey, isUrnOf, type Kind } from "../../model/kinds";
 import { initialOutputs } from "../../model/outputs";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { isTerminal } from "../../polling/operation";
-import { argumentsOf, type Context, identityOf } from "../context";
+import { argumentsOf, type Context, fetchOperation, identityOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
-import { fetchOperation } from "../operations";
 import { PartialState } from "../partial-state";
 import { applyUpdate, NotApplied } from "../update/apply";
 import { compareForImport, importDiffers } from "./import-comparison";
@@ -21,17 +18,17 @@ import {
 } from "./unfinished";
 
 /**
- * Returns the id of the object to adopt because of the `import` option. Undefined if the resource had the object before: its replacement
- * creates another one.
+ * Returns the id of the object that the `import` option names, or `undefined` if the resource has imported it before: its replacement creates
+ * another object.
  *
- * @throws CloudInfraError `not_found` if this run has deleted the object as another resource's
+ * @throws CloudInfraError `not_found` if this run has deleted the object
  */
-export async function idToAdopt(context: Context, inputs: Properties): Promise<string | undefined> {
+export async function idToAdopt(context: Context, inputs: Desired): Promise<string | undefined> {
   const { tracker, journal } = context.session;
-  const { __import: id, __urn: urn } = hiddenOf(inputs);
+  const { importId: id, urn } = inputs;
   if (id === undefined) return undefined;
   const object = identityOf(context, id);
-  // An error hook makes the engine repeat a create that has failed after the adoption.
+  // An error hook makes the engine repeat a create that failed after the adoption.
   const live = tracker.liveOwner(object);
   const isRepeated = live?.urn === urn && live?.adoptedFor !== undefined;
   if (!isRepeated && tracker.hasImported(urn, id)) return undefined;
@@ -40,7 +37,7 @@ export async function idToAdopt(context: Context, inputs: Properties): Promise<s
   return id;
 }
 
-/** The error about an object that was that of an unfinished creation which no longer fitted, for example. */
+/** Returns the error for an object that this run has deleted, for example because it didn't fit an unfinished creation. */
 function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
   return new CloudInfraError(
     "not_found",
@@ -52,21 +49,20 @@ function deletedInThisRun({ name }: Kind, id: string): CloudInfraError {
 }
 
 /**
- * Takes over an object that exists, in place of making one: the host can't import. It is compared with the program first;
- * what can be changed in place is, on condition of its revision.
+ * Adopts an existing object, because the host can't import. Compares it with the program, and updates in place what differs, conditionally on its
+ * revision.
  *
- * @throws CloudInfraError `not_found` where the service does not show it; `import_differs` where it could only be made what the
- * program asks for by replacing it. Nothing was changed then
+ * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement. Nothing was changed then
  */
 export async function adopt(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   id: string,
-): Promise<{ id: string; outs: Properties }> {
+): Promise<{ id: string; outs: Recorded }> {
   await requireUnmanaged(context, inputs, id);
   const before = await compareForImport(context, inputs, id);
   const left = await findUnfinishedCreation(context, inputs);
-  await requireUnmanaged(context, inputs, id); // the diff of the resource that has it may have come since
+  await requireUnmanaged(context, inputs, id); // the diff of the resource that has it may have come in the meantime
   await markLive(context, inputs, id, { isAdopted: true });
   const makers = await findPossibleCreators(context, before.object);
   const hasWaited = left !== undefined && (await finishOwnCreation(context, inputs, left, makers));
@@ -85,7 +81,7 @@ export async function adopt(
     await release();
     return { id, outs };
   } catch (error) {
-    if (error instanceof PartialState) await release(); // the state has the object then
+    if (error instanceof PartialState) await release(); // the state has the object
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "refused") throw importDiffers(context, id, inputs, differences, error);
     if (!(error instanceof NotApplied)) throw error;
@@ -94,12 +90,12 @@ export async function adopt(
   }
 }
 
-/** If the engine replaces the resource without telling, an earlier record of the same object may be left to be deleted. */
-const ADOPTED = { __resumed: true };
+/** If the engine replaces the resource without telling the provider, it may still delete an earlier record of the same object. */
+const ADOPTED = { isResumed: true };
 
-/** Two resources never share an object. */
-async function requireUnmanaged(context: Context, inputs: Properties, id: string): Promise<void> {
-  const { __urn: urn = "" } = hiddenOf(inputs);
+/** Requires that no other resource has the object. */
+async function requireUnmanaged(context: Context, inputs: Desired, id: string): Promise<void> {
+  const { urn = "" } = inputs;
   const { tracker, journal } = context.session;
   const object = identityOf(context, id);
   const holder = claimForImport(tracker, object, urn);
@@ -108,30 +104,30 @@ async function requireUnmanaged(context: Context, inputs: Properties, id: string
 }
 
 /**
- * Brings an interrupted creation of the resource, which now gets another object, to its end while nothing has been changed yet. Its record stays
- * until the import has succeeded: it may have made the imported object.
+ * Finishes an unfinished creation of the resource, which is about to get another object. The journal entry stays until the import has
+ * succeeded, because the creation may have created the imported object.
  *
  * @returns whether it had to be waited for
  */
 async function finishOwnCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   left: UnfinishedCreation,
   makers: readonly PossibleCreator[],
 ): Promise<boolean> {
   if (makers.some(({ key, isCertain }) => isCertain && key === left.key)) return false;
-  // The import is how the user resolves a lost outcome.
+  // The import may be how the user resolves an unknown outcome.
   await finishAndDiscard(context, inputs, left, { mayBeLost: true });
   return true;
 }
 
-/** An unfinished creation that has made an object which `import` names, or that may have made it. */
+/** An unfinished creation that has created an imported object, or may have. */
 interface PossibleCreator {
   readonly key: string;
   readonly isCertain: boolean;
 }
 
-/** Returns the unfinished creations, of this or of another resource, that have made an object which `import` names, or may have made it. */
+/** Returns the unfinished creations of any resource that have created an imported object, or may have. */
 async function findPossibleCreators(context: Context, { id }: ApiObject): Promise<PossibleCreator[]> {
   const makers: PossibleCreator[] = [];
   for (const entry of await context.session.journal.list()) {
@@ -142,14 +138,14 @@ async function findPossibleCreators(context: Context, { id }: ApiObject): Promis
   return makers;
 }
 
-/** Returns the id of the object that a creation has made, if its operation tells: one that still runs may name another object in the end. */
+/** Returns the id of the object that a creation has created, if its operation has ended: a running one may name another object. */
 async function createdBy(context: Context, { operation }: Entry): Promise<string | undefined> {
-  // The import doesn't fail because of another resource's operation: the object is then treated as one that it may have made.
+  // A problem with another resource's operation must not fail the import: the operation may have created the object.
   const seen = operation && (await fetchOperation(context, operation).catch(() => undefined));
   return seen && isTerminal(seen) ? context.session.client.resultId(seen) : undefined;
 }
 
-/** Once the state has an object, no unfinished creation may delete it or adopt it as its own (I3). */
+/** Records that the state has an object, so that no unfinished creation deletes or adopts it (I3). */
 async function releaseObject(
   makers: readonly PossibleCreator[],
   context: Context,
@@ -158,7 +154,7 @@ async function releaseObject(
   const { journal } = context.session;
   for (const { key, isCertain } of makers) {
     if (isCertain) {
-      // A check of the creation's resource may have taken the key over: it would lead to the imported object.
+      // A check may have assigned the key to the creation's resource, and the key leads to the imported object.
       await markFinished(context, { key });
       await journal.remove(key);
     } else await journal.extend(key, { imported: [id] });

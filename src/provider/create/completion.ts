@@ -10,15 +10,13 @@ import {
   withReplaceOnChanges,
 } from "../../model/changes";
 import { referencedValue, sameValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
+import { type Arguments, type Field, isUnknown, type WireFields } from "../../model/fields";
 import type { Kind } from "../../model/kinds";
 import { isUnreadable, labelsOf } from "../../model/labels";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { contradicts } from "../../model/three-way";
-import { isUnknown } from "../../model/unknown";
 import { argumentsOf, type Context } from "../context";
 import { isHeldByAnotherResource } from "../live-objects";
 import { PartialState } from "../partial-state";
@@ -28,22 +26,21 @@ import { extendEntry } from "./run";
 import { discard, type UnfinishedCreation } from "./unfinished";
 
 /**
- * Makes the object of a resumed creation what the program asks for now, by an update in place (C5).
+ * Updates the object of a resumed creation to what the program now asks for (C5).
  *
- * @returns the outputs; `undefined` if another resource has the object, which stays as it is, or if only a replacement would do: the object
- * has been dealt with according to I3
- * @throws CloudInfraError `key_expired` if the original request is not known: nothing is changed, adopted or deleted then
+ * @returns the outputs, or `undefined` if another resource has the object, or if it requires a replacement and was discarded according to I3
+ * @throws CloudInfraError `key_expired` if the original request is unknown. Nothing is changed, adopted or deleted then
  */
 export async function fitToProgram(
   context: Context,
   object: ApiObject,
   unfinished: UnfinishedCreation,
-  inputs: Properties,
-): Promise<Properties | undefined> {
+  inputs: Desired,
+): Promise<Recorded | undefined> {
   const { fields } = context.kind;
   const asked = argumentsSent(fields, unfinished);
   if (asked === undefined) throw requestUnknown(context, object);
-  const options = context.session.tracker.optionsOf(hiddenOf(inputs).__key);
+  const options = context.session.tracker.optionsOf(inputs.key);
   const { ignoreChanges = [], replaceOnChanges } = options;
   const wanted = withIgnoredValues(fields, ignoreChanges, { olds: asked, news: inputs });
   if (hasReplacingChange(fields, asked, wanted, replaceOnChanges)) {
@@ -57,14 +54,14 @@ export async function fitToProgram(
     await warnOfObjectAdoptedElsewhere(context, inputs, object);
     return undefined;
   }
-  return completeCreation(context, object, asked, wanted, unfinished, { __resumed: true });
+  return completeCreation(context, object, asked, wanted, unfinished, { isResumed: true });
 }
 
-/** Whether the object of a creation can't be made what the program declares in place, as far as the arguments are known. */
+/** Whether the object of a creation requires a replacement, as far as the arguments are known. */
 export function needsReplacement(
   { fields }: Kind,
   pending: Pending,
-  inputs: Properties,
+  inputs: Desired,
   { ignoreChanges = [], replaceOnChanges }: ChangeOptions,
 ): boolean {
   const asked = argumentsSent(fields, pending);
@@ -76,8 +73,8 @@ export function needsReplacement(
 
 function hasReplacingChange(
   fields: readonly Field[],
-  asked: Properties,
-  inputs: Properties,
+  asked: Arguments,
+  inputs: Desired,
   replaceOnChanges: PropertyPaths | undefined,
 ): boolean {
   const judged = withReplaceOnChanges(fields, replaceOnChanges, { olds: asked, news: inputs });
@@ -85,23 +82,23 @@ function hasReplacingChange(
 }
 
 /**
- * Completes a creation: what the service has ignored of the request, or what the program asks for now, is changed in place.
+ * Completes a creation: updates in place what the service has ignored, or what the program now asks for.
  *
  * @param asked the arguments of the creation request
  * @param pending the creation
- * @param hidden outputs to keep beside the usual ones
- * @throws PartialState if the update fails: the object is in the state
+ * @param hidden additional hidden outputs
+ * @throws PartialState if the update fails. The state has the object
  */
 export async function completeCreation(
   context: Context,
   object: ApiObject,
-  asked: Properties,
-  inputs: Properties,
+  asked: Arguments,
+  inputs: Desired,
   pending: Pending,
-  hidden: Properties = {},
-): Promise<Properties> {
+  hidden: Pick<Recorded, "isResumed" | "isEcho"> = {},
+): Promise<Recorded> {
   const { fields } = context.kind;
-  const isFresh = hidden.__resumed !== true;
+  const isFresh = hidden.isResumed !== true;
   const made = appliedArguments(context, object, asked, isFresh);
   const state = { ...initialOutputs(context, object, inputs, made), ...hidden };
   const isAsAsked =
@@ -112,24 +109,29 @@ export async function completeCreation(
     return (await applyUpdate(context, object.id, state, inputs, { ignored: [] })).outs;
   } catch (error) {
     await extendEntry(context, pending, { id: object.id }); // the engine saves it
-    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // that one knows of the update's operation
+    if (!isCloudInfraError(error) || error instanceof PartialState) throw error; // its state already has the update's operation
     const outs = error instanceof NotApplied ? error.outs : state;
-    throw new PartialState(error, object.id, outs, "The object is in the state: run `pulumi up` again");
+    throw new PartialState(
+      error,
+      object.id,
+      outs,
+      "The object is in the state. Run `pulumi up` again to update it",
+    );
   }
 }
 
-/** The outputs of a creation that a refresh or an update finishes. What the service has ignored of the request is left for an update to set. */
-export function outputsOfCreation(context: Context, object: ApiObject, state: Properties): Properties {
+/** Returns the outputs of a creation that a refresh or an update finishes. A later update sets what the service has ignored. */
+export function outputsOfCreation(context: Context, object: ApiObject, state: Recorded): Recorded {
   return initialOutputs(context, object, state, appliedArguments(context, object, state));
 }
 
-/** What the service has made of the arguments of a creation request. */
+/** Returns the arguments of a creation request that the service has applied. */
 function appliedArguments(
   { kind: { fields } }: Context,
   object: ApiObject,
-  asked: Properties,
+  asked: Arguments,
   isFresh = false,
-): Properties {
+): Arguments {
   const isSparse = fields.some(
     ({ name, wire }) =>
       wire !== "public_ip" && asked[name] !== undefined && object.fields[wire] === undefined,
@@ -143,8 +145,8 @@ function appliedArguments(
 }
 
 /**
- * What the service has made of an argument of the creation request, which doesn't name labels (§2.2): nothing, if it shows none. An
- * address mode may be omitted in a sparse reply, and may show in an address only.
+ * Returns an argument as the service has applied it. The creation request of the specification has no labels (§2.2), so the service may ignore
+ * them. A sparse reply may omit an address mode, or show only the address.
  */
 function appliedValue(
   field: Field,
@@ -154,7 +156,7 @@ function appliedValue(
 ): unknown {
   const shown = object[field.wire];
   const now = addressBeside(field, asked, object) ?? referencedValue(field, shown, asked);
-  // Since an earlier creation, somebody else may have set another address, or other keys.
+  // Since an earlier creation, somebody else may have set another address or other keys.
   if (isFresh && contradicts({ field, now, desired: asked })) return undefined;
   if (field.wire === "public_ip" && !isSparse && (shown ?? "") === "")
     return hasPublicAddress(field, object) !== meansNoAddress(asked) ? asked : undefined;

@@ -9,48 +9,46 @@ import {
 } from "../../model/addresses";
 import { type PropertyPaths, withIgnoredValues } from "../../model/changes";
 import { isChanged, sameValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
+import type { Arguments, Field, WireFields } from "../../model/fields";
 import { withCaseSensitiveKeys } from "../../model/labels";
 import { outputsOf } from "../../model/outputs";
 import { remoteValueOf, remoteValuesAfter, toProgramValue } from "../../model/remote-values";
 import { secretsOf } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { differsFromDesired, type PropertySides, sidesOf } from "../../model/three-way";
 import { findFresh } from "../absence";
 import { type Context, objectRefOf } from "../context";
-import { importTable } from "../update/conflict-table";
+import { importTable } from "../update/conflict";
 
-/** An object that `import` names, beside what the program asks for. */
+/** An object to import, compared with the program. */
 interface ImportComparison {
   readonly object: ApiObject;
-  /** The state as it would be if the program had declared what the object has. */
-  readonly there: Properties;
-  /** The inputs, without what the program ignores. */
-  readonly wanted: Properties;
-  /** What has to be changed in place. */
+  /** The state as if the program had declared the object as it is. */
+  readonly there: Recorded;
+  /** The inputs, with the object's values for what the program ignores. */
+  readonly wanted: Desired;
+  /** What must be updated in place. */
   readonly differences: readonly PropertySides[];
 }
 
 /**
  * Reads the object that `import` names, and compares it with the program.
  *
- * @throws CloudInfraError `not_found` if the service doesn't show it; `import_differs` if only a replacement could make it what the program asks
- * for
+ * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement
  */
 export async function compareForImport(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   id: string,
 ): Promise<ImportComparison> {
   const object = await findImported(context, inputs, id);
   const { kind, session } = context;
-  // Nothing shows yet that the service keeps keys in lower case: a label whose key differs only in case may be somebody else's.
+  // Until the service has shown that it changes keys to lower case, a label whose key differs in case may be somebody else's.
   const exact = { ...context, kind: withCaseSensitiveKeys(kind) };
-  const ignored = session.tracker.ignoredBy(hiddenOf(inputs).__key);
+  const ignored = session.tracker.ignoredBy(inputs.key);
   const there = stateAsFound(exact, object, inputs, ignored);
   const wanted = withIgnoredValues(kind.fields, ignored, { olds: there, news: inputs });
-  // An empty list removes keys that aren't shown. But the update must not remove anything else that isn't shown.
+  // An empty list removes keys that aren't shown. The update must not remove anything else that isn't shown.
   const isOther = ({ isShown, field, desired }: PropertySides): boolean => {
     const compare = canRemove(exact, object, field) ? isChanged : isDifferentValue;
     return !isShown && compare(field, there[field.name], desired);
@@ -66,7 +64,7 @@ export async function compareForImport(
 const isDifferentValue = (field: Field, one: unknown, other: unknown): boolean =>
   !sameValue(field, one, other);
 
-/** Whether an update can't remove anything of an object but a certain field: everything else is shown, and so is the revision. */
+/** Whether an update can remove nothing but this field, because the object shows everything else and its revision. */
 function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Field): boolean {
   const others = kind.fields.filter((one) => one.change === "in place" && one !== field);
   const isShown = (one: Field): boolean =>
@@ -74,16 +72,16 @@ function canRemove({ kind }: Context, { fields, revision }: ApiObject, field: Fi
   return revision !== undefined && others.every(isShown);
 }
 
-async function findImported(context: Context, inputs: Properties, id: string): Promise<ApiObject> {
+async function findImported(context: Context, inputs: Desired, id: string): Promise<ApiObject> {
   const found = await findFresh(context, objectRefOf(context.kind, id, inputs));
   if (found !== undefined) return found;
   throw new CloudInfraError(
     "not_found",
-    `the ${context.kind.name} ${id}, which \`import\` names, is not there`,
+    `${context.kind.name} ${id}, which the \`import\` option names, doesn't exist`,
     {
       hint:
-        "nothing was made. Correct the id (and the project), or take the `import` option out of the program: " +
-        `then \`pulumi up\` makes ${context.kind.article} ${context.kind.name}`,
+        "Nothing was created. Correct the id (and the project), or remove the `import` option from the program: " +
+        `then \`pulumi up\` creates ${context.kind.article} ${context.kind.name}`,
     },
   );
 }
@@ -91,36 +89,37 @@ async function findImported(context: Context, inputs: Properties, id: string): P
 function stateAsFound(
   context: Context,
   object: ApiObject,
-  inputs: Properties,
+  inputs: Desired,
   ignored: PropertyPaths,
-): Properties {
+): Recorded {
   const values = Object.fromEntries(
     context.kind.fields
       .filter(({ name }) => inputs[name] !== undefined)
       .map((field) => [field.name, valueAsFound(field, object.fields, inputs, ignored)]),
   );
-  const words = remoteValuesAfter(context.kind.fields, values, object.fields);
-  // An address may be how the service shows the mode.
+  const remoteValues = remoteValuesAfter(context.kind.fields, values, object.fields);
+  // The service may show an address in place of the mode.
   const modes = context.kind.fields.filter(
     ({ name }) => isAddress(values[name]) && asksForAddress(inputs[name]),
   );
   const applied = Object.fromEntries(modes.map(({ name }) => [name, { value: inputs[name] }]));
-  return outputsOf(context, object, { hidden: inputs, values, words, applied, before: {} });
+  return outputsOf(context, object, { hidden: inputs, values, remoteValues, applied, before: {} });
 }
 
-/** The program's value if the object has it, or may have it: what is ignored and not shown may be hidden, and an update would remove it. */
-function valueAsFound(field: Field, object: WireFields, inputs: Properties, ignored: PropertyPaths): unknown {
+/** Returns the program's value if the object has it, or may have it: an update must not remove an ignored value that isn't shown. */
+function valueAsFound(field: Field, object: WireFields, inputs: Desired, ignored: PropertyPaths): unknown {
   const value = inputs[field.name];
   const sides = sidesOf([field], { olds: {}, news: inputs }, object);
   if (sides.some(isAbsentValue)) {
-    const hidden = withIgnoredValues([field], ignored, { olds: inputs, news: {} })[field.name];
+    const none: Arguments = {};
+    const hidden = withIgnoredValues([field], ignored, { olds: inputs, news: none })[field.name];
     const isAddressIgnored = field.wire === "public_ip" && hidden !== undefined;
     return isAddressIgnored ? publicAddressIn(field, object) : hidden;
   }
   return sides.some(differsFromDesired) ? toProgramValue(field, remoteValueOf(field, object, value)) : value;
 }
 
-/** Whether a property that isn't shown counts as not set, because many services omit what has no value. The address may show elsewhere. */
+/** Whether an omitted property counts as not set, as in many services. The address may be shown in another field. */
 function isAbsentValue({ field, isShown, desired, object }: PropertySides): boolean {
   if (isShown || field.change !== "in place") return false;
   if (field.wire !== "public_ip") return true;
@@ -130,28 +129,26 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
 }
 
 /**
- * The error about an imported object that can't become what the program asks for.
+ * Returns the error for an imported object that can't be updated to what the program asks for.
  *
- * @param cause the error of the update that should have made them equal
+ * @param cause the error of the update
  */
 export function importDiffers(
   { kind }: Context,
   id: string,
-  inputs: Properties,
+  inputs: Desired,
   sides: readonly PropertySides[],
   cause?: CloudInfraError,
 ): CloudInfraError {
   const secrets = secretsOf(inputs);
-  const before = cause === undefined ? "nothing was changed. " : "";
+  const before = cause === undefined ? "Nothing was changed. " : "";
   return new CloudInfraError(
     "import_differs",
-    `${kind.name} ${id}, which \`import\` names, is not what the program asks for, and can't be made so in place`,
+    `${kind.name} ${id}, which the \`import\` option names, differs from the program and can't be changed in place`,
     {
       lines: importTable(sides, secrets),
       cause,
-      hint:
-        `${before}Write into the program what the service has; ` +
-        "or take the `import` option out to get another one",
+      hint: `${before}Change the program to match the object, or remove the \`import\` option to create another ${kind.name}`,
     },
   );
 }

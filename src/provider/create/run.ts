@@ -13,8 +13,7 @@ import {
   toOperation,
 } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired } from "../../model/state";
 import { isSuccess, type Operation, summarizeOperation } from "../../polling/operation";
 import { operationFailed } from "../../polling/wait";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
@@ -23,12 +22,12 @@ import type { ObjectRef } from "../lookup/lookup-result";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 
-/** How a creation ended, for certain. `isEcho`: the object is as the reply to the request shows it, which may only repeat the request. */
+/** The certain end of a creation. `isEcho`: only the reply to the request has shown the object, and it may repeat the request. */
 export type CreationEnd =
   | { readonly kind: "made"; readonly object: ApiObject; readonly isEcho?: boolean }
-  /** Nothing was made; or, where there is an object, one that failed. */
+  /** Nothing was created, or an object that failed. */
   | { readonly kind: "failed"; readonly error: CloudInfraError; readonly object?: ApiObject }
-  /** The key brings back a failure of the service for ever (§4.7): only another key can change it. */
+  /** The service replays a stored failure for this key (§4.7), so another key is required. */
   | { readonly kind: "key spent"; readonly error: CloudInfraError };
 
 /**
@@ -40,13 +39,13 @@ export type CreationEnd =
  */
 export async function runCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   begun: Pending,
   again: boolean,
 ): Promise<CreationEnd> {
   if (again) requireSameProvider(context, begun);
   let pending = begun;
-  context.secretSources.push(requestedArguments(begun, hiddenOf(inputs).__secrets));
+  context.secretSources.push(requestedArguments(begun, inputs.secrets));
   try {
     if (pending.operation !== undefined) {
       const known = toOperation(pending.operation);
@@ -55,7 +54,7 @@ export async function runCreation(
       } catch (error) {
         if (!isCloudInfraError(error) || error.code !== "operation_unknown") throw error;
       }
-      // The service may have purged the operation after its end: the key still leads to what came of it (E2).
+      // The service may have purged the ended operation. The key still leads to its result (E2).
     }
     const sent = await sendRequest(context, inputs, pending, again);
     if ("kind" in sent) return sent;
@@ -73,7 +72,7 @@ export async function runCreation(
 
 async function sendRequest(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   pending: Pending,
   again: boolean,
 ): Promise<CreationEnd | { operation: Operation }> {
@@ -97,11 +96,11 @@ async function sendRequest(
   }
   throw new CloudInfraError(
     "bad_reply",
-    "the service accepted the request, but named neither an operation nor an object",
+    "the service accepted the request, but its reply contains neither an operation nor an object",
   );
 }
 
-/** The service replays its first reply to a key even if the object has been deleted since (§4.7). */
+/** Confirms that the object still exists: the service replays its first reply to a key even if the object has been deleted since (§4.7). */
 async function confirmReplayedObject(context: Context, object: ApiObject, sent: Sent): Promise<CreationEnd> {
   const ref = createdObjectRef(context, object.id, sent);
   if (!context.session.tracker.wasDeleted(identityOf(context, object.id))) {
@@ -109,11 +108,11 @@ async function confirmReplayedObject(context: Context, object: ApiObject, sent: 
     if (seen !== undefined)
       return { kind: "made", object: { ...object, ...seen, fields: { ...object.fields, ...seen.fields } } };
   }
-  const message = `${context.kind.name} ${object.id}, which an interrupted creation had created, no longer exists`;
+  const message = `${context.kind.name} ${object.id}, which an interrupted creation created, no longer exists`;
   return { kind: "failed", error: new CloudInfraError("no_result", message, { resultId: object.id }) };
 }
 
-/** Waits for the operation and reads its result; one that ended in any status but `done` failed. */
+/** Waits for the operation and reads its result. Any final status other than `done` is a failure. */
 async function waitForCreation(
   context: Context,
   begun: Operation,
@@ -143,14 +142,14 @@ async function failedCreation(context: Context, operation: Operation, sent: Sent
   const named = { kind: "failed", error: withDetails(error, { resultId: id }) } as const;
   const object = await findNamedByOperation(context, createdObjectRef(context, id, sent));
   if (object !== undefined) return { ...named, object };
-  // The operation names it, so one that isn't shown may only not be shown yet: the deletion of an instance finds out.
+  // A project that isn't shown doesn't exist. An instance may not be shown yet, which its deletion finds out.
   return context.kind === projectKind ? { kind: "failed", error } : { ...named, object: { id, fields: {} } };
 }
 
-/** What the result's link may answer where the object can still be seen in the list. */
+/** Codes of errors for the result's link, after which the list may still show the object. */
 const MISSING_AT_LINK: ReadonlySet<string> = new Set(["not_found", "unsupported", "no_result"]);
 
-/** Reads the result of a finished operation: by its link, or, where that is not offered (§4.8), from the list. */
+/** Reads the result of an ended operation by its link, or from the list if the service has no link (§4.8). */
 async function readCreatedObject(
   context: Context,
   operation: Operation,
@@ -161,17 +160,17 @@ async function readCreatedObject(
   const { name } = context.kind;
   const id = client.resultId(operation);
   if (id === undefined) {
-    const message = `operation ${operation.id} is done, but names no ${name} as its result`;
+    const message = `operation ${operation.id} is done, but doesn't name the ${name} that it created`;
     throw new CloudInfraError("no_result", message, { operation: summarizeOperation(operation) });
   }
-  const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, is not there`;
+  const missing = `operation ${operation.id} is done, but its result, ${name} ${id}, doesn't exist`;
   const gone = new CloudInfraError("no_result", missing, {
     operation: summarizeOperation(operation),
     resultId: id,
   });
   if (again && context.session.tracker.wasDeleted(identityOf(context, id))) throw gone;
   try {
-    // That a link answers says nothing of the address that objects have by themselves.
+    // A link that works proves nothing about the objects' own URLs.
     return await client.readResult(operation, context);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
@@ -193,15 +192,15 @@ function createdObjectRef({ kind }: Context, id: string, { project }: Sent): Obj
   return { kind, id, project };
 }
 
-/** A creation as it is sent, and as it is sent again. */
+/** A creation request. A retry repeats it exactly. */
 interface CreationRequest {
   readonly key: string;
   readonly body: string;
-  /** When it was sent first, in milliseconds since 1970. */
+  /** When it was first sent, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** How a POST ended: accepted; rejected, with nothing made; failed in the same way for as long as its key is kept; or not known. */
+/** The outcome of a POST: accepted, rejected, a failure that the service stores with the key, or unknown. */
 type SendOutcome =
   | { readonly kind: "accepted"; readonly accepted: Accepted }
   | { readonly kind: "refused"; readonly error: CloudInfraError }
@@ -209,10 +208,10 @@ type SendOutcome =
   | { readonly kind: "unsure"; readonly error: CloudInfraError };
 
 /**
- * Sends a creation with its key (§4.7).
+ * Sends a creation request with its key (§4.7).
  *
- * @param again whether an earlier process may have sent it. What became of that attempt is not known, so no failure of a later one
- * settles the creation
+ * @param again whether an earlier process may have sent it. The outcome of that attempt is unknown, so no failure proves that nothing was
+ * created
  */
 async function sendCreation(
   context: Context,
@@ -233,21 +232,20 @@ async function sendCreation(
 }
 
 /**
- * The key of a further try, where the one before is spent. It follows from that one, so that a machine that knows only the
- * first, as the engine saved it, comes to the same keys.
+ * Returns the key of the next attempt. It is derived from the key before, so that a machine that only has the saved key finds the same ones.
  */
 export function nextKey(key: string): string {
   const bytes = createHash("sha256").update(`cloudinfra key after ${key}`).digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // version 4 of the random form, which is what the service takes (§4.7)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40; // a UUID of version 4, as the service requires (§4.7)
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = bytes.toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** How many keys may have been tried one after the other. */
+/** The longest chain of derived keys. */
 const MAX_SPENT_KEYS = 16;
 
-/** The key to try where one is spent: the next one, if it follows from the `first`; else the first, which was not sent yet. */
+/** Returns the key to try after a spent one: the next one if it is derived from `first`, or `first`, which wasn't sent yet. */
 export function keyAfter(spent: string | undefined, first: string): string {
   let key = first;
   for (let tried = 0; tried < MAX_SPENT_KEYS; tried += 1) {
@@ -258,13 +256,13 @@ export function keyAfter(spent: string | undefined, first: string): string {
   return first;
 }
 
-/** The creation that a state or a journal tells of, where it tells enough to send it again, and is not damaged. */
+/** Returns the request of an unfinished creation, or `undefined` if its record is incomplete or damaged. */
 function creationRequestOf({ key, body, at }: Pending): CreationRequest | undefined {
   if (key === undefined || body === undefined || at === undefined) return undefined;
   return validate(key) && parseSentBody(body) !== undefined ? { key, body, at } : undefined;
 }
 
-/** Adds to the creation's journal entry (M3). */
+/** Extends the creation's journal entry (M3). */
 export async function extendEntry({ session }: Context, { key }: Pending, more: EntryUpdate): Promise<void> {
   if (key !== undefined) await session.journal.extend(key, more);
 }

@@ -2,9 +2,8 @@ import type { ApiObject } from "../../api/client";
 import { isCloudInfraError, withDetails } from "../../diagnostics/error";
 import type { Entry } from "../../journal/entry";
 import type { CreationPurpose } from "../../journal/journal";
-import { type Pending, pendingOf, placeholderId, sentFields } from "../../model/pending";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import { type Pending, placeholderId, sentFields } from "../../model/pending";
+import { type Desired, desired, type Recorded } from "../../model/state";
 import { type Context, requireRecordedEndpoint } from "../context";
 import { isLive } from "../live-objects";
 import { firstFix, giveUpHint, PartialState } from "../partial-state";
@@ -13,21 +12,21 @@ import type { TrackedResource } from "../tracker";
 import { warnOfObjectLeftAlone, warnOfPossibleObjects } from "../warnings";
 import { nextKey, runCreation } from "./run";
 
-/** A creation that an earlier run has not finished, and what proves whose its object is. */
+/** An unfinished creation of an earlier run, and what proves who owns its object. */
 export interface UnfinishedCreation extends Pending {
   /** Whether the state of this stack records the creation. */
   readonly isInState: boolean;
-  /** Id of the object, if it was reported to the engine. */
+  /** Id of the object, if create has returned it. */
   readonly id?: string | undefined;
   /** Key of the resource that the creation replaces. */
   readonly replaces?: string | undefined;
-  /** Whether the user may have kept the object on purpose, with `retainOnDelete` for example. */
+  /** Whether the user may have kept the object on purpose, for example with `retainOnDelete`. */
   readonly isLate?: boolean;
 }
 
 /**
- * @param keyAt when the key was made that the state holds for the URN. An earlier creation under that URN was another resource's: another
- * machine may have finished it since, and the program may have renamed or released that resource
+ * @param keyAt when the key was generated that the state has for the URN. An earlier creation belongs to a former resource with that URN: another
+ * machine may have finished it, and the program may have renamed or released that resource
  */
 function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
   const isLate = entry.isLate === true || (entry.replaces === undefined && entry.at < keyAt);
@@ -35,14 +34,14 @@ function unfinishedFromEntry(entry: Entry, keyAt = 0): UnfinishedCreation {
 }
 
 /**
- * What an unfinished creation of a resource that exists may be for: to replace it; or, because `--replace` and taint don't tell the
- * provider that it exists, to create it.
+ * Returns the possible purposes of an unfinished creation of an existing resource: to replace it, or to create it, because `--replace` and
+ * taint don't tell the provider that the resource exists.
  */
 export function possiblePurposes(urn: string, key: string | undefined): CreationPurpose[] {
   return [...(key === undefined ? [] : [{ urn, replaces: key }]), { urn }];
 }
 
-/** Whether an entry of the journal is about what the state already holds. */
+/** Whether the state already has what a journal entry records. */
 export function isRecordedInState({ key, id, operation }: Entry, seen: TrackedResource): boolean {
   return [
     [key, seen.key],
@@ -52,8 +51,8 @@ export function isRecordedInState({ key, id, operation }: Entry, seen: TrackedRe
 }
 
 /**
- * Whether the object of an unfinished creation may be deleted (I3): the state records the creation; or nothing else may have the object, and it
- * was never reported to the engine, or the state still holds what the creation replaces, so the engine never saved it.
+ * Whether the object of an unfinished creation may be deleted (I3). Either the state records the creation, or the engine never saved the object
+ * and nobody else can have it: create never returned it, or the state still has what it replaces.
  */
 function mayDelete(
   { session }: Context,
@@ -66,15 +65,15 @@ function mayDelete(
 }
 
 /**
- * Returns the unfinished creation of a resource that is about to be created, from the state or from the journal. If there are two,
- * the later one counts, and the other is settled (C1).
+ * Returns the unfinished creation of a resource that is about to be created, from the state or the journal. If there are two, the later one is
+ * resumed, and the other is finished and discarded (C1).
  */
 export async function findUnfinishedCreation(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
 ): Promise<UnfinishedCreation | undefined> {
   const { session } = context;
-  const { __urn: urn } = hiddenOf(inputs);
+  const { urn } = inputs;
   if (urn === undefined) return undefined;
   const seen = session.tracker.get(urn);
   const { placeholderAt, resumes = { urn, replaces: seen.key } } = seen;
@@ -82,7 +81,7 @@ export async function findUnfinishedCreation(
     ? undefined
     : seen.placeholder && { ...seen.placeholder, isInState: true };
   if (placeholder !== undefined)
-    requireRecordedEndpoint(context, placeholderId(placeholder), { __endpoint: placeholderAt });
+    requireRecordedEndpoint(context, placeholderId(placeholder), { endpoint: placeholderAt });
   const entry = await session.journal.read(await moveToOwnUrn(context, resumes, urn));
   if (entry === undefined || isRecordedInState(entry, seen) || session.tracker.claim(entry.key, urn) !== urn)
     return placeholder;
@@ -96,7 +95,7 @@ export async function findUnfinishedCreation(
   return placeholder;
 }
 
-/** Moves an entry that is under a former URN of its resource, because a new resource may have that URN now. */
+/** Moves the entry of a resource to its present URN, because a new resource may have the former one now. */
 async function moveToOwnUrn(
   { session }: Context,
   purpose: CreationPurpose,
@@ -109,73 +108,70 @@ async function moveToOwnUrn(
 }
 
 /**
- * Whether an entry is about the retry of an unfinished creation that may have failed. `recover` can't know whether its key was ever sent, so
- * it counts only once the creation is known to have failed.
+ * Whether an entry is the retry of an unfinished creation that may have failed. `recover` can't tell whether the retry was sent, so it counts
+ * only once the creation is known to have failed.
  */
 function isRetry({ key, recovered = false }: Entry, { key: first }: Pending): boolean {
   return recovered && first !== undefined && key === nextKey(first);
 }
 
-/** Returns the retry of an unfinished creation, if `recover` has written an entry about it. */
+/** Returns the retry of an unfinished creation, if `recover` has written an entry for it. */
 export async function findRecoveredRetry(
   { session }: Context,
-  inputs: Properties,
+  inputs: Desired,
   left: UnfinishedCreation,
 ): Promise<UnfinishedCreation | undefined> {
-  const { __urn: urn = "" } = hiddenOf(inputs);
+  const { urn = "" } = inputs;
   const { resumes } = session.tracker.get(urn);
   const entry = resumes && (await session.journal.read(resumes));
   return entry !== undefined && isRetry(entry, left) ? unfinishedFromEntry(entry) : undefined;
 }
 
 /**
- * Settles the unfinished creations of a resource that exists.
+ * Finishes and discards the unfinished creations of an existing resource.
  *
- * @param purposes what they were for: only a call that knows the resource's present URN may give it
+ * @param purposes their purposes. Only a call that has the resource's present URN may pass it
  */
 export async function finishUnfinishedCreations(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   purposes: readonly CreationPurpose[],
 ): Promise<void> {
   const { journal } = context.session;
-  const { __key: key, __keyAt: keyAt } = hiddenOf(state);
+  const { key, keyAt } = state;
   for (const purpose of purposes) {
     const entry = await journal.read(purpose);
-    if (
-      entry === undefined ||
-      isRecordedInState(entry, { key, id, operation: pendingOf(state)?.operation?.id })
-    )
+    if (entry === undefined || isRecordedInState(entry, { key, id, operation: state.pending?.operation?.id }))
       continue;
     if (context.session.tracker.claim(entry.key, purpose.urn) !== purpose.urn) continue;
     const unfinished = unfinishedFromEntry(entry, keyAt);
-    const inputs = { __urn: purpose.urn, project: state.project };
+    const inputs = desired({ urn: purpose.urn, project: state.project });
     await finishAndDiscard(context, inputs, unfinished);
     await journal.remove(entry.key);
   }
 }
 
 /**
- * Settles the creation of an entry: waits for its end or resends its request, and deals with its object according to I3.
+ * Finishes and discards the creation of a journal entry.
  *
- * @returns whether it has made an object, or may have
+ * @returns whether it has created an object, or may have
  */
-export function finishAndDiscardEntry(context: Context, inputs: Properties, entry: Entry): Promise<boolean> {
+export function finishAndDiscardEntry(context: Context, inputs: Desired, entry: Entry): Promise<boolean> {
   return finishAndDiscard(context, inputs, unfinishedFromEntry(entry));
 }
 
 /**
- * Brings an unfinished creation that nobody wants any longer to its end. Its object is deleted if I3 allows it; otherwise, it is
- * left alone with a warning.
+ * Finishes an unfinished creation that isn't needed any more: waits for it or resends its request, then deletes its object if I3 allows that,
+ * or warns about it.
  *
- * @param mayBeLost whether to warn, and not to fail, if the outcome can't be found out
- * @returns whether it has made an object, or may have
- * @throws CloudInfraError, never PartialState: the call is about another resource, whose state stays as it is
+ * @param mayBeLost whether to warn instead of failing if the outcome can't be determined
+ * @returns whether it has created an object, or may have
+ * @throws CloudInfraError, but never PartialState: the call concerns another resource, whose state stays the same
  */
 export async function finishAndDiscard(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   unfinished: UnfinishedCreation,
   { mayBeLost = unfinished.isLate === true } = {},
 ): Promise<boolean> {
@@ -186,14 +182,14 @@ export async function finishAndDiscard(
   } catch (error) {
     if (!mayBeLost || !isCloudInfraError(error) || error.code !== "key_expired") throw error;
     await warnOfPossibleObjects(context, unfinished);
-    await markFinished(context, unfinished); // so that no other call of this run reports it again
+    await markFinished(context, unfinished); // so that it is reported only once in this run
     return true;
   }
 }
 
 async function runAndDiscard(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   unfinished: UnfinishedCreation,
 ): Promise<boolean> {
   const end = await runCreation(context, inputs, unfinished, true).catch((error: unknown) => {
@@ -208,25 +204,25 @@ async function runAndDiscard(
 }
 
 /**
- * Deletes the object of a creation that nobody wants any longer, or leaves it alone with a warning: because of I3, or because the program's
- * resource has the option `retainOnDelete`, which the state's record of the creation may lack.
+ * Deletes the object of a creation that isn't needed any more. If I3 doesn't allow that, or if the resource has the option `retainOnDelete`,
+ * warns about it instead.
  *
- * @param inputs of the resource whose creation it is
+ * @param inputs the inputs of the creation's resource
  */
 export async function discard(
   context: Context,
-  inputs: Properties,
+  inputs: Desired,
   object: ApiObject,
   unfinished: UnfinishedCreation,
 ): Promise<void> {
   if (unfinished.imported?.includes(object.id)) return;
-  const isRetained = context.session.tracker.isRetained(hiddenOf(inputs));
+  const isRetained = context.session.tracker.isRetained(inputs);
   if (!isRetained && mayDelete(context, unfinished))
     await removeObject(context, object.id, sentFields(unfinished).project);
   else if (!(await isLive(context, object.id))) await warnOfObjectLeftAlone(context, object, { isRetained });
 }
 
-/** Whether an unfinished creation is to be neither resumed nor settled: this run has done it already, or the user has given the creation up. */
+/** Whether an unfinished creation must be left alone: this run has finished it, or the user has given it up. */
 export async function isFinishedOrGivenUp(context: Context, { key }: Pending): Promise<boolean> {
   if (key === undefined) return false;
   const { journal } = context.session;
@@ -236,7 +232,7 @@ export async function isFinishedOrGivenUp(context: Context, { key }: Pending): P
   return isGivenUp;
 }
 
-/** Tells all processes of this run that a creation has come to its end. */
+/** Tells all processes of this run that a creation is finished. */
 export async function markFinished({ session }: Context, { key }: Pending): Promise<void> {
   if (key !== undefined) await session.journal.run.add({ settled: key });
 }

@@ -3,12 +3,11 @@ import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { longerTimeoutHint } from "../../diagnostics/hints";
 import { changedFields, mentionsProperty } from "../../model/changes";
 import { sameValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import type { Field, RemoteValues } from "../../model/fields";
 import { isSameName } from "../../model/names";
 import type { Pending } from "../../model/pending";
 import { secretsOf } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf, hiddenOutputs } from "../../model/state";
+import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
 import type { Operation } from "../../polling/operation";
 import { isConfirmedAbsence, requireObject } from "../absence";
@@ -34,21 +33,20 @@ import { requestedChanges } from "./requested";
 import { type Change, prepareWrite, requireUpdatedObject, type WriteResult, writeUpdate } from "./write";
 
 /**
- * Updates an instance (§4.5): a full body, on condition that the revision is still the one in the state, then a look at
- * what became of it.
+ * Updates an object (§4.5): reads it, sends a full body conditionally on its revision, and checks the result.
  *
- * @param earlier what an earlier update of unknown outcome asked for. If the service may still set what is `unsettled`, it is sent back even if
- * nothing has changed
- * @throws CloudInfraError `revision_conflict` where somebody else changed what the program manages: nothing is overwritten
- * @throws NotApplied where the service accepted a change and did not make it
+ * @param earlier what an earlier update of unknown outcome requested. If some of it is `unsettled`, the update is sent even if nothing has
+ * changed
+ * @throws CloudInfraError `revision_conflict` if somebody else changed a managed property. Nothing is overwritten then
+ * @throws NotApplied if the service accepted a change but didn't apply it
  */
 export async function applyUpdate(
   context: Context,
   id: string,
-  state: Properties,
-  news: Properties,
+  state: Recorded,
+  news: Desired,
   earlier: Pick<Change, "unsettled" | "former" | "ignored"> = {},
-): Promise<{ outs: Properties }> {
+): Promise<{ outs: Recorded }> {
   requireRecordedEndpoint(context, id, state);
   const olds = withoutReleased(context, state, news);
   const fields = fieldsToSet(context, olds, news, earlier.unsettled);
@@ -73,13 +71,13 @@ export async function applyUpdate(
     ? notYetApplied(context, change, outcome.unapplied, outs)
     : new NotApplied(
         outcome.unapplied,
-        { ...outs, __pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
+        { ...outs, pending: pendingUpdate({ ...change, fields: outcome.unapplied }) },
         possibleReasonFor(change, outcome),
       );
 }
 
-/** The state without an empty list of SSH keys that the program no longer gives: the keys that others have added since may stay. */
-function withoutReleased({ kind }: Context, state: Properties, news: Properties): Properties {
+/** Returns the state without an empty list of SSH keys that the program no longer sets. Keys that others have added since may stay. */
+function withoutReleased({ kind }: Context, state: Recorded, news: Desired): Recorded {
   const released = kind.fields.filter(
     (field) =>
       field.type === "keys" && news[field.name] === undefined && sameValue(field, state[field.name], []),
@@ -87,44 +85,44 @@ function withoutReleased({ kind }: Context, state: Properties, news: Properties)
   return { ...state, ...Object.fromEntries(released.map(({ name }) => [name, undefined])) };
 }
 
-/** The fields that differ from the state, and those that an earlier update may still set or may have set: their remote values may be new. */
+/** Returns the changed fields, and those that an earlier update may have set or may still set. */
 function fieldsToSet(
   { kind, session }: Context,
-  olds: Properties,
-  news: Properties,
-  unsettled: Properties = {},
+  olds: Recorded,
+  news: Desired,
+  unsettled: RemoteValues = {},
 ): Field[] {
   const changed = changedFields(kind.fields, olds, news);
-  const ignored = session.tracker.ignoredBy(hiddenOf(news).__key);
+  const ignored = session.tracker.ignoredBy(news.key);
   const isOpen = ({ name }: Field): boolean =>
     Object.hasOwn(unsettled, name) && !mentionsProperty(ignored, name);
   return kind.fields.filter((field) => changed.includes(field) || isOpen(field));
 }
 
-/** After a 202, the service may still apply the change: the next update finds it there, or sends it again. */
+/** Returns the error for a change that the service accepted with 202 but may still apply. The next update checks it or sends it again. */
 function notYetApplied(
   { deadline }: Context,
   change: Change,
   fields: readonly Field[],
-  outs: Properties,
+  outs: Recorded,
 ): PartialState {
   const names = fields.map(({ name }) => name).join(", ");
   const message = `the service accepted the update, but did not change ${names} within ${formatDuration(deadline.ms)}`;
   const hint =
     "Run `pulumi up` again: the service may still apply the change. " +
-    longerTimeoutHint(hiddenOf(change.news).__timeouts?.update !== undefined);
-  const state = { ...outs, __pending: pendingUpdate({ ...change, fields }) };
+    longerTimeoutHint(change.news.timeouts?.update !== undefined);
+  const state = { ...outs, pending: pendingUpdate({ ...change, fields }) };
   return new PartialState(new CloudInfraError("timeout", message), change.id, state, hint);
 }
 
-/** What is older than the update says nothing about it, and isn't saved. */
+/** Returns the error for an object that is older than the update. It proves nothing about the update and isn't saved. */
 function notShownYet({ kind }: Context, change: Change, revision: string | undefined): PartialState {
   const message = `the service accepted the update, but still shows an older revision of ${kind.name} ${change.id}`;
-  const hint = "Run `pulumi up` again, on any machine: it checks what has become of the update";
+  const hint = "Run `pulumi up` again, on any machine, to check the result of the update";
   return partialUpdate(change, new CloudInfraError("timeout", message), hint, { revision });
 }
 
-/** Without a record of an update that may have been made, an `up` whose program was reverted would find nothing to do. */
+/** Sends the update, and records it if its outcome is unknown. Otherwise, an `up` with a reverted program would find nothing to do. */
 async function writeOrKeep(context: Context, change: Change, before: ApiObject): Promise<WriteResult> {
   try {
     return await writeUpdate(context, change, before);
@@ -133,27 +131,27 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
     if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error);
     const hint =
       error.hint ??
-      `${firstFix(error, context.session.settings.provider)}The service may have made the update: run \`pulumi up\` again, on any machine, ` +
-        "to see what has become of it";
+      `${firstFix(error, context.session.settings.provider)}The service may have made the update. Run \`pulumi up\` again, on any machine, ` +
+        "to check its result";
     throw partialUpdate(change, error, hint, { isUnsure: true });
   }
 }
 
-/** Waits for the update's operation; where its end is not known, the state keeps it and the next `up` goes on waiting. */
+/** Waits for the update's operation. If it doesn't end in time, the state records it, and the next `up` waits for it. */
 async function finishOrKeep(context: Context, change: Change, operation: Operation): Promise<Operation> {
   try {
     return await waitForOperationSuccess(context, operation);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error);
-    const hint = `operation ${operation.id} goes on at the service: run \`pulumi up\` again, on any machine; it goes on waiting`;
+    const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again, on any machine, to keep waiting`;
     throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
   } finally {
     context.session.finder.invalidate();
   }
 }
 
-/** Returns the error about a failed operation. An earlier attempt, whose reply was lost, may have renamed the object nevertheless. */
+/** Returns the error for a failed operation. An earlier attempt whose reply was lost may have renamed the object. */
 async function operationFailure(
   context: Context,
   change: Change,
@@ -164,7 +162,7 @@ async function operationFailure(
   return isCloudInfraError(seen) && isConfirmedAbsence(seen) ? objectMissing(context, change, seen) : failure;
 }
 
-/** Without the record that the service has accepted the update, the next `up` would take it for somebody else's change. */
+/** Waits for the result, and records the accepted update if that fails. Otherwise, the next `up` would report somebody else's change. */
 async function readBackOrKeep(
   context: Context,
   change: Change,
@@ -181,13 +179,13 @@ async function readBackOrKeep(
     if (!isCloudInfraError(error)) throw error;
     if (isConfirmedAbsence(error)) throw await objectMissing(context, change, error, told);
     const hint =
-      "The service has accepted the update: run `pulumi up` again, on any machine, to see what has become of it";
+      "The service has accepted the update. Run `pulumi up` again, on any machine, to check its result";
     throw partialUpdate(change, error, hint, { revision: ownReply(change, written)?.revision });
   }
   throw foundUnderOtherId(context, other, rename);
 }
 
-/** Returns the id that an update's reply or operation names. Without the new name, a reply may show something else. */
+/** Returns the id in an update's reply or operation. A reply without the new name may show another object. */
 function reportedIdOf(
   { session }: Context,
   { news }: Change,
@@ -200,7 +198,7 @@ function reportedIdOf(
   return { id, isProof: isSameName(fields.name, news.name) };
 }
 
-/** Returns the error about an object that isn't found after the update. */
+/** Returns the error for an object that isn't found after the update. */
 function objectMissing(
   context: Context,
   change: Change,
@@ -211,11 +209,11 @@ function objectMissing(
 }
 
 function renameOf(change: Change, told?: ReportedId) {
-  const state = { ...change.olds, ...hiddenOutputs(change.news) };
+  const state = { ...change.olds, ...hiddenInputsOf(change.news) };
   return { id: change.id, state, pending: pendingUpdate(change), told };
 }
 
-/** The state after an update that the service has accepted or may have accepted, and of which nobody has seen the result. */
+/** Returns the error with the state after an update that the service may have accepted, and whose result is unknown. */
 function partialUpdate(
   change: Change,
   error: CloudInfraError,
@@ -223,7 +221,7 @@ function partialUpdate(
   more: Pick<Pending, "operation" | "isUnsure" | "revision"> = {},
 ): PartialState {
   const pending: Pending = { ...more, ...pendingUpdate(change) };
-  const outs = { ...change.olds, ...hiddenOutputs(change.news), __pending: pending };
+  const outs = { ...change.olds, ...hiddenInputsOf(change.news), pending };
   return new PartialState(error, change.id, outs, hint);
 }
 
@@ -231,26 +229,26 @@ function pendingUpdate(change: Change): Pick<Pending, "asked" | "secrets"> {
   return { asked: requestedChanges(change), secrets: [...secretsOf(change.olds, change.news).names] };
 }
 
-/** The service accepted a change and did not make it (what an endpoint accepts is not shown). Carries what is true now. */
+/** The service accepted a change but didn't apply it. Contains the resulting state. */
 export class NotApplied extends CloudInfraError {
   constructor(
     readonly fields: readonly Field[],
-    readonly outs: Properties,
+    readonly outs: Recorded,
     doubt: PossibleReason | undefined,
   ) {
     const names = fields.map(({ name }) => name).join(", ");
     const options =
       `add replaceOnChanges: [${fields.map(({ name }) => `"${name}"`).join(", ")}] to the resource's options, ` +
-      "or ignoreChanges to leave it as it is";
+      "or ignoreChanges to keep the current value";
     const isAddress = fields.some(({ addressFields }) => addressFields !== undefined);
     const place =
       ". If the instance has the address, set cloudinfra:ipAddressField to the field that shows it";
     const hints = {
       address:
-        'The service may show the address in place of the mode: look there which one it has. If it has the mode, add `ignoreChanges: ["publicIp"]`',
-      word: `Run \`pulumi up\` again: the service may show the desired value in its own way. If the update fails again, ${options}`,
-      former: `The service may have had the value before, and show it in its own way: look there first. If it doesn't have it, ${options}`,
-      none: `if it can't be changed in place, ${options}${isAddress ? place : ""}`,
+        'Check in the service whether the instance has the mode: it may show the address in its place. If so, add `ignoreChanges: ["publicIp"]`',
+      word: `Run \`pulumi up\` again: the service may have normalized the desired value. If the update fails again, ${options}`,
+      former: `Check in the service whether it has the value: it may have normalized it. If it doesn't have it, ${options}`,
+      none: `If it can't be changed in place, ${options}${isAddress ? place : ""}`,
     } as const;
     super("not_applied", `the service accepted the update, but did not change ${names}`, {
       hint: hints[doubt ?? "none"],

@@ -1,4 +1,7 @@
+import { redact } from "../../diagnostics/redact";
+import { sameValue } from "../../model/equality";
 import type { Field } from "../../model/fields";
+import type { Secrets } from "../../model/secrets";
 import {
   isChangedByOthers,
   isNormalizedForm,
@@ -9,15 +12,17 @@ import {
 } from "../../model/three-way";
 
 /**
- * What an update whose revision is not in force any more has to do: nothing, where all is as desired already; go again,
- * where nothing of the program's was changed; or give way, also where a property isn't shown and so may have been changed.
+ * What to do with an update whose revision is outdated: nothing if the object is as desired, retry if nobody changed a managed property, or
+ * report a conflict. A property that isn't shown may have been changed, too.
  */
 export type Verdict = "made" | "again" | { readonly conflict: readonly PropertySides[] };
 
 /**
- * @param unsure the sides before a request that may have been carried out, where there was one
- * @param countsNew whether a field that the program sets for the first time counts, too: it is not as the state has seen it
- * @param isKnown whether the object has the revision of the state, so that nobody has changed anything
+ * Decides whether an object conflicts with an update.
+ *
+ * @param unsure the comparison before a request that may have been applied, if there was one
+ * @param countsNew whether a field that the program sets for the first time has changed since it was last read
+ * @param isKnown whether the object has the recorded revision, so that nobody has changed it
  */
 export function judgeConflict(
   sides: readonly PropertySides[],
@@ -41,10 +46,93 @@ export function judgeConflict(
   );
   if (conflict.length > 0) return { conflict };
   if (isOwn || sides.filter(isToChange).every(isProven)) return "made";
-  // Many services leave out what has no value, so that the absence of a property may show that it has none, as before or as desired.
+  // Many services omit empty fields, so an omitted property may be empty, as before or as desired.
   const untold = sides.filter(
     ({ isShown, inState, desired, field }) =>
       !isShown && inState !== undefined && desired !== undefined && field.change === "in place",
   );
   return isKnown || untold.length === 0 ? "again" : { conflict: untold };
+}
+
+const HEADER = ["property", "in your state", "now at the service", "desired"];
+const MAX_CELL_CHARACTERS = 48;
+const MAX_ROWS = 50;
+
+/**
+ * Returns a table of state, remote value and desired value for each property that is changed or in conflict.
+ */
+export function conflictTable(
+  sides: readonly PropertySides[],
+  conflict: readonly PropertySides[],
+  secrets: Secrets,
+): readonly string[] {
+  const shown = sides.filter((side) => conflict.includes(side) || isToChange(side));
+  const rows = [...new Map(shown.map((side) => [nameOf(side, secrets), rowOf(side, secrets)])).values()];
+  return aligned(HEADER, rows);
+}
+
+/** Returns a table of remote value and desired value for each property that differs in an object to import. */
+export function importTable(sides: readonly PropertySides[], secrets: Secrets): readonly string[] {
+  const rows = sides.map((side) => [
+    nameOf(side, secrets),
+    cellOf(side, side.now, secrets),
+    cellOf(side, side.desired, secrets),
+  ]);
+  return aligned(["property", "at the service", "in the program"], rows);
+}
+
+function aligned(header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const table = [header, ...rows.slice(0, MAX_ROWS)];
+  const widths = header.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const lines = table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  const more = rows.length - MAX_ROWS;
+  return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${more} more`] : [])];
+}
+
+/** Lists the names of properties in a sentence. */
+export function namesOf(sides: readonly PropertySides[], secrets: Secrets): string {
+  return [...new Set(sides.map((side) => nameOf(side, secrets)))].join(", ");
+}
+
+/** Returns the name of a property. The keys of secret labels are secret, too. */
+function nameOf({ field, property }: PropertySides, { names, strings }: Secrets): string {
+  return names.has(field.name) ? field.name : onOneLine(redact(property, strings));
+}
+
+function rowOf(side: PropertySides, secrets: Secrets): string[] {
+  const { field, inState, known, now, isShown, desired } = side;
+  const shown = (value: unknown): string => cellOf(side, value, secrets);
+  const isRespelt = inState !== undefined && !sameValue(field, inState, known);
+  const before = isRespelt ? `${shown(inState)} (${shown(known)})` : shown(inState);
+  return [nameOf(side, secrets), before, isShown ? shown(now) : "(not told)", shown(desired)];
+}
+
+function cellOf({ field }: PropertySides, value: unknown, secrets: Secrets): string {
+  return secrets.names.has(field.name) ? "[secret]" : cell(value, secrets);
+}
+
+function cell(value: unknown, { strings }: Secrets): string {
+  // Redacted before it is truncated, because a part of a secret wouldn't be recognized.
+  const text = (one: unknown): string =>
+    onOneLine(redact(typeof one === "string" ? one : JSON.stringify(one), strings));
+  if (value === undefined || value === null) return "(not set)";
+  if (value === "") return '""';
+  if (!Array.isArray(value)) return truncated(text(value), MAX_CELL_CHARACTERS);
+  if (value.length === 0) return "(none)";
+  return truncated(
+    value.map((item) => truncated(text(item), MAX_CELL_CHARACTERS / 2)).join(", "),
+    MAX_CELL_CHARACTERS,
+  );
+}
+
+/** Replaces line breaks, which would break the table. */
+function onOneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_C}]+/gu, " ").trim();
+}
+
+/** Truncates a string in the middle, because long values, such as keys, rarely differ at the beginning. */
+function truncated(text: string, widest: number): string {
+  if (text.length <= widest) return text;
+  const head = Math.floor(widest / 3);
+  return `${text.slice(0, head)}…${text.slice(head + 1 - widest)}`;
 }

@@ -2,7 +2,7 @@ import type { ApiObject } from "../../api/client";
 import { asksForAddress, isAddress, meansNoAddress } from "../../model/addresses";
 import { changedFields } from "../../model/changes";
 import { sameValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
+import type { Field, Json, RemoteValues, WireFields } from "../../model/fields";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {
@@ -12,8 +12,7 @@ import {
   remoteValueOf,
   remoteValuesAfter,
 } from "../../model/remote-values";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Recorded } from "../../model/state";
 import {
   contradicts,
   differsFromDesired,
@@ -30,26 +29,26 @@ import { argumentsOf, type Context } from "../context";
 import { type Patience, readUntil } from "../lagging-reads";
 import { type Change, requireUpdatedObject, type WriteResult } from "./write";
 
-/** What became of an update. */
+/** The result of an update. */
 export interface UpdateOutcome {
   readonly object: ApiObject;
-  /** What the update made of the object before anybody could change it again: not every service answers with it. */
+  /** The object in the reply to the update, before anybody could change it again. Not every service returns it. */
   readonly own?: ApiObject | undefined;
   /** The object before the update. */
   readonly before?: ApiObject;
-  /** The changed fields that are as they were before. */
+  /** The changed fields that still have their former values. */
   readonly unapplied: readonly Field[];
-  /** Whether no update of this program has made a new revision of the object: somebody else may have changed what isn't shown. */
+  /** Whether no update of this program has created the object's revision, so that somebody else may have changed what isn't shown. */
   readonly isOthers?: boolean;
-  /** Whether the object is known to be older than the update, so that it proves nothing. */
+  /** Whether the object is older than the update, so that it proves nothing. */
   readonly isOutdated?: boolean;
 }
 
 type Sent = Extract<WriteResult, { kind: "accepted" }>;
 
 /**
- * Reads the object until it shows the change, because an accepted change need not be applied. If the service answered 202, it may
- * take as long as the update may; otherwise, only a list that lags behind is waited for.
+ * Reads the object until it shows the change, because a service may accept a change without applying it. After a 202, it waits until the
+ * deadline. Otherwise, it only waits for lists that lag.
  */
 export async function waitUntilApplied(
   context: Context,
@@ -62,7 +61,7 @@ export async function waitUntilApplied(
   }
   const mayBeOlder = ({ object, isOutdated }: UpdateOutcome): boolean =>
     isOutdated === true || (isListOnly(context, object) && hasRevisionOf(object, written.before));
-  // Without another revision, what isn't shown may still be made.
+  // At the former revision, a field that isn't shown may still be changed.
   const isUntold = ({ object }: UpdateOutcome): boolean =>
     change.fields.some(
       ({ name, wire }) => change.news[name] !== undefined && object.fields[wire] === undefined,
@@ -89,7 +88,7 @@ export async function waitUntilApplied(
 const isListOnly = ({ session, kind }: Context, { id }: ApiObject): boolean =>
   session.finder.isListOnly(kind, id);
 
-/** Whether the service answered 202 without an operation to wait for: it may apply the change later. */
+/** Whether the service answered 202 without an operation, so that it may apply the change later. */
 export function isPending(written: WriteResult): boolean {
   return (
     written.kind === "accepted" && written.accepted.kind !== "operation" && written.accepted.deferred === true
@@ -112,7 +111,7 @@ async function readAfterUpdate(context: Context, change: Change, sent: Sent): Pr
   };
 }
 
-/** The reply to the update, unless it shows the object as it was before: a service may answer before it makes the change. */
+/** Returns the object in the reply to the update, unless it shows the state before, because the service applies the change later. */
 export function ownReply(change: Change, sent: WriteResult): ApiObject | undefined {
   if (sent.kind === "there") return sent.object;
   const { accepted } = sent;
@@ -124,30 +123,31 @@ export function ownReply(change: Change, sent: WriteResult): ApiObject | undefin
 }
 
 function pastRevisions({ olds }: Change, { before }: Sent): readonly (string | undefined)[] {
-  return [before.revision, hiddenOf(olds).revision];
+  return [before.revision, olds.revision];
 }
 
-/** A list that lags behind still shows an earlier revision, or none at all, after the reply to the update has shown a newer one. */
+/** Whether a lagging list shows an earlier revision than the reply to the update, or none. */
 function isOlder(look: ApiObject, own: ApiObject, past: readonly (string | undefined)[]): boolean {
   if (own.revision === undefined) return false;
   return look.revision === undefined || past.includes(look.revision);
 }
 
-/** The reply may carry as little as id, status and revision: what it leaves out is unknown, not removed. */
+/** Returns the object of the reply. Fields that the reply omits are unknown, not removed. */
 function newerOf(look: ApiObject, own: ApiObject): ApiObject {
   return { ...own, fields: { ...look.fields, ...own.fields } };
 }
 
-/** Whether an object has the revision that If-Match carried: nothing of it has changed since. */
+/** Whether an object has the revision in If-Match, so that nothing has changed since. */
 function hasRevisionOf({ revision }: ApiObject, before: ApiObject): boolean {
   return revision !== undefined && revision === before.revision;
 }
 
 /**
- * The changed fields whose word at the service is neither the desired value, at least as normalized, nor another than before. If a refresh
- * accepted that word, it may be the service's own for the desired value: that of an update whose reply was lost, for example. A value that
- * isn't shown counts as set: the update that sets what is there already leaves the revision as it is, and so do all that the service doesn't
- * show, if the revision is made of what it shows. What both a read and the update's reply contradict isn't made, either.
+ * Returns the changed fields that have neither the desired value or a normalized form of it, nor a new value.
+ *
+ * If a refresh accepted a remote value, it may be the form of the desired value, from an update whose reply was lost. A field that isn't shown
+ * counts as set: a service may keep the revision if nothing changes, or compute it from the fields that it shows. A value that contradicts the
+ * desired one in both the read and the reply doesn't count as set.
  */
 function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] {
   const { before } = sent;
@@ -155,7 +155,7 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
   const sidesIn = (object?: ApiObject): PropertySides[] =>
     sidesAfter(change.fields, change, object?.fields ?? {});
   const wordsBefore = new Map(sidesIn(before).map(({ property, now }) => [property, now]));
-  // A new revision would show that the update has changed something else, and not this; after a bare 202, it may still change something.
+  // A new revision would show that the update has only changed other fields. After a 202 without an operation, it may still change this one.
   const isAccepted = !isPending(sent) && hasRevisionOf(after, before);
   const isAsBefore = (side: PropertySides): boolean =>
     differsFromDesired(side) &&
@@ -165,7 +165,7 @@ function unappliedFields(change: Change, sent: Sent, after: ApiObject): Field[] 
     !keepsAddress(side, change, { own, before }) &&
     sameValue(side.field, side.now, wordsBefore.get(side.property));
   const otherwise = sidesIn(own).filter(contradicts);
-  // The reply may show what was there before, and the read what somebody else has changed since.
+  // The reply may show the state before, and the read may show somebody else's later change.
   const isOtherwise = (side: PropertySides): boolean =>
     contradicts(side) && otherwise.some(({ property }) => property === side.property);
   const unmade = sidesIn(after).filter((side) => isToChange(side) && (isAsBefore(side) || isOtherwise(side)));
@@ -176,29 +176,29 @@ function sidesAfter(fields: readonly Field[], { olds, news }: Change, object: Wi
   return sidesOf(fields, { olds: withoutRecasedKeys(fields, olds, news), news }, object);
 }
 
-/** Whether a refresh accepted the service's word for what may be the desired value. */
+/** Whether a refresh accepted a remote value that may be the form of the desired one. */
 const mayBeAccepted = (side: PropertySides): boolean =>
   side.applied !== undefined && mayBeNormalizedForm(side);
 
-/** Whether an object has something that the state doesn't know, and that may be the desired value as the service shows it. */
+/** Whether the object has an unrecorded value that may be the form of the desired one. */
 function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
   const isOpen = inState === undefined && desired !== undefined && ![now, desired].some(isAddress);
   return isOpen && !isNone(now) && !contradicts({ field, now, desired });
 }
 
-/** Whether a field shows that it has no value. */
+/** Whether a remote value means that there is none. */
 const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddress(now);
 
-/** Why the service may have a desired value although it doesn't show it. */
+/** Why the object may have a desired value that it doesn't show. */
 export type PossibleReason =
-  /** It may show the address that was pinned before in place of the mode. */
+  /** The service may show the formerly pinned address in place of the mode. */
   | "address"
-  /** It may show the value in its own way: an update of that field alone would leave the revision as it is, and so prove it. */
+  /** The service may normalize the value. An update of that field alone would prove it, because it keeps the revision. */
   | "word"
-  /** It has not changed anything, so it may have had the value before, and may show it in its own way. */
+  /** The update changed nothing, so the object may have had the value before, in a normalized form. */
   | "former";
 
-/** Returns what may be the reason why the service doesn't show a desired value that it has. */
+/** Returns why the object may have a desired value that it doesn't show. */
 export function possibleReasonFor(
   change: Change,
   { object, unapplied, before }: UpdateOutcome,
@@ -218,14 +218,13 @@ function hasNewAddress({ field, now, desired }: PropertySides, before: ApiObject
 }
 
 /**
- * The outputs from a look after the update; what was not made has its old values, so that the next `up` sees the
- * difference again. Where somebody else has changed something since, the state keeps the revision from before: the next
- * update is then refused instead of writing over a change that nobody has seen.
+ * Returns the state after an update. Fields that were not set have their former values, so that the next `up` finds the difference. If somebody
+ * else has changed something since, the state has the revision before that change, so that the next update doesn't overwrite it.
  */
-export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Properties {
+export function outputsAfterUpdate(context: Context, change: Change, outcome: UpdateOutcome): Recorded {
   const { olds, news } = change;
   const { object, own, unapplied } = outcome;
-  const { __words: remembered = {}, __applied: applied = {}, revision } = hiddenOf(olds);
+  const { remoteValues: remembered = {}, applied = {}, revision } = olds;
   const changed = changedFields(context.kind.fields, olds, news);
   const isNew = (field: Field): boolean =>
     sidesAfter([field], change, object.fields).some(({ now, known }) => !sameValue(field, now, known));
@@ -237,11 +236,11 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     ...argumentsOf(context, news),
     ...Object.fromEntries(unapplied.map(({ name }) => [name, olds[name]])),
   };
-  const words = {
+  const remoteValues = {
     ...pickFields(others, remembered),
     ...Object.assign({}, ...made.map((field) => remoteValueAfter(field, change, outcome))),
   };
-  // An address for the mode that was just set is no evidence: unless the update's reply shows it, it may be somebody else's choice.
+  // An address for a mode that was just set may be somebody else's choice, unless the update's reply shows it.
   const marks = Object.fromEntries(made.map(({ name }) => [name, { value: news[name] }]));
   const modes = others.filter(
     (field) => field.wire === "public_ip" && !changed.includes(field) && asksForAddress(news[field.name]),
@@ -250,8 +249,8 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
     modes.filter((field) => isMarked(field, change)),
     applied,
   );
-  const known = { values, words, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
-  // The service may omit a new value that stands for none, such as "none" for the address.
+  const known = { values, remoteValues, applied: { ...former, ...marks }, ipAddress: olds.ipAddress };
+  // The service may omit a new value that means nothing, such as "none" for the address.
   const mayBeOmitted = (field: Field): boolean => field.type === "text" && changed.includes(field);
   const tellable = context.kind.fields.filter((field) => !mayBeOmitted(field));
   const now = withRemovedFields(tellable, object, olds);
@@ -259,13 +258,16 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   const mayBeTheirs = ({ name, change: how }: Field): boolean => how === "in place" && untold.includes(name);
   const isUnseen = outcome.isOthers === true && context.kind.fields.some(mayBeTheirs);
   const ours = { ...object, fields: { ...object.fields, ...own?.fields }, revision, isFromOwnUrl: false };
-  // Without a mark, an address of somebody's choice would look like the service's assignment as soon as it is in the state.
+  // Without a mark, an address that somebody chose would look like one that the service assigned.
   const theirs = modes.filter(({ name }) => drifted.includes(name));
-  const ofTheirs = theirs.map(({ name }) => [name, { value: news[name], word: words[name] ?? news[name] }]);
+  const ofTheirs = theirs.map(({ name }) => [
+    name,
+    { value: news[name], word: remoteValues[name] ?? news[name] },
+  ]);
   return outputsOf(context, drifted.length === 0 && !isUnseen ? now : ours, {
     hidden: news,
     values,
-    words,
+    remoteValues,
     applied: {
       ...pickFields(others, applied),
       ...formerPairs(change, made),
@@ -276,14 +278,14 @@ export function outputsAfterUpdate(context: Context, change: Change, outcome: Up
   });
 }
 
-/** Whether an earlier update has marked a field, because somebody had changed it and the program ignores that. */
+/** Whether an earlier update has marked a field because somebody had changed it and the program ignores the change. */
 function isMarked({ name }: Field, { olds, news }: Change): boolean {
-  const mark = appliedIn(hiddenOf(olds).__applied ?? {}, name);
+  const mark = appliedIn(olds.applied ?? {}, name);
   return mark?.word !== undefined && mark.value === news[name];
 }
 
-/** The remote value of what was just applied, unless somebody else has changed it since. */
-function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Properties {
+/** Returns the remote value of an applied argument, unless somebody else has changed it since. */
+function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): RemoteValues {
   const { news } = change;
   const { object, own, before } = seen;
   const desired = news[field.name];
@@ -305,10 +307,10 @@ function remoteValueAfter(field: Field, change: Change, seen: UpdateOutcome): Pr
 }
 
 /**
- * The values whose word is not known, because somebody else may have changed what the service shows. If a refresh accepts that word, and
- * the service accepts the value again without a change of the revision, it is the word for the value.
+ * Returns marks for applied values whose remote value is unknown, because somebody else may have changed it. If a refresh accepts the remote
+ * value, and the service accepts the applied value again at the same revision, it is a form of that value.
  */
-function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): Properties {
+function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Field[]): RemoteValues {
   if (seen.own !== undefined) return {};
   const isOpen = (side: PropertySides): boolean =>
     side.desired !== undefined &&
@@ -316,7 +318,7 @@ function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Fiel
     !mayBeNormalizedForm(side) &&
     !keepsAddress(side, change, seen);
   const open = sidesAfter(made, change, seen.object.fields).filter(isOpen);
-  const marks: Properties = {};
+  const marks: Record<string, Json> = {};
   for (const { field, path, desired } of open) {
     const [name, label] = [field.name, path[1]];
     const mark = { value: desired };
@@ -325,14 +327,14 @@ function unprovenValues(change: Change, seen: UpdateOutcome, made: readonly Fiel
   return marks;
 }
 
-/** The words of former values: if the program sets such a value again, its word proves that the service has it. */
-function formerPairs({ olds, news }: Change, made: readonly Field[]): Properties {
-  const { __words: words = {}, __applied: applied = {} } = hiddenOf(olds);
+/** Returns former values with their remote values. If the program sets such a value again, its remote value proves that it was applied. */
+function formerPairs({ olds, news }: Change, made: readonly Field[]): RemoteValues {
+  const { remoteValues = {}, applied = {} } = olds;
   return Object.fromEntries(
     made.flatMap((field): [string, Applied][] => {
       const { name, type } = field;
-      const isRemembered = Object.hasOwn(words, name);
-      const pair = isRemembered ? { value: olds[name], word: words[name] } : appliedIn(applied, name);
+      const isRemembered = Object.hasOwn(remoteValues, name);
+      const pair = isRemembered ? { value: olds[name], word: remoteValues[name] } : appliedIn(applied, name);
       const isOther = pair !== undefined && !sameValue(field, pair.value, news[name]);
       return type === "text" && isOther && typeof pair.word === "string" && !isAddress(pair.word)
         ? [[name, pair]]
@@ -341,7 +343,7 @@ function formerPairs({ olds, news }: Change, made: readonly Field[]): Properties
   );
 }
 
-function pickFields(fields: readonly Field[], properties: Properties): Properties {
-  const names = fields.map(({ name }) => name).filter((name) => Object.hasOwn(properties, name));
-  return Object.fromEntries(names.map((name) => [name, properties[name]]));
+function pickFields(fields: readonly Field[], values: RemoteValues): RemoteValues {
+  const names = fields.map(({ name }) => name).filter((name) => Object.hasOwn(values, name));
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
 }

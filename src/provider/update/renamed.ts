@@ -2,30 +2,29 @@ import type { ApiObject } from "../../api/client";
 import { CloudInfraError } from "../../diagnostics/error";
 import { isSameName } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
-import { type Pending, pendingOf } from "../../model/pending";
-import type { Properties } from "../../model/state";
+import type { Pending } from "../../model/pending";
+import type { Recorded } from "../../model/state";
 import { isSuccess } from "../../polling/operation";
 import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../absence";
-import { type Context, identityOf, objectRefOf } from "../context";
+import { type Context, fetchOperation, identityOf, objectRefOf } from "../context";
 import { isDeleted } from "../lookup/lookup-result";
-import { fetchOperation } from "../operations";
 import { PartialState } from "../partial-state";
 
-/** The id that an update's reply or operation names. It is proof only if it can't be the id of anything but the object. */
+/** The id in an update's reply or operation. It is proof only if it can't belong to another object. */
 export interface ReportedId {
   readonly id: string | undefined;
   readonly isProof: boolean;
 }
 
-/** Whether an update of unknown outcome asked for another name: if a service derives ids from names, the object's id changes with it. */
-export function mayBeRenamed({ name }: Properties, { asked = {} }: Pending): boolean {
+/** Whether an update of unknown outcome has requested another name. Some services derive ids from names, so the id may change, too. */
+export function mayBeRenamed({ name }: Recorded, { asked = {} }: Pending): boolean {
   return typeof asked.name === "string" && asked.name !== name;
 }
 
-/** How much of a long name an id that is derived from it contains. */
+/** The number of characters of a long name that a derived id contains. */
 const MAX_NAME_CHARACTERS = 20;
 
-/** Whether an id may be derived from a name: it contains the name's letters and digits. */
+/** Whether an id may be derived from a name, because it contains the name's letters and digits. */
 function mayBeDerivedFrom(id: string, name: unknown): boolean {
   const plainOf = (text: unknown): string =>
     String(text ?? "")
@@ -36,13 +35,13 @@ function mayBeDerivedFrom(id: string, name: unknown): boolean {
 }
 
 /**
- * Reads an object that must exist. An update may have given it another id with its new name, and another object may have its former id by now:
- * that one counts as absent.
+ * Reads an object that must exist. After a rename, its id may have changed, and another object may have the former id. That object doesn't
+ * count.
  */
 export async function presentUnlessRenamed(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
 ): Promise<ApiObject> {
   const object = await requireObject(context, id, state);
@@ -50,7 +49,7 @@ export async function presentUnlessRenamed(
   return object;
 }
 
-/** Returns the other id that an update's reply or operation names, if the service shows an object with that id. */
+/** Returns the new id that an update's reply or operation names, if the service has an object with that id. */
 export async function findUnderReportedId(
   context: Context,
   { id, state, pending, told }: Rename,
@@ -62,15 +61,15 @@ export async function findUnderReportedId(
     : other;
 }
 
-/** An update that may have given an object another id. */
+/** An update that may have changed an object's id. */
 interface Rename {
   readonly id: string;
-  readonly state: Properties;
+  readonly state: Recorded;
   readonly pending: Pending;
   readonly told?: ReportedId | undefined;
 }
 
-/** Returns the error about an object that isn't found after an update. If it may have another id, the error keeps it in the state. */
+/** Returns the error for an object that isn't found after an update. If its id may have changed, the state keeps the object. */
 export async function errorAfterRename(
   context: Context,
   error: CloudInfraError,
@@ -82,20 +81,20 @@ export async function errorAfterRename(
   const { id: other, named } = renamed;
   if (other !== undefined) return foundUnderOtherId(context, other, { id, state, pending });
   const unclear = notFound(context, id, named);
-  return new PartialState(unclear, id, { ...state, __pending: pending }, unclear.hint ?? "");
+  return new PartialState(unclear, id, { ...state, pending }, unclear.hint ?? "");
 }
 
-/** Returns the error about an object that is found under another id. It keeps that id in the state. */
+/** Returns the error for an object that is found under another id. The state records that id. */
 export function foundUnderOtherId(
   context: Context,
   other: string,
   { id, state, pending }: Rename,
 ): PartialState {
-  return otherIdError(context, id, other, { ...state, __pending: { ...pending, otherId: other } });
+  return otherIdError(context, id, other, { ...state, pending: { ...pending, otherId: other } });
 }
 
-/** The error about an object to which an update has given another id. */
-export function otherIdError({ kind }: Context, id: string, other: string, outs: Properties): PartialState {
+/** Returns the error for an object whose id an update has changed. */
+export function otherIdError({ kind }: Context, id: string, other: string, outs: Recorded): PartialState {
   const message = `the service has given ${kind.name} ${id} another id with its new name: ${other}`;
   const hint =
     `Don't recreate it: it exists under the id ${other}. To adopt it, run \`pulumi state delete <urn>\`, set the \`import\` option ` +
@@ -105,21 +104,23 @@ export function otherIdError({ kind }: Context, id: string, other: string, outs:
 
 function notFound({ kind: { name } }: Context, id: string, named: readonly string[]): CloudInfraError {
   const shown =
-    named.length === 0 ? "nothing with that name, but may lag behind" : `${named.join(", ")} with that name`;
+    named.length === 0
+      ? "nothing with that name, but the list may lag"
+      : `${named.join(", ")} with that name`;
   const hint =
-    `Check at the service whether the ${name} has got another id with its new name: its list shows ${shown}. ` +
+    `Check in the service whether the ${name} has another id since its new name: it lists ${shown}. ` +
     "If it has, run `pulumi state delete <urn>`, set the `import` option to that id, and run `pulumi up`. " +
     "If it no longer exists, run `pulumi state delete <urn>`, and `pulumi up` recreates it";
   return new CloudInfraError("not_found", `${name} ${id} is not found after an update of its name`, { hint });
 }
 
 /**
- * Returns the id under which to delete an object after an update that may have given it another one.
+ * Returns the id under which to delete an object, after an update that may have changed its id.
  *
- * @throws CloudInfraError `not_found` if nothing but its name shows which object it may be
+ * @throws CloudInfraError `not_found` if only the name shows which object it may be
  */
-export async function idAfterRename(context: Context, id: string, state: Properties): Promise<string> {
-  const pending = pendingOf(state);
+export async function idAfterRename(context: Context, id: string, state: Recorded): Promise<string> {
+  const pending = state.pending;
   if (pending?.otherId !== undefined) return chooseId(context, id, pending.otherId, state);
   if (pending === undefined || !mayBeRenamed(state, pending)) return id;
   const told = { id: await resultIdOfUpdate(context, pending), isProof: true };
@@ -132,7 +133,7 @@ export async function idAfterRename(context: Context, id: string, state: Propert
   throw notFound(context, id, named);
 }
 
-async function chooseId(context: Context, id: string, other: string, state: Properties): Promise<string> {
+async function chooseId(context: Context, id: string, other: string, state: Recorded): Promise<string> {
   if ((await findFresh(context, objectRefOf(context.kind, other, state))) !== undefined) return other;
   const former = await findFresh(context, objectRefOf(context.kind, id, state));
   if (former === undefined) return other;
@@ -140,47 +141,47 @@ async function chooseId(context: Context, id: string, other: string, state: Prop
   const { name } = context.kind;
   throw new CloudInfraError(
     "not_found",
-    `${name} ${other} is not found, and ${id} may be another ${name} by now`,
+    `${name} ${other} is not found, and ${id} may now be another ${name}`,
     {
-      hint: `Check at the service whether ${id} is still the ${name} of this resource. If so, delete it there. Then run \`pulumi state delete <urn>\``,
+      hint: `Check in the service whether ${id} is still the ${name} of this resource. If so, delete it there. Then run \`pulumi state delete <urn>\``,
     },
   );
 }
 
-/** Whether an object is the one of the state: after a rename, another one may get its former id. */
-export function isSameObject({ fields }: ApiObject, state: Properties): boolean {
+/** Whether an object is the recorded one. After a rename, another object may get its former id. */
+export function isSameObject({ fields }: ApiObject, state: Recorded): boolean {
   return isSameMoment(fields.created_at, state.createdAt);
 }
 
-/** Whether an object is certainly not the one of the state: its id may have been free, and it was created at another time. */
-export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Properties): boolean {
+/** Whether an object is certainly another one: it has an id that may have been reused, and was created at another time. */
+export function isOtherObject({ id, fields }: ApiObject, { name, createdAt }: Recorded): boolean {
   const isKnown = isSameMoment(createdAt, createdAt) && isSameMoment(fields.created_at, fields.created_at);
   return isKnown && mayBeDerivedFrom(id, name) && !isSameMoment(fields.created_at, createdAt);
 }
 
-/** Returns the id that the operation of an update names once it has succeeded. */
+/** Returns the id that an update's operation names, if it has succeeded. */
 async function resultIdOfUpdate(context: Context, { operation }: Pending): Promise<string | undefined> {
   const ended = operation && (await fetchOperation(context, operation));
   return ended && isSuccess(ended) ? context.session.client.resultId(ended) : undefined;
 }
 
-/** An object's other id, if that is certain, and the ids of all objects with its new name. */
+/** The new id of an object, if it is certain, and the ids of all objects with its new name. */
 interface RenamedObject {
   readonly id?: string | undefined;
   readonly named: readonly string[];
 }
 
 /**
- * Looks up an object that may have another id since an update of its name. Several objects may have that name. An object is the same one only
- * if the update's reply or operation names its id, or if the service has accepted the update and it has the same creation date: objects that
- * are created together have the same one.
+ * Looks up an object whose id an update of its name may have changed. Other objects may have the same name, and objects that are created
+ * together have the same creation date. So an object is the right one only if the update's reply or operation names it, or if the service
+ * has accepted the update and the creation date is the same.
  *
- * @returns `undefined` if it can't have another id, because its id has nothing to do with its name
+ * @returns `undefined` if the id can't have changed, because it isn't derived from the name
  */
 export async function findRenamed(
   context: Context,
   id: string,
-  state: Properties,
+  state: Recorded,
   pending: Pending,
   told?: ReportedId,
 ): Promise<RenamedObject | undefined> {

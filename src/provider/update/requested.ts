@@ -1,13 +1,12 @@
 import type { ApiObject } from "../../api/client";
 import { changedFields } from "../../model/changes";
 import { sameValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
-import { labelsOf } from "../../model/labels";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/fields";
+import { type Labels, labelsOf } from "../../model/labels";
 import { unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import { remoteValuesAfter } from "../../model/remote-values";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, DesiredArguments, Recorded, RecordedMembers } from "../../model/state";
 import {
   hasDesiredValue,
   isNormalizedForm,
@@ -18,11 +17,11 @@ import {
   sidesOf,
 } from "../../model/three-way";
 import { digestUnmanagedFields } from "../../model/unmanaged";
-import type { Context } from "../context";
+import { argumentsOf, type Context } from "../context";
 
 /**
- * Returns what an update asks for, by argument; null where it removes one. What the object has as desired before the update, although the state
- * doesn't have it, is somebody else's, unless an earlier update of unknown outcome asked for it.
+ * Returns the values that an update requests. Null removes a value. If the object already had an unrecorded desired value, somebody else has
+ * set it, unless an earlier update of unknown outcome requested it.
  */
 export function requestedChanges({
   fields,
@@ -31,8 +30,8 @@ export function requestedChanges({
   unsettled,
   former = {},
   before,
-}: UpdateInProgress): Properties {
-  const sides = (wanted: Properties): PropertySides[] =>
+}: UpdateInProgress): RemoteValues {
+  const sides = (wanted: DesiredArguments): PropertySides[] =>
     sidesOf(fields, { olds, news: wanted }, before?.fields ?? {});
   const known = sides(former).filter(({ desired }) => (desired ?? undefined) !== undefined);
   const theirs = sides(news).filter(
@@ -41,7 +40,7 @@ export function requestedChanges({
       (hasDesiredValue(side) || isNormalizedForm(side)) &&
       !known.some(({ property }) => property === side.property),
   );
-  const asked: Properties = { ...unsettled };
+  const asked: Record<string, Json> = { ...unsettled };
   for (const field of changedFields(fields, olds, news)) {
     const { name } = field;
     const paths = theirs.filter((side) => side.field === field).map(({ path }) => path);
@@ -54,103 +53,111 @@ export function requestedChanges({
 /** An update, and the object before it. */
 interface UpdateInProgress {
   readonly fields: readonly Field[];
-  readonly olds: Properties;
-  readonly news: Properties;
-  readonly unsettled?: Properties | undefined;
-  readonly former?: Properties | undefined;
+  readonly olds: Recorded;
+  readonly news: Desired;
+  readonly unsettled?: RemoteValues | undefined;
+  readonly former?: RemoteValues | undefined;
   readonly before?: ApiObject | undefined;
 }
 
-/** Labels without some of them; nothing of any other property. */
-function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Properties {
+/** Returns labels without some keys. Returns no labels if the value is no map. */
+function withoutKeys(value: unknown, paths: readonly (readonly string[])[]): Labels {
   const keys = paths.map(([, key]) => key);
   const isLeft = ([key]: [string, unknown]): boolean => !keys.includes(key) && !keys.includes(undefined);
   return Object.fromEntries(Object.entries(labelsOf(value)).filter(isLeft));
 }
 
-/** What has become of what an update of unknown outcome asked for. */
+/** The result of an update of unknown outcome. */
 export interface RequestedOutcome {
-  /** The state's properties that change with what the service has made of it. */
-  readonly made: Properties;
-  /** The rest, which the service may still make. */
-  readonly left: Properties | undefined;
+  /** The members of the state that it has changed. */
+  readonly made: RecordedMembers;
+  /** The values that the service may still set. */
+  readonly left: RemoteValues | undefined;
 }
 
 /**
- * Compares what an update of unknown outcome asked for with what the service shows. The revision stays the one from before: it keeps
- * others' changes safe.
+ * Compares the values that an update of unknown outcome has requested with the object. The state keeps its revision, which protects other
+ * people's changes.
  *
- * @param isNormalized whether a value that isn't the desired one is that value as normalized by the service
+ * @param isNormalized whether another value is a normalized form of the desired one
  */
 export function compareRequested(
   { kind }: Context,
-  state: Properties,
+  state: Recorded,
   { asked = {} }: Pending,
   { fields: now }: ApiObject,
   isNormalized: (side: PropertySides) => boolean = isNormalizedForm,
 ): RequestedOutcome {
-  const values = Object.entries(asked).map(([name, value]) => [name, value ?? undefined]);
-  const news: Properties = { ...state, ...Object.fromEntries(values) };
+  const values = Object.entries<Json>(asked).map(([name, value]) => [name, value ?? undefined] as const);
+  const news: Arguments & DesiredArguments = {
+    ...argumentsOf({ kind }, state),
+    ...Object.fromEntries(values),
+  };
   const changed = kind.fields.filter(({ name }) => Object.hasOwn(asked, name));
-  const { __words: words = {}, __applied: applied = {} } = hiddenOf(state);
+  const { remoteValues = {}, applied = {} } = state;
   const sides = sidesOf(changed, { olds: state, news }, now);
   const isNew = isNewSince(kind.fields, state, now);
   const isOwn = isUpdateApplied(sides, (side) => isNew(side) && isNormalized(side));
-  // What isn't shown may have been removed since.
+  // A property that isn't shown may have been removed since.
   const isSeen = (side: PropertySides): boolean => side.isShown || side.desired === undefined;
   const made = changed.filter((field) =>
     sides.every((side) => side.field !== field || isProven(side) || (isOwn && isSeen(side))),
   );
   const names = made.map(({ name }) => name);
-  const others = (properties: Properties): Properties =>
-    Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
+  const others = (properties: RemoteValues): RemoteValues =>
+    Object.fromEntries(
+      Object.entries<Json>(properties).filter(([name]) => !names.some((one) => one === name)),
+    );
   const left = others(asked);
   return {
     made: {
       ...Object.fromEntries(names.map((name) => [name, news[name]])),
-      __words: { ...others(words), ...remoteValuesAfter(made, news, withFormerLabels(now, sides)) },
-      __applied: others(applied),
+      remoteValues: {
+        ...others(remoteValues),
+        ...remoteValuesAfter(made, news, withFormerLabels(now, sides)),
+      },
+      applied: others(applied),
     },
     left: unlessEmpty(left),
   };
 }
 
 /**
- * Returns the state with what an unsettled update has set although the state doesn't have it: that is the program's, too, and can be removed.
- * What the object had before, or has in place of what was asked for, is somebody else's.
+ * Returns the state with unrecorded values that an unsettled update has set. They belong to the program, so that an update can remove them. Values
+ * that the object had before, or has in place of the requested ones, belong to somebody else.
  */
 export function withUnsettled(
   fields: readonly Field[],
-  state: Properties,
-  asked: Properties,
+  state: Recorded,
+  asked: RemoteValues,
   now: WireFields,
-): Properties {
+): Recorded {
   const isNew = isNewSince(fields, state, now);
   const changed = fields.filter(({ name }) => (asked[name] ?? undefined) !== undefined);
   const sides = sidesOf(changed, { olds: state, news: asked }, now);
   const made = sides.filter(
     (side) => side.inState === undefined && isNew(side) && (hasDesiredValue(side) || isNormalizedForm(side)),
   );
-  const values: Properties = { ...state };
+  const values: Record<string, Json> = {};
   for (const { field, path, desired } of made) {
     const [name, key] = [field.name, path[1]];
-    values[name] = key === undefined ? desired : { ...labelsOf(values[name]), [key]: desired };
+    values[name] = key === undefined ? desired : { ...labelsOf(values[name] ?? state[name]), [key]: desired };
   }
-  return values;
+  return { ...state, ...values };
 }
 
-/** Returns a test of whether a property is managed, or has another value than when the object was last read. */
+/** Returns a function that checks whether a property is managed or has changed since the object was last read. */
 function isNewSince(
   fields: readonly Field[],
-  state: Properties,
+  state: Recorded,
   now: WireFields,
 ): (side: PropertySides) => boolean {
-  const { __unmanaged: before = {} } = hiddenOf(state);
+  const { unmanaged: before = {} } = state;
   const after = digestUnmanagedFields(fields, state, now) ?? {};
   return ({ field: { name } }) => after[name] === undefined || after[name] !== before[name];
 }
 
-/** What is shown, but labels that the update doesn't change are as they were: if they differ now, somebody else has changed them. */
+/** Returns the object with the former values of labels that the update doesn't change: if they differ, somebody else has changed them. */
 function withFormerLabels(now: WireFields, sides: readonly PropertySides[]): WireFields {
   const former = sides.filter((side) => side.path.length > 1 && !isToChange(side));
   const wire = former[0]?.field.wire;

@@ -1,53 +1,51 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { isIgnored, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { Field } from "../../model/fields";
-import { updateBody } from "../../model/request-body";
+import type { Field, RemoteValues } from "../../model/fields";
+import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
-import type { Properties } from "../../model/state";
-import { hiddenOf } from "../../model/state";
+import type { Desired, Recorded } from "../../model/state";
 import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
-import { digestUnmanagedFields, requireUnmanagedShown } from "../../model/unmanaged";
+import { digestUnmanagedFields } from "../../model/unmanaged";
 import type { Context } from "../context";
 import { readUntil } from "../lagging-reads";
-import { judgeConflict, type Verdict } from "./conflict";
-import { conflictTable, namesOf } from "./conflict-table";
+import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict";
 import { presentUnlessRenamed } from "./renamed";
 import { withUnsettled } from "./requested";
 
-/** An update of one object: what the state has, what the program asks for, and the fields to set. */
+/** An update of one object: the state, the inputs, and the fields to set. */
 export interface Change {
   readonly id: string;
-  readonly olds: Properties;
-  readonly news: Properties;
+  readonly olds: Recorded;
+  readonly news: Desired;
   readonly fields: readonly Field[];
-  /** What an earlier update asked for and is not known to have set or not: the service may still set it. */
-  readonly unsettled?: Properties | undefined;
-  /** All that the earlier update asked for. */
-  readonly former?: Properties | undefined;
-  /** The object that the first body was made from. */
+  /** Values that an earlier update of unknown outcome requested, and that the service may still set. */
+  readonly unsettled?: RemoteValues | undefined;
+  /** Everything that the earlier update requested. */
+  readonly former?: RemoteValues | undefined;
+  /** The object from which the first body was built. */
   readonly before?: ApiObject;
-  /** What is left as it is. @default what the option `ignoreChanges` lists: it says nothing about a creation */
+  /** Paths to leave unchanged. @default the option `ignoreChanges`, which doesn't apply to creations */
   readonly ignored?: PropertyPaths;
 }
 
-/** How an update got through: its PUT was accepted, or there was nothing left to do. */
+/** The end of an update: the service accepted its PUT, or nothing was left to do. */
 export type WriteResult =
   | { readonly kind: "there"; readonly object: ApiObject; readonly isOthers: boolean }
   | {
       readonly kind: "accepted";
       readonly accepted: Accepted;
-      /** The object that the body was made from, at the revision that If-Match carried. */
+      /** The object from which the body was built, at the revision in If-Match. */
       readonly before: ApiObject;
     };
 
 const MAX_ATTEMPTS = 4;
 
 /**
- * Returns the object to make the update's body from, and whether there is nothing left to do.
+ * Returns the object from which to build the update's body, and whether the update is already done.
  *
- * @param current the object as it was read just now
- * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten
+ * @param current the object as it was just read
+ * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing was overwritten
  */
 export async function prepareWrite(
   context: Context,
@@ -55,7 +53,7 @@ export async function prepareWrite(
   current: ApiObject,
 ): Promise<{ before: ApiObject; isMade: boolean }> {
   if (hasKnownRevision(change, current)) return { before: current, isMade: false };
-  // It may be newer than the state, or older because a list lags. A PUT would show which; anything else needs another read.
+  // It may be newer than the state, or older because a list lags. A PUT would show which. Otherwise, another read is needed.
   const isAgain = judged(context, change, current, sides(context, change, current)) === "again";
   const before = isAgain ? current : await newerThan(context, change, current);
   const isMade = !hasKnownRevision(change, before) && verdict(context, change, before, {}) === "made";
@@ -63,13 +61,12 @@ export async function prepareWrite(
 }
 
 /**
- * Sends the update. If-Match always carries the revision at which the body's other fields were read (§4.5), so a read that lags
- * behind can't overwrite anything. If that revision is no longer current, the provider reads and sends again, as long as nobody
- * has changed what the program manages.
+ * Sends the update. If-Match has the revision at which the body's other fields were read (§4.5), so that a lagging read can't overwrite anything.
+ * If the revision is outdated, reads the object again and retries, unless somebody has changed a managed property.
  *
  * @param first the object of {@link prepareWrite}
- * @throws CloudInfraError `revision_conflict` with state, service and program side by side; nothing was overwritten. If `sent` is set, the
- * update may have been made
+ * @throws CloudInfraError `revision_conflict` with a three-way comparison. Nothing was overwritten. If `sent` is set, an earlier attempt may have
+ * been applied
  */
 export async function writeUpdate(context: Context, change: Change, first: ApiObject): Promise<WriteResult> {
   let before = first;
@@ -93,7 +90,7 @@ export async function writeUpdate(context: Context, change: Change, first: ApiOb
   }
 }
 
-/** One PUT (§4.5) with a body made from the object as it was read. @returns the rejection if that revision is no longer current */
+/** Sends one PUT (§4.5) with a body built from the object. @returns the rejection if its revision is outdated */
 async function put(
   context: Context,
   change: Change,
@@ -124,7 +121,7 @@ export function requireUpdatedObject(context: Context, { id, olds, news }: Chang
   return presentUnlessRenamed(context, id, olds, { asked: { name: news.name } });
 }
 
-/** Reads the object until it shows another revision than before, or for long enough that a list should have caught up. */
+/** Reads the object until it shows another revision, or until a list should have caught up. */
 function newerThan(context: Context, change: Change, before: ApiObject): Promise<ApiObject> {
   return readUntil(
     context,
@@ -133,7 +130,7 @@ function newerThan(context: Context, change: Change, before: ApiObject): Promise
   );
 }
 
-/** All sides, except for what the program ignores: the body has that as it stands, so it must be shown. */
+/** Returns the comparison, without ignored properties that are shown: the body repeats their current values. */
 function sides(context: Context, change: Change, { fields }: ApiObject): PropertySides[] {
   const ignored = ignoredBy(context, change);
   const all = sidesOf(context.kind.fields, change, fields);
@@ -141,7 +138,7 @@ function sides(context: Context, change: Change, { fields }: ApiObject): Propert
 }
 
 function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPaths {
-  return ignored ?? session.tracker.ignoredBy(hiddenOf(news).__key);
+  return ignored ?? session.tracker.ignoredBy(news.key);
 }
 
 interface WriteAttempts {
@@ -149,7 +146,7 @@ interface WriteAttempts {
   readonly refusal?: CloudInfraError | undefined;
 }
 
-/** What an object with these sides means for the update. */
+/** Decides what a comparison means for the update. */
 function judged(
   context: Context,
   change: Change,
@@ -158,7 +155,7 @@ function judged(
   unsure?: readonly PropertySides[],
 ): Verdict {
   const { olds } = change;
-  const { __unmanaged: seen = {} } = hiddenOf(olds);
+  const { unmanaged: seen = {} } = olds;
   const now = digestUnmanagedFields(context.kind.fields, olds, object.fields) ?? {};
   return judgeConflict(all, {
     unsure,
@@ -168,10 +165,10 @@ function judged(
 }
 
 function hasKnownRevision({ olds }: Change, { revision }: ApiObject): boolean {
-  return revision !== undefined && revision === hiddenOf(olds).revision;
+  return revision !== undefined && revision === olds.revision;
 }
 
-/** @throws CloudInfraError `revision_conflict` if somebody changed what the program manages */
+/** @throws CloudInfraError `revision_conflict` if somebody changed a managed property */
 function verdict(
   context: Context,
   change: Change,
@@ -180,15 +177,15 @@ function verdict(
 ): "made" | "again" {
   const all = sides(context, change, object);
   const found = judged(context, change, object, all, unsure);
-  // The value from before, which is desired again, proves nothing while an earlier update may still replace it.
+  // A former value that is desired again proves nothing while an earlier update may still replace it.
   if (found === "made" && change.unsettled !== undefined) return "again";
   if (typeof found === "string") return found;
   const secrets = secretsOf(change.olds, change.news, ...context.secretSources);
   const names = namesOf(found.conflict, secrets);
-  // The state may have another field's value as the revision, which lists show, too. A refresh of one instance doesn't use a list.
-  const isOtherField = object.isInHeaderOnly === true && hiddenOf(change.olds).__inHeader !== true;
+  // The state may have the value of another field as the revision, as lists show it. A refresh of one instance doesn't use a list.
+  const isOtherField = object.isInHeaderOnly === true && change.olds.isRevisionInHeader !== true;
   const refresh = `\`pulumi refresh${isOtherField ? " --target <urn>" : ""}\``;
-  const { replaceOnChanges } = context.session.tracker.optionsOf(hiddenOf(change.news).__key);
+  const { replaceOnChanges } = context.session.tracker.optionsOf(change.news.key);
   const isReplacement = found.conflict.some(({ field, path: [, label], now, desired }) => {
     const inputs = (value: unknown) => ({ [field.name]: label === undefined ? value : { [label]: value } });
     const [judged] = withReplaceOnChanges([field], replaceOnChanges, {
@@ -202,18 +199,18 @@ function verdict(
         unsure !== undefined && found.conflict.every(isToChange)
           ? `a reply to this update was lost, and ${names} of ${context.kind.name} ${change.id} changed: by it or by somebody else`
           : `somebody else changed ${names} of ${context.kind.name} ${change.id}`,
-        `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${context.kind.name}` : "sets what the program has"}. ` +
-          "To keep what is there now, write it into the program first",
+        `After ${refresh}, the next \`pulumi up\` ${isReplacement ? `replaces the ${context.kind.name}` : "sets the program's values"}. ` +
+          "To keep the current values, add them to the program first",
       ]
     : [
         `${context.kind.name} ${change.id} has changed, and the service doesn't show ${names}`,
-        `Check at the service what has changed, and write into the program what must stay. After ${refresh}, the next ` +
-          "`pulumi up` sets these properties as the program has them. Take those that must change out of ignoreChanges first",
+        `Check in the service what has changed, and add to the program what must stay. After ${refresh}, the next ` +
+          "`pulumi up` sets these properties to the program's values. Remove those that must change from ignoreChanges first",
       ];
   throw new CloudInfraError("revision_conflict", message, {
     ...requestOf(refusal),
     lines: conflictTable(all, found.conflict, secrets),
-    hint: `nothing was overwritten. ${hint}`,
+    hint: `Nothing was overwritten. ${hint}`,
   });
 }
 
@@ -221,10 +218,10 @@ function revisionOf({ kind }: Context, { id, revision }: ApiObject, refusal?: Cl
   if (revision !== undefined) return revision;
   throw new CloudInfraError(
     "bad_reply",
-    `${kind.name} ${id} carries no revision, and an update needs one (§4.5)`,
+    `${kind.name} ${id} has no revision, which an update requires (§4.5)`,
     {
       ...requestOf(refusal),
-      hint: "where the service names it in a field of its own, set cloudinfra:revisionField to that field's name",
+      hint: "If the service has a field for the revision, set cloudinfra:revisionField to its name",
     },
   );
 }
@@ -236,12 +233,12 @@ function tooManyConflicts(
   tries: number,
 ): CloudInfraError {
   const often = tries === 1 ? "once" : `${tries} times`;
-  const again = "something else keeps changing it: run `pulumi up` again when that is over";
-  const field = `it shows ${revision}: if that is not its revision, set cloudinfra:revisionField to the field that is`;
+  const again = "Something else keeps changing it. Run `pulumi up` again later";
+  const field = `The provider used ${revision}. If that is not its revision, set cloudinfra:revisionField to the field with the revision`;
   return new CloudInfraError(
     "revision_conflict",
-    `the revision of ${context.kind.name} ${id} was refused ${often}, though nobody changed what the program manages`,
-    { ...requestOf(refusal), hint: `nothing was overwritten; ${tries === MAX_ATTEMPTS ? again : field}` },
+    `the service rejected the revision of ${context.kind.name} ${id} ${often}, although nobody changed a managed property`,
+    { ...requestOf(refusal), hint: `Nothing was overwritten. ${tries === MAX_ATTEMPTS ? again : field}` },
   );
 }
 

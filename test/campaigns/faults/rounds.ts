@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../../src/diagnostics/error";
 import type { Behaviour } from "../../../src/emulator";
-import { pendingOf } from "../../../src/model/pending";
+import { parseRecorded } from "../../../src/model/state";
 import { randomBehaviour, unusualBehaviour } from "../behaviours";
 import type { RequestCounter, Tally } from "../host/request-counter";
 import { Random } from "../random";
@@ -151,7 +151,7 @@ export class Rounds {
    * the service, and gives it up (docs/recovery.md). Then nothing may have been made with its key.
    */
   private async givenUp({ resource, options }: Slot): Promise<void> {
-    const key = pendingOf(resource.saved?.state ?? {})?.key;
+    const key = parseRecorded(resource.saved?.state ?? {}).pending?.key;
     const known = key === undefined ? undefined : this.storedFailures.knowledgeOf(key);
     if (key === undefined || known === undefined) return;
     if (known === "stored")

@@ -42,7 +42,7 @@ export function judged(
   known: Circumstances,
   method: string,
 ): Refusal | { readonly wrong: string } {
-  if (method === "update" && /run `pulumi up` again, on any machine/.test(words)) return "unfinished";
+  if (method === "update" && /Run `pulumi up` again, on any machine/.test(words)) return "unfinished";
   if (/\(409\)/.test(words)) {
     const busy = known.busy.at(-1);
     return busy ?? { wrong: "it is neither being deleted nor updated" };
@@ -72,7 +72,7 @@ export function judged(
 
 /** What a three-way table does not tell of a look at the object. */
 function wrongIn(words: string, { olds, news, secrets }: Circumstances, look: Fields): string | undefined {
-  if (!/nothing was overwritten\. After `pulumi refresh`/.test(words))
+  if (!/Nothing was overwritten\. After `pulumi refresh`/.test(words))
     return "does not name `pulumi refresh`";
   const moved = targetsOf(olds, news).filter((target) => isMoved(target, { olds, news, look }));
   if (moved.length === 0) return `nobody has changed anything: ${JSON.stringify(look)}`;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { isPlaceholder, pendingOf } from "../../../src/model/pending";
+import { isPlaceholder } from "../../../src/model/pending";
 import type { Properties } from "../../../src/model/state";
+import { parseRecorded } from "../../../src/model/state";
 import { InitializationError, type ReadResult } from "../../../src/provider/host";
 import type { Case } from "./case";
 import type { Scene } from "./scene";
@@ -57,7 +58,7 @@ export function claimsOf(scene: Scene): Claims {
     },
     notCreated(error, before, from) {
       if (error instanceof InitializationError) {
-        const { operation, key, body, at, failed } = pendingOf(error.properties) ?? {};
+        const { operation, key, body, at, failed } = parseRecorded(error.properties).pending ?? {};
         const isSent = body !== undefined && at !== undefined;
         const isKept = operation !== undefined || (key !== undefined && (isSent || failed === true));
         if (error.id === "" || (isPlaceholder(error.id) && !isKept && !scene.isDamaged))
@@ -99,7 +100,7 @@ export function claimsOf(scene: Scene): Claims {
         if (isChanged && object.fields[name] !== wanted)
           scene.broke(`updated ${id}, but its ${name} is another at the service`);
       }
-      if (pendingOf(olds) !== undefined) return;
+      if (parseRecorded(olds).pending !== undefined) return;
       for (const [name, wire] of KEPT) {
         const isChanged = !isDeepStrictEqual(olds[name], news[name]);
         const isKnown = olds[name] !== undefined || mayBeKept(one, wire);

@@ -1,4 +1,4 @@
-import { pendingOf } from "../../../src/model/pending";
+import { parseRecorded } from "../../../src/model/state";
 import { Canary } from "../../harness/canary";
 import type { Saved } from "../../provider/service";
 import type { Case } from "./case";
@@ -52,7 +52,7 @@ export class Scene {
   /** Whether the next run knows of the creation with this key. */
   remembers(key: string): boolean {
     const { saved, disk } = this;
-    const isInState = saved().some(({ state }) => pendingOf(state)?.key === key);
+    const isInState = saved().some(({ state }) => parseRecorded(state).pending?.key === key);
     return isInState || [...disk.files.values()].some((text) => text.includes(key));
   }
 

@@ -1,4 +1,4 @@
-import { hiddenOf, type Properties } from "../../../src/model/state";
+import { type Properties, parseDesired } from "../../../src/model/state";
 import { parseDuration } from "../../../src/polling/clock";
 import { type HostProvider, InitializationError } from "../../../src/provider/host";
 import { unmarked } from "../../provider/progress/marked";
@@ -116,7 +116,7 @@ export function watched(provider: HostProvider, scene: Scene): HostProvider {
 function allowedMs(verb: Verb, properties: readonly Properties[], operationTimeout: string): number {
   if (verb === "check" || verb === "diff") return 0;
   const own = properties.map((one) =>
-    verb === "read" || verb === "list" ? undefined : hiddenOf(one).__timeouts?.[verb],
+    verb === "read" || verb === "list" ? undefined : parseDesired(one).timeouts?.[verb],
   );
   return Math.max(
     ...own.map((text) => parseDuration(text ?? "") ?? parseDuration(operationTimeout) ?? HOUR_MS),

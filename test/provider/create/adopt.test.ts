@@ -53,10 +53,10 @@ describe("an instance that the `import` option names", () => {
     const { news } = foreign(service, { image: "ubuntu-24", flavor: "m1.large" });
     const { inputs } = await service.instances.check({}, news);
     const { message } = await failureOf(service.instances.create(inputs));
-    expect(message).toMatch(/ins-\S+, which `import` names, is not what the program asks for/);
+    expect(message).toMatch(/ins-\S+, which the `import` option names, differs from the program/);
     expect(message).toMatch(/property +at the service +in the program\n +image +ubuntu-24 +debian-13/);
     expect(message).not.toContain("flavor"); // that would be changed in place
-    expect(message).toContain("nothing was changed");
+    expect(message).toContain("Nothing was changed");
     expect(written(service.emulator)).toEqual([]);
   });
 
@@ -74,8 +74,8 @@ describe("an instance that the `import` option names", () => {
     const { news } = foreign(service);
     const { inputs } = await service.instances.check({}, { ...news, __import: "ins-gone" });
     const { message } = await failureOf(service.instances.create(inputs));
-    expect(message).toContain("the instance ins-gone, which `import` names, is not there");
-    expect(message).toContain("nothing was made");
+    expect(message).toContain("instance ins-gone, which the `import` option names, doesn't exist");
+    expect(message).toContain("Nothing was created");
     expect(written(service.emulator)).toEqual([]);
   });
 
@@ -336,9 +336,9 @@ test("the error about a value that the service normalizes says to write the norm
   const { inputs } = await service.instances.check({}, news);
   const { message } = await failureOf(service.instances.create(inputs));
   expect(message).toMatch(/property +at the service +in the program\n +flavor +flv-8 +m1.small/);
-  expect(message).toContain("Write into the program what the service has");
+  expect(message).toContain("Change the program to match the object");
   expect(message).toContain("because: the service accepted the update, but did not change flavor");
-  expect(message).not.toContain("nothing was changed");
+  expect(message).not.toContain("Nothing was changed");
   const { outs } = await taken(service, { ...news, flavor: "flv-8" });
   expect(outs).toMatchObject({ flavor: "flv-8" });
   expect(service.emulator.instances.has(id)).toBe(true);
@@ -364,7 +364,7 @@ test("the error about a value that the service doesn't change says to write that
   const { inputs } = await service.instances.check({}, { ...news, flavor: "m1.large" });
   const { message } = await failureOf(service.instances.create(inputs));
   expect(message).toMatch(/property +at the service +in the program\n +flavor +m1.small +m1.large/);
-  expect(message).toContain("Write into the program what the service has");
+  expect(message).toContain("Change the program to match the object");
   expect(message).not.toContain("replaceOnChanges");
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { instanceKind } from "../../../src/model/kinds";
-import { hiddenOf } from "../../../src/model/state";
+import { parseDesired } from "../../../src/model/state";
 import { deadlineIn } from "../../../src/polling/clock";
 import type { Context } from "../../../src/provider/context";
 import { create } from "../../../src/provider/create";
@@ -34,7 +34,9 @@ test("the object of an operation that names it without a link is looked up", asy
   const fake = new FakeService();
   fake.addProject("prj-1");
   fake.addInstance("ins-1", "prj-1");
-  expect(await create(finished(callTo(fake, instanceKind)), instanceNews())).toMatchObject({ id: "ins-1" });
+  expect(await create(finished(callTo(fake, instanceKind)), parseDesired(instanceNews()))).toMatchObject({
+    id: "ins-1",
+  });
 });
 
 describe("the object of a resumed creation that the list doesn't show yet", () => {
@@ -49,7 +51,7 @@ describe("the object of a resumed creation that the list doesn't show yet", () =
     const begin = vi.spyOn(session.journal, "begin");
     begin.mockImplementation(async ({ key }) => void begun.push(key));
     onTestFinished(() => begin.mockRestore());
-    const news = instanceNews();
+    const news = parseDesired(instanceNews());
     const pending = {
       key: KEY,
       body: "{}",
@@ -61,7 +63,7 @@ describe("the object of a resumed creation that the list doesn't show yet", () =
       kind: "instance",
       id: "operation/op-1",
     } as const;
-    session.tracker.recordDiff(hiddenOf(news).__urn, placeholder, {
+    session.tracker.recordDiff(news.urn, placeholder, {
       pending,
       replaces: true,
       at: undefined,
@@ -73,7 +75,7 @@ describe("the object of a resumed creation that the list doesn't show yet", () =
 
   test("is not created twice at the deadline, and its id is in the state", async () => {
     const { failure, begun } = await resumed(3_000);
-    expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { __pending: { key: KEY } } });
+    expect(failure).toMatchObject({ code: "timeout", id: "ins-1", outs: { pending: { key: KEY } } });
     expect(failure.message).toContain("did not show it before the deadline");
     expect(begun).toEqual([]);
   });

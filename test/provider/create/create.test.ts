@@ -65,7 +65,9 @@ describe("the result of the operation", () => {
     const service = await startService({ behaviour: { resultLink: "missing" } });
     const error = await failureOf(madeInstance(service));
     const [operation] = service.emulator.operations.keys();
-    expect(error.message).toContain(`operation ${operation} is done, but names no instance as its result`);
+    expect(error.message).toContain(
+      `operation ${operation} is done, but doesn't name the instance that it created`,
+    );
     expect(error.message).toContain("hint: ");
   });
 

@@ -29,7 +29,7 @@ describe("an import of the object of an unfinished creation", () => {
     service.emulator.refuse("flavor", "none-such");
     const process = await web.process();
     const { message } = await failureOf(process.create(await checked(process, {}, news)));
-    expect(message).toContain("is not what the program asks for");
+    expect(message).toContain("differs from the program");
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
   });
@@ -95,7 +95,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
   test("of another instance deletes the creation's object if its reply was lost", async () => {
     const { service, web } = await oneInstance();
     const lost = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
-    expect(await web.up()).toContain("is kept in the state");
+    expect(await web.up()).toContain("the state records it");
     lost.off();
     const { id } = service.emulator.addInstance({ ...OTHER, project: web.project });
     expect(idsOf(service)).toHaveLength(2);
@@ -154,7 +154,7 @@ describe("if a resource has an unfinished creation, an import for it", () => {
     const [id = ""] = idsOf(service);
     service.emulator.refuse("flavor", "none-such");
     expect(await web.up({ name: "Web-01", flavor: "none-such", __import: id })).toContain(
-      "is not what the program asks for",
+      "differs from the program",
     );
     expect(await web.up({ name: "Web-01" })).toBeUndefined();
     expect(await web.expectOne()).toBe(id);
@@ -252,7 +252,7 @@ describe("an instance that a resource has imported, and that an unfinished creat
   test("stays with the importing resource if the creation's resource is declared again and times out", async () => {
     const { service, web, id } = await imported();
     const outage = service.emulator.fail({ kind: "gateway", method: "POST", times: 99 });
-    expect(await web.up({ name: "web" })).toContain("is kept in the state");
+    expect(await web.up({ name: "web" })).toContain("the state records it");
     outage.off();
     expect(await web.up({ name: "web" }, { onAnotherMachine: true })).toBeUndefined();
     expect(web.there().id).not.toBe(id);

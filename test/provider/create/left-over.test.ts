@@ -75,7 +75,7 @@ describe("the object of a killed replacement", () => {
     const said = await web.up();
     expect(said).toContain("(403)");
     expect(said).toContain("it finishes an interrupted creation whose object is not needed");
-    expect(said).not.toContain("kept in the state");
+    expect(said).not.toContain("the state records it");
     expect(web.there()).toEqual(before);
     expect(await web.up()).toBeUndefined();
     expect(await web.expectOne()).toBe(id);

@@ -100,7 +100,7 @@ describe("two providers at once", () => {
     const first = await web.noted();
     service.emulator.finishOperations();
     await sent(service, { key: nextKey(first.key), body: first.body.replace("m1.small", "m1.large") });
-    expect(await web.up(LONG)).toMatch(/\(422\).*the request may have been carried out/s);
+    expect(await web.up(LONG)).toMatch(/\(422\).*The request may have been carried out/s);
     expect(web.there().id).toBe(`operation/key-${nextKey(first.key)}`);
     expect(await web.noted()).toMatchObject({ key: nextKey(first.key) });
     expect(await web.up(LONG)).toMatch(/\(422\)/);

@@ -21,7 +21,7 @@ describe("a creation that continues after its timeout", () => {
     const { service, web, said } = await cutOff();
     const [operation] = service.emulator.operations.keys();
     const [post] = web.posts();
-    expect(said).toContain("run `pulumi up` again, on any machine");
+    expect(said).toContain("Run `pulumi up` again, on any machine");
     expect(web.there().id).toBe(`operation/${operation}`);
     expect(web.there().state).toMatchObject({
       name: "web",
@@ -72,7 +72,7 @@ describe("a creation that continues after its timeout", () => {
         for (const id of service.emulator.instances.keys()) service.emulator.remove(id);
       },
     });
-    expect(await web.up()).toContain("is not there");
+    expect(await web.up()).toContain("doesn't exist");
     expect(web.there().id).toMatch(/^ins-/);
     expect(await web.up()).toContain("no longer exists");
     expect(web.posts()).toHaveLength(1);
@@ -104,7 +104,7 @@ describe("a creation that continues after its timeout", () => {
     const process = await web.process();
     const answer = await process.diff(id, state, (await process.check(inputs, web.news(SHORT))).inputs);
     expect(answer).toEqual({ changes: true, replaces: ["__pending"], deleteBeforeReplace: false });
-    expect(said).toEqual([[URN, "its creation is resumed; nothing is replaced"]]);
+    expect(said).toEqual([[URN, "resuming its creation; nothing is replaced"]]);
   });
 
   test("is resumed by the next `up` on any machine", async () => {
@@ -171,7 +171,7 @@ describe("a creation whose operation failed", () => {
     const said = await web.up();
     const [id] = service.emulator.instances.keys();
     expect(said).toContain("capacity_exhausted");
-    expect(said).toContain(`instance ${id} was left behind, and is in the state as failed`);
+    expect(said).toContain(`The state records instance ${id} as failed`);
     expect(web.there().id).toBe(id);
     expect(await web.destroy()).toBeUndefined();
     expect(service.emulator.instances.size).toBe(0);

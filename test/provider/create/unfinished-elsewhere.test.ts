@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Emulator, startEmulator } from "../../../src/emulator";
-import { UNKNOWN } from "../../../src/model/unknown";
+import { UNKNOWN } from "../../../src/model/fields";
 import { oneInstance, URN } from "../one-instance";
 import type { ServiceOptions } from "../service";
 
@@ -28,7 +28,7 @@ async function cutOff(behaviour: ServiceOptions["behaviour"] = {}) {
 test("an unfinished creation with its object's id is not looked up at another service, and doesn't count as failed", async () => {
   const { us, there, service, web } = await cutOff({ resultLink: "early" });
   const { id } = web.there();
-  expect(await web.up(SHORT, there)).toContain("was recorded at");
+  expect(await web.up(SHORT, there)).toContain("the state records instance");
   expect(us.requests).toEqual([]);
   expect(web.there().state.__pending).not.toHaveProperty("failed");
   service.emulator.finishOperations();
@@ -38,7 +38,7 @@ test("an unfinished creation with its object's id is not looked up at another se
 
 test("an unfinished creation with its operation is neither looked up nor repeated at another service", async () => {
   const { us, there, service, web } = await cutOff();
-  expect(await web.up(SHORT, there)).toContain("was recorded at");
+  expect(await web.up(SHORT, there)).toContain("the state records instance");
   expect(us.requests).toEqual([]);
   service.emulator.finishOperations();
   expect(await web.up(SHORT)).toBeUndefined();

@@ -22,7 +22,7 @@ describe("a request without a reply", () => {
     lost.off();
     const [first] = web.posts();
     const key = first?.headers["idempotency-key"];
-    expect(said).toContain("the request may have been carried out");
+    expect(said).toContain("The request may have been carried out");
     expect(web.there().id).toBe(`operation/key-${key}`);
     expect(web.there().state.__pending).toEqual({ key, body: first?.body, at: expect.any(Number) });
     expect(await web.up({}, { onAnotherMachine: true })).toBeUndefined();

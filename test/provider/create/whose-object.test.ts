@@ -427,12 +427,12 @@ describe("the memory of a process", () => {
 
   test("finds a resource under its former name, unless another resource has that name now", () => {
     const tracker = new ResourceTracker();
-    const old = { __urn: "urn:web", __key: "old-key" };
+    const old = { urn: "urn:web", key: "old-key" };
     expect(tracker.displayUrnOf(old)).toBe("urn:web");
     tracker.recordCheck("urn:web", { key: "new-key" });
     expect(tracker.displayUrnOf(old)).toBeUndefined();
-    tracker.recordProgramValues("old-key", { __urn: "urn:renamed" });
-    expect(tracker.displayUrnOf({ ...old, __urn: "urn:renamed" })).toBe("urn:renamed");
+    tracker.recordProgramValues("old-key", { urn: "urn:renamed" });
+    expect(tracker.displayUrnOf({ ...old, urn: "urn:renamed" })).toBe("urn:renamed");
   });
 
   test("of a deletion ends when the service assigns the id again", () => {

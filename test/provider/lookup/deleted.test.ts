@@ -62,7 +62,7 @@ describe("an instance that the service keeps showing as deleted", () => {
     const { id } = service.emulator.addInstance({ status: "Terminated" });
     const { __urn, __provider } = instanceNews();
     const { message } = await failureOf(service.instances.read(id, { __urn, __provider }));
-    expect(message).toContain(`there is no instance ${id}`);
+    expect(message).toContain(`instance ${id} doesn't exist`);
   });
 
   test("is not updated, and the error says that it no longer exists", async () => {

@@ -15,7 +15,7 @@ describe("an object that the state records at another endpoint", () => {
         ? instances.update(saved.id, state, changed(saved, { flavor: "m1.large" }))
         : instances[action](saved.id, state),
     );
-    expect(message).toContain(`instance ${saved.id} was recorded at ${elsewhere}`);
+    expect(message).toContain(`the state records instance ${saved.id} at ${elsewhere}`);
     expect(message).toContain(`cloudinfra:endpoint is ${service.emulator.endpoint}`);
     expect(message).toContain("cloudinfra:formerEndpoints");
     expect(service.emulator.requests).toEqual([]);

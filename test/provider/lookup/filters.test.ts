@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceFilter } from "../../../src/provider/filters";
+import { instanceFilter } from "../../../src/provider/functions";
 
 describe("the arguments of getInstances", () => {
   test.each([

@@ -254,7 +254,7 @@ describe("`get` of an unmanaged object", () => {
     const service = await startService();
     service.emulator.addProject();
     const { message } = await failureOf(service.instances.read("ins-0", looked));
-    expect(message).toMatch(/^reading instance "web" failed: there is no instance ins-0/);
+    expect(message).toMatch(/^reading instance "web" failed: instance ins-0 doesn't exist/);
     expect(message).toContain("remove the lookup from the program");
   });
 });

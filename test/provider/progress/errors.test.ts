@@ -130,12 +130,12 @@ describe("a bug", () => {
   test("is reported with its stack", async () => {
     const service = await startService();
     const { instances } = await service.anew({ endpoint: service.emulator.endpoint });
-    const broken = new Proxy(instanceNews({ __key: KEY }), {
-      get(target, name) {
-        if (name === "flavor") throw new TypeError("a bug");
-        return Reflect.get(target, name);
+    const labels = {
+      get team(): string {
+        throw new TypeError("a bug");
       },
-    });
+    };
+    const broken = instanceNews({ __key: KEY, labels });
     const { message } = await failureOf(instances.create(broken));
     expect(message).toMatch(/^creating instance "web" failed: TypeError: a bug\s+at /);
     expect(inspect(message)).not.toContain(service.emulator.token);

@@ -87,9 +87,9 @@ describe("an update is resent with the current revision if only unmanaged fields
     service.after("GET", touch);
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.puts()).toEqual([412, 412, 412, 412]);
-    expect(message).toContain("was refused 4 times, though nobody changed what the program manages");
+    expect(message).toContain("4 times, although nobody changed a managed property");
     expect(message).toContain(
-      "nothing was overwritten; something else keeps changing it: run `pulumi up` again",
+      "Nothing was overwritten. Something else keeps changing it. Run `pulumi up` again",
     );
   });
 
@@ -100,7 +100,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     const began = service.clock.now();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.clock.now() - began).toBeLessThanOrEqual(400);
-    expect(message).toContain("was refused once, though nobody changed");
+    expect(message).toContain("once, although nobody changed");
   });
 
   test("but not if the service rejects the revision that it shows", async () => {
@@ -109,7 +109,7 @@ describe("an update is resent with the current revision if only unmanaged fields
     service.emulator.fail({ method: "PUT", kind: "status", status: 412, times: Number.POSITIVE_INFINITY });
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
     expect(service.puts()).toEqual([412]);
-    expect(message).toContain(`it shows ${saved.state.revision}`);
+    expect(message).toContain(`The provider used ${saved.state.revision}`);
     expect(message).toContain("cloudinfra:revisionField");
   });
 });
@@ -120,7 +120,7 @@ test("an object that no longer shows a revision is not updated, and the error na
   service.emulator.edit(saved.id, { status: "stopped" });
   service.emulator.behaviour.revision = "none";
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-  expect(message).toContain("carries no revision");
+  expect(message).toContain("has no revision");
   expect(message).toContain("cloudinfra:revisionField");
   expect(service.puts()).toEqual([]);
 });

@@ -26,7 +26,7 @@ test("a conflict shows the state, the service and the program side by side, in a
     "  labels.tier  a              (not set)           a",
     "  because: the service returned revision_mismatch (412): the instance was changed in the meantime",
     expect.stringMatching(`^  PUT ${path} · trace tr-\\d+ · code revision_conflict$`),
-    expect.stringMatching(/^ {2}hint: nothing was overwritten\. After `pulumi refresh`, .* `pulumi up`/),
+    expect.stringMatching(/^ {2}hint: Nothing was overwritten\. After `pulumi refresh`, .* `pulumi up`/),
   ]);
 });
 
@@ -100,7 +100,7 @@ test.each<[string, Properties, Properties, string]>([
     { __replaceOnChanges: ["network"] },
     "replaces the instance",
   ],
-  ["network", { network: "theirs" }, {}, "sets what the program has"],
+  ["network", { network: "theirs" }, {}, "sets the program's values"],
   [
     "an SSH key, which replaceOnChanges lists by its index",
     { ssh_keys: [THEIR_KEY] },
@@ -111,7 +111,7 @@ test.each<[string, Properties, Properties, string]>([
     "a label, of which replaceOnChanges lists another one",
     { labels: { team: "theirs" } },
     { labels: { team: "web" }, __replaceOnChanges: ["labels.env"] },
-    "sets what the program has",
+    "sets the program's values",
   ],
 ])(
   "the hint of a conflict says what the next `up` does after a refresh: %s",
@@ -155,7 +155,7 @@ describe("if the service doesn't show a managed property", () => {
       const now = service.fieldsOf(saved);
       const { message } = await failureOf(service.updated(saved, { name: "front" }));
       expect(message).toContain("the service doesn't show flavor");
-      expect(message).toContain("nothing was overwritten");
+      expect(message).toContain("Nothing was overwritten");
       expect(rowsOf(message)).toEqual([["name", "web", "web", "front"], ...rows]);
       expect(service.fieldsOf(saved)).toEqual(now);
       expect(service.puts()).toEqual([]);
@@ -185,7 +185,7 @@ describe("if the service doesn't show a managed property", () => {
     await service.instances.check(saved.inputs, { ...saved.inputs, __ignoreChanges: ["flavor"] });
     const { message } = await failureOf(service.updated(saved, { name: "front" }));
     expect(message).toContain("the service doesn't show flavor");
-    expect(message).toContain("Take those that must change out of ignoreChanges first");
+    expect(message).toContain("Remove those that must change from ignoreChanges first");
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "huge", name: "web" });
   });
 });

@@ -8,7 +8,7 @@ test("a replacement after an interrupted update creates another instance before 
   const args = { name: undefined, __timeouts: { update: "2s" } };
   expect(await stack.up(args)).toBeUndefined();
   const { id } = stack.there();
-  expect(await stack.up({ ...args, flavor: "m1.large" })).toContain("run `pulumi up` again");
+  expect(await stack.up({ ...args, flavor: "m1.large" })).toContain("Run `pulumi up` again");
   service.emulator.finishOperations();
   service.emulator.clearRequests();
   expect(await stack.up({ ...args, flavor: "m1.large", image: "alpine-3" })).toBeUndefined();

@@ -85,13 +85,13 @@ describe("an instance with a new id, whose former id belongs to another instance
       const lost = emulator.fail({ method: "PUT", kind: "lost-reply" });
       const when = () => emulator.requests.some(({ method }) => method === "PUT");
       const outage = emulator.fail({ kind: "status", when, times: Number.POSITIVE_INFINITY });
-      expect(await web.up({ ...SHORT, name: "front" })).toContain("run `pulumi up` again");
+      expect(await web.up({ ...SHORT, name: "front" })).toContain("Run `pulumi up` again");
       lost.off();
       outage.off();
       emulator.addInstance({ name: "web", project: web.project });
       if (command === "up") await web.up({ name: "front" });
       else await web[command]();
-      expect(await web.destroy()).toContain("its list shows front with that name");
+      expect(await web.destroy()).toContain("it lists front with that name");
       expect(ids(service)).toEqual(["front", "web"]);
       expect(names(service).sort()).toEqual(["front", "web"]);
     },

@@ -79,6 +79,6 @@ test("an update of an instance with keys that others set, shown as fingerprints,
   service.emulator.edit(saved.id, { ssh_keys: [SSH_KEY] });
   service.emulator.behaviour.spelling = (now) => ({ ...now, ssh_keys: ["SHA256:abc"] });
   const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }));
-  expect(message).toContain("nothing was overwritten");
+  expect(message).toContain("Nothing was overwritten");
   expect(service.puts()).toEqual([]);
 });

@@ -20,7 +20,7 @@ async function unanswered(theirs: Properties, asked: Properties, { isMade = fals
     const times = Number.POSITIVE_INFINITY;
     const fault = emulator.fail({ method: "PUT", kind, times });
     const outage = emulator.fail({ method: "GET", kind: "status", when: () => puts() > before, times });
-    expect(await web.up({ ...SHORT, ...news })).toContain("run `pulumi up` again");
+    expect(await web.up({ ...SHORT, ...news })).toContain("Run `pulumi up` again");
     fault.off();
     outage.off();
   };

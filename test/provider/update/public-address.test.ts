@@ -127,7 +127,7 @@ describe('publicIp "auto" at a service that shows the address in public_ip and i
     const { web } = await oneInstance({ behaviour: { spelling } });
     expect(await web.up({ publicIp: "203.0.113.200" })).toBeUndefined();
     const said = await web.up({ publicIp: "auto", flavor: "m1.large" });
-    expect(said).toContain("may show the address in place of the mode");
+    expect(said).toContain("it may show the address in its place");
     expect(said).not.toContain("replaceOnChanges");
   });
 });

@@ -115,7 +115,7 @@ describe('a service that shows an instance without an address as one with the ad
       when: () => service.emulator.requests.some(({ method }) => method === "PUT"),
       times: Number.POSITIVE_INFINITY,
     });
-    expect(await web.up()).toContain("run `pulumi up` again");
+    expect(await web.up()).toContain("Run `pulumi up` again");
     outage.off();
     expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBeUndefined();
     expect(await web.up({ publicIp: "auto" })).toBeUndefined();

@@ -77,7 +77,7 @@ describe("an instance whose update is interrupted while it gets another id", () 
     const when = (): boolean => way.operationMs === undefined && isAfterPut();
     const only = way.reply === "lost" ? {} : { method: "GET" };
     const outage = emulator.fail({ kind: "status", ...only, when, times: Number.POSITIVE_INFINITY });
-    expect(await web.up({ name: "front", __timeouts: { update: "10s" } })).toContain("run `pulumi up` again");
+    expect(await web.up({ name: "front", __timeouts: { update: "10s" } })).toContain("Run `pulumi up` again");
     outage.off();
     emulator.finishOperations();
     return { service, web };
@@ -107,8 +107,8 @@ describe("an instance whose update is interrupted while it gets another id", () 
     const { service, web } = await interrupted(unsure);
     await web.refresh();
     expect(web.there().id).toBe("web");
-    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
-    expect(await web.destroy()).toContain("its list shows front with that name");
+    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
+    expect(await web.destroy()).toContain("it lists front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 });
@@ -122,12 +122,12 @@ test("another instance that was created in the same second is not confused with 
   const { createdAt } = web.there().state;
   expect(second(Date.parse(String(createdAt)))).toBe(second(emulator.instances.get(other.id)?.createdAt));
   const fault = emulator.fail({ method: "PUT", kind: "status", times: Number.POSITIVE_INFINITY });
-  expect(await web.up({ name: "b", __timeouts: { update: "10s" } })).toContain("run `pulumi up` again");
+  expect(await web.up({ name: "b", __timeouts: { update: "10s" } })).toContain("Run `pulumi up` again");
   fault.off();
   emulator.remove(web.there().id);
   await web.refresh();
   expect(web.there().id).not.toBe(other.id);
-  expect(await web.destroy()).toContain(`its list shows ${other.id} with that name`);
+  expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
   expect([...emulator.instances.keys()]).toEqual([other.id]);
 });
 
@@ -136,11 +136,11 @@ describe("an instance that is not found after an update of its name", () => {
     const { service, web } = await renaming({ putReply: 204 });
     service.emulator.behaviour.spelling = (now) => ({ ...now, created_at: null });
     await web.refresh();
-    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
+    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
     await web.refresh();
     expect(web.there()).toMatchObject({ id: "web", state: { __pending: { asked: { name: "front" } } } });
-    expect(await web.up({ name: "front" })).toContain("its list shows front with that name");
-    expect(await web.destroy()).toContain("its list shows front with that name");
+    expect(await web.up({ name: "front" })).toContain("it lists front with that name");
+    expect(await web.destroy()).toContain("it lists front with that name");
     expect([...service.emulator.instances.keys()]).toEqual(["front"]);
   });
 
@@ -156,10 +156,10 @@ describe("an instance that is not found after an update of its name", () => {
       return false;
     };
     emulator.fail({ kind: "reset", when: isAfterPut });
-    expect(await web.up({ name: "front" })).toContain(`its list shows ${other.id} with that name`);
+    expect(await web.up({ name: "front" })).toContain(`it lists ${other.id} with that name`);
     await web.refresh();
     expect(web.there().id).toBe("web");
-    expect(await web.destroy()).toContain(`its list shows ${other.id} with that name`);
+    expect(await web.destroy()).toContain(`it lists ${other.id} with that name`);
     expect([...emulator.instances.keys()]).toEqual([other.id]);
   });
 
@@ -173,7 +173,7 @@ describe("an instance that is not found after an update of its name", () => {
   test("is kept by a refresh, because a list may lag behind", async () => {
     const { service, web } = await renaming({ putReply: 204, lagMs: 60_000 });
     const message = await web.up({ name: "front" });
-    expect(message).toContain("its list shows nothing with that name, but may lag behind");
+    expect(message).toContain("it lists nothing with that name, but the list may lag");
     expect(message).not.toContain("pulumi refresh");
     await web.refresh();
     expect(web.there().id).toBe("web");
@@ -218,9 +218,7 @@ describe("an instance that is not found under its other id", () => {
   test("is not confused with another one that has its former id now", async () => {
     const { emulator, web } = await withFormerId();
     await web.refresh();
-    expect(await web.destroy()).toContain(
-      "instance front is not found, and web may be another instance by now",
-    );
+    expect(await web.destroy()).toContain("instance front is not found, and web may now be another instance");
     expect([...emulator.instances.keys()]).toEqual(["web"]);
   });
 });

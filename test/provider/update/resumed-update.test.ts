@@ -127,7 +127,7 @@ describe("an instance in the state whose creation is still running", () => {
 describe("an update that continues after its timeout", () => {
   test("is in the state with its operation, and is awaited by the next `up` on any machine", async () => {
     const { service, web, before, said } = await slowUpdate();
-    expect(said).toContain("goes on at the service");
+    expect(said).toContain("is still in progress");
     expect(web.there()).toMatchObject({
       id: before.id,
       state: {
@@ -149,7 +149,7 @@ describe("an update that continues after its timeout", () => {
     const { service, web } = await oneInstance({ behaviour: { putReply: 202, operationMs: 3_600_000 } });
     await web.up(SHORT);
     service.emulator.finishOperations();
-    expect(await web.up(LARGE)).toContain("goes on at the service");
+    expect(await web.up(LARGE)).toContain("is still in progress");
     service.emulator.finishOperations();
     service.emulator.behaviour.operationMs = 2_000;
     expect(flavor(service)).toEqual(["m1.large"]);
@@ -334,7 +334,7 @@ describe("a creation whose running operation named another object than its resul
 
   test("creates nothing else, and a refresh corrects the id", async () => {
     const { web, id } = await misnamed();
-    expect(await web.up(SHORT)).toContain(`has made instance ${id}`);
+    expect(await web.up(SHORT)).toContain(`has created instance ${id}`);
     await web.refresh();
     expect(web.there().id).toBe(id);
     expect(await web.up(SHORT)).toBeUndefined();

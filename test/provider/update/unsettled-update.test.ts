@@ -124,7 +124,7 @@ describe("an update whose outcome is unknown", () => {
       when: () => puts(service) > 0,
       times: Number.POSITIVE_INFINITY,
     });
-    expect(await web.up(news)).toContain("run `pulumi up` again");
+    expect(await web.up(news)).toContain("Run `pulumi up` again");
     fault.off();
     outage.off();
     expect(web.there().state).toMatchObject({ flavor: "m1.small", __pending: { isUnsure: true } });
@@ -251,7 +251,7 @@ describe("an update whose outcome is unknown", () => {
         kind: "status",
         times: Number.POSITIVE_INFINITY,
       });
-      expect(await web.up(auto)).toContain("run `pulumi up` again");
+      expect(await web.up(auto)).toContain("Run `pulumi up` again");
       rejected.off();
       expect(await web.up(SMALL)).toBeUndefined();
       expect(there(service)).toHaveProperty("public_ip", "203.0.113.99");
@@ -279,7 +279,7 @@ describe("an update whose outcome is unknown", () => {
     test("is reverted even if the reply to the reversion is also lost", async () => {
       const { service, web } = await unanswered({}, SMALL, auto);
       const lost = service.emulator.fail({ method: "PUT", kind: "reset", times: Number.POSITIVE_INFINITY });
-      expect(await web.up(auto)).toContain("run `pulumi up` again");
+      expect(await web.up(auto)).toContain("Run `pulumi up` again");
       lost.off();
       expect(await web.up(auto)).toBeUndefined();
       expect(there(service)).toMatchObject({ public_ip: "auto" });

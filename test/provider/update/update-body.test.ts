@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { instanceFields } from "../../../src/model/fields";
 import { updateBody } from "../../../src/model/request-body";
-import type { Properties } from "../../../src/model/state";
+import { type Properties, parseDesired, parseRecorded } from "../../../src/model/state";
 import { instanceNews } from "../samples";
 
 /** The object as it stands, with more than the program manages. */
@@ -22,8 +22,10 @@ const current: Properties = {
   ip_address: "203.0.113.7",
   revision: "r7",
 };
+const textOf = (olds: Properties, news: Properties, object: Properties, ignored: string[] = []): string =>
+  updateBody(instanceFields, parseRecorded(olds), parseDesired(news), object, ignored);
 const bodyOf = (olds: Properties, news: Properties, object = current): Properties =>
-  JSON.parse(updateBody(instanceFields, instanceNews(olds), instanceNews(news), object));
+  JSON.parse(textOf(instanceNews(olds), instanceNews(news), object));
 
 test("the body of an update has every field of a creation request and no read-only fields", () => {
   const all = { publicIp: "auto", sshKeys: [], labels: { team: "web" } };
@@ -59,7 +61,7 @@ describe("labels", () => {
 
   test("that are ignored are kept, even if the object doesn't have them", () => {
     const own = instanceNews({ labels: { team: "shop", tier: "a", "cost-center": "b" } });
-    const body = updateBody(instanceFields, own, own, current, ["labels.team", "labels.cost-center"]);
+    const body = textOf(own, own, current, ["labels.team", "labels.cost-center"]);
     expect(JSON.parse(body).labels).toEqual({ owner: "ops", team: "web", tier: "a" });
   });
 
@@ -82,7 +84,7 @@ describe("labels", () => {
     expect(labels({ Team: "web" }, {}, object)).toEqual({ owner: "ops" });
     expect(labels({ Team: "a", team: "web" }, { team: "web" }, object)).toEqual(object.labels);
     const own = instanceNews({ labels: { Team: "web" } });
-    const body = updateBody(instanceFields, own, own, object, ["labels.Team"]);
+    const body = textOf(own, own, object, ["labels.Team"]);
     expect(JSON.parse(body).labels).toEqual(object.labels);
   });
 
@@ -102,13 +104,13 @@ describe("labels of an unknown form", () => {
   test("are sent back as they are if the program sets none, or ignores them", () => {
     expect(bodyOf({}, { flavor: "m1.large" }, object).labels).toEqual(object.labels);
     const own = instanceNews({ labels: { team: "web" } });
-    const body = updateBody(instanceFields, own, own, object, ["labels"]);
+    const body = textOf(own, own, object, ["labels"]);
     expect(JSON.parse(body).labels).toEqual(object.labels);
   });
 
   test("count as not shown: a label that is ignored is sent as the state has it", () => {
     const own = instanceNews({ labels: { team: "web" } });
-    const body = updateBody(instanceFields, own, own, object, ["labels.team"]);
+    const body = textOf(own, own, object, ["labels.team"]);
     expect(JSON.parse(body).labels).toEqual({ team: "web" });
   });
 });
@@ -116,7 +118,7 @@ describe("labels of an unknown form", () => {
 describe("a property in ignoreChanges", () => {
   const own = instanceNews({ publicIp: "auto", sshKeys: ["ssh-rsa AAAAB3 own"], labels: { team: "web" } });
   const ignoring = (ignored: string[], object: Properties, olds = own): Properties =>
-    JSON.parse(updateBody(instanceFields, olds, own, object, ignored));
+    JSON.parse(textOf(olds, own, object, ignored));
 
   const shown = (value: unknown): Properties => ({
     ...current,
@@ -153,14 +155,13 @@ describe("a property in ignoreChanges", () => {
   ])("is an error if it is shown as an object without an id or a name: %s", (_what, olds) => {
     const object = { ...current, flavor: { vcpus: 2, ram: 8192 } };
     expect(() => ignoring(["flavor"], object, { ...own, ...olds })).toThrow(
-      "the service shows flavor in a form that a request can't carry",
+      "the service shows flavor in a form that a request can't contain",
     );
   });
 
   test("is an error if it was shown as an object without an id or a name, and isn't shown now", () => {
     const flavor = '{"vcpus":2,"ram":8192}';
-    const send = (): string =>
-      updateBody(instanceFields, own, { ...own, flavor }, { ...current, flavor: undefined }, ["flavor"]);
+    const send = (): string => textOf(own, { ...own, flavor }, { ...current, flavor: undefined }, ["flavor"]);
     expect(send).toThrow("flavor");
   });
 
@@ -213,7 +214,7 @@ describe("a property in ignoreChanges", () => {
   test("is an error if it is one of the SSH keys, and the program's list has its fingerprint in its place", () => {
     const olds = { ...own, sshKeys: ["SHA256:theirs", "ssh-rsa AAAAB3 own"] };
     const news = { ...own, sshKeys: ["SHA256:theirs", "ssh-rsa AAAAB3 next"] };
-    const send = (): string => updateBody(instanceFields, olds, news, current, ["sshKeys[0]"]);
+    const send = (): string => textOf(olds, news, current, ["sshKeys[0]"]);
     expect(send).toThrow("sshKeys");
   });
 
@@ -228,7 +229,7 @@ test.each([[["SHA256:others"]], [[{ id: "key-1", fingerprint: "SHA256:others" }]
   "fingerprints of keys that the program doesn't set are an error, because they are no keys: %j",
   (ssh_keys) => {
     expect(() => bodyOf({}, { flavor: "m1.large" }, { ...current, ssh_keys })).toThrow(
-      "in a form that a request can't carry",
+      "in a form that a request can't contain",
     );
   },
 );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Accepted, ApiObject } from "../../../src/api/client";
 import type { Behaviour } from "../../../src/emulator";
 import { instanceKind } from "../../../src/model/kinds";
-import type { Properties } from "../../../src/model/state";
+import { type Properties, parseDesired, parseRecorded, toBag } from "../../../src/model/state";
 import { outputsAfterUpdate, waitUntilApplied } from "../../../src/provider/update/outcome";
 import type { Change } from "../../../src/provider/update/write";
 import { callTo } from "../fake-call";
@@ -24,15 +24,16 @@ async function outcomeOf(accepted: (before: ApiObject) => Accepted, shown: Prope
   show(revisions[0] ?? "r1");
   fake.whenAsked = () => show(revisions.shift() ?? "r2");
   const call = callTo(fake, instanceKind);
-  const olds = { ...instanceNews(), revision: "r1" };
+  const olds = parseRecorded({ ...instanceNews(), revision: "r1" });
+  const news = parseDesired(instanceNews({ flavor: "m1.large" }));
   const fields = instanceKind.fields.filter(({ name }) => name === "flavor");
-  const change: Change = { id: "ins-1", olds, news: instanceNews({ flavor: "m1.large" }), fields };
+  const change: Change = { id: "ins-1", olds, news, fields };
   const outcome = await waitUntilApplied(call, change, {
     kind: "accepted",
     accepted: accepted(before),
     before,
   });
-  return { outcome, outs: outputsAfterUpdate(call, change, outcome) };
+  return { outcome, outs: toBag(outputsAfterUpdate(call, change, outcome)) };
 }
 
 describe("a reply to an update that shows the object as it was before", () => {

@@ -155,7 +155,7 @@ describe("a list that shows an older revision than the state's", () => {
     const { service, saved, state, lag } = await laggingBehindTheState({ forMs: 3_600_000 });
     await lag();
     const { message } = await failureOf(service.updated(saved, { flavor: "m1.large" }, state));
-    expect(message).toContain("nothing was overwritten");
+    expect(message).toContain("Nothing was overwritten");
     expect(service.fieldsOf(saved)).toMatchObject({ flavor: "m1.small", labels: { owner: "ops" } });
   });
 
