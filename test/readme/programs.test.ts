@@ -67,7 +67,7 @@ describeOnEngines("the README's first program, typed in as it stands", (engine) 
     const destroyed = expectOk(await stack.run("destroy"));
     const row = destroyed.diagnostics.filter(({ urn, ephemeral }) => ephemeral && urn === web.urn);
     const said = row.map(({ message }) => message);
-    expect([said[0], said.at(-1)]).toEqual([expect.stringMatching(/^deleting \d+ %/), ""]);
+    expect([said[0], said.at(-1)]).toEqual([expect.stringMatching(/^deleting \d+%/), ""]);
     expect(emulator.instances.size + emulator.projects.size).toBe(0);
   });
 });
