@@ -60,7 +60,7 @@ describe("the state codec", () => {
       __key: 7,
       __secrets: "labels",
       __pending: "x",
-      __words: [],
+      __words: 1,
       revision: 4,
       project: null,
     };

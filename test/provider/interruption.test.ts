@@ -38,10 +38,10 @@ test.each(["SIGINT", "SIGTERM"])(
     service.interruptNext(signal);
     const error = await failureOf(service.instances.create(await checked(service)));
     const [headline, because, ...more] = error.message.split("\n");
-    const [, operation] = /operation (op-\w+) was interrupted/.exec(headline ?? "") ?? [];
+    const [, operation] = /interrupted while waiting for operation (op-\w+)/.exec(headline ?? "") ?? [];
     expect(because).toBe(`  because: it was interrupted by ${signal}`);
     expect(more.join("\n")).toContain(
-      `${operation} was accepted, and the state records it. Run \`pulumi up\` again, on any machine`,
+      `Operation ${operation} was accepted, and the state records it. Run \`pulumi up\` again, on any machine`,
     );
     if (!(error instanceof InitializationError)) throw error;
     expect(error.id).toMatch(/^operation\/op-/);

@@ -145,7 +145,7 @@ describeLongOnEngines("the import option", (engine) => {
       for (const image of ["debian-14", "debian-15"]) {
         write(programOf({ image, flavor: "large", ids }));
         const { output } = expectOk(await stack.run("preview"));
-        expect(output).not.toContain("adopts instance");
+        expect(output).not.toContain("adopting instance");
         expectOk(await stack.run("up"));
         expect([...emulator.instances.values()].map(({ fields }) => fields.image)).toEqual([image]);
       }
@@ -201,7 +201,7 @@ describeLongOnEngines("the import option", (engine) => {
       const preview = expectOk(await stack.run("preview"));
       const rows = preview.diagnostics.map(({ message }) => message).join("\n");
       expect(rows).toContain(`resuming its creation; then instance ${id} is imported in its place`);
-      expect(rows).toContain(`adopts instance ${id}`);
+      expect(rows).toContain(`adopting instance ${id}`);
       expectOk(await stack.run("up"));
       expect([...emulator.instances.keys()]).toEqual([id]);
       await expectConverged({ stack, emulator });

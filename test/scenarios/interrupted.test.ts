@@ -40,7 +40,7 @@ describeOnEngines("a creation that was cut off after the service accepted it", (
       await cutOff(scenario);
       const preview = expectOk(await stack.run("preview"));
       expect(preview.diagnostics.map(({ message }) => message).join("\n") + preview.output).toMatch(
-        /its creation is resumed/,
+        /resuming its creation/,
       );
       emulator.finishOperations();
       expectOk(await stack.run("up", { env: { CLOUDINFRA_JOURNAL_DIR: "another-machine" } }));
