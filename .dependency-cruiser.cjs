@@ -12,7 +12,6 @@ const layers = [
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
   [
-    "provider/lagging-reads",
     "provider/live-objects",
     "provider/warnings",
     "provider/shutdown",

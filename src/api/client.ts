@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { type Clock, systemClock } from "../polling/clock";
-import { type Operation, summarizeOperation } from "../polling/operation";
+import { type Operation, summarizeOperation } from "../polling/wait";
 import { createAuth, type TokenSource } from "./auth";
 import { createCollections, type Instances, type Projects } from "./collections";
 import { type Connections, openConnections } from "./connections";

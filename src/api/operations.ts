@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Problem, parseProblem } from "../diagnostics/problem";
-import { isTerminal, type Operation } from "../polling/operation";
+import { isTerminal, type Operation } from "../polling/wait";
 import { redactJson } from "./body";
 import { type Endpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, idSchema, parseObject } from "./objects";

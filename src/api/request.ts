@@ -1,6 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
-import { type PauseListener, pauseMs } from "../polling/backoff";
 import { type Clock, type Deadline, limitOf, remainingMs, within } from "../polling/clock";
+import { type PauseListener, pauseMs } from "../polling/schedule";
 import type { Auth } from "./auth";
 import type { Connections } from "./connections";
 import type { Endpoint } from "./endpoint";

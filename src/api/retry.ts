@@ -1,4 +1,4 @@
-import type { Backoff } from "../polling/backoff";
+import type { Backoff } from "../polling/schedule";
 import type { Attempt, WireReply } from "./transport";
 
 /** The properties of a request that decide how an attempt is judged and whether it may be repeated. */

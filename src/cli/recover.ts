@@ -4,7 +4,7 @@ import { formatError } from "../diagnostics/format";
 import { projectFileFor } from "../journal/location";
 import type { RecoverOptions } from "./commands";
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
-import { pendingCreations, titleOf } from "./recover/creations";
+import { pendingCreations, titleOf } from "./recover-creations";
 import {
   type EntryStatus,
   findStrayEntries,
@@ -15,7 +15,7 @@ import {
   type StrayEntry,
   stackJournals,
   writeEntries,
-} from "./recover/journal";
+} from "./recover-journal";
 import { type Deployment, readExport } from "./stack-export";
 
 /** Runs `npx pulumi-cloudinfra recover`, and returns the exit code. */

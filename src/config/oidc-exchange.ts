@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { Connections } from "../api/connections";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { pauseMs } from "../polling/backoff";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
+import { pauseMs } from "../polling/schedule";
 import { parseOidcUrl, requestJson, type TokenConnection, TransientError } from "./oidc-http";
 import type { OidcSetting } from "./read-settings";
 import { parseToken, readTokenFile } from "./setting-files";

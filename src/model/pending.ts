@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Operation } from "../polling/operation";
+import type { Operation } from "../polling/wait";
 import type { Arguments, Field, RemoteValues, WireFields } from "./fields";
 
 /** Parses a request body. Returns `undefined` if it is damaged, for example because somebody edited the state. */

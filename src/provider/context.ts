@@ -6,9 +6,9 @@ import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import type { SecretSource } from "../model/secrets";
 import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";
-import type { Operation } from "../polling/operation";
-import { type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
-import type { ObjectRef } from "./lookup/lookup-result";
+import { type Operation, type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
+
+import type { ObjectRef } from "./lookup/object-getter";
 import { Progress } from "./progress/progress";
 import type { Session } from "./session";
 

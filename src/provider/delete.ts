@@ -5,7 +5,7 @@ import { identityKey, instanceKind, isUrnOf, projectKind } from "../model/kinds"
 import { isPlaceholder, type Pending, sentFields } from "../model/pending";
 import { requestedArguments } from "../model/secrets";
 import { desired, inputsIn, type Recorded } from "../model/state";
-import { isTerminal } from "../polling/operation";
+import { isTerminal } from "../polling/wait";
 import {
   type Context,
   fetchOperation,

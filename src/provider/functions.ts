@@ -9,7 +9,7 @@ import { toProgramValue } from "../model/remote-values";
 import { type Secrets, secretsIn } from "../model/secrets";
 import type { Recorded } from "../model/state";
 import { type Context, listingContext } from "./context";
-import { isDeleted } from "./lookup/lookup-result";
+import { isDeleted } from "./lookup/object-getter";
 import { Sessions } from "./session";
 
 /** Reads a setting of the stack or of an explicit provider, by its name without `cloudinfra:`. */

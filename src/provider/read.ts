@@ -7,12 +7,11 @@ import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";
 import { compareRemoteValues, type DriftResult, toProgramValue } from "../model/remote-values";
 import { type Desired, desired, type Recorded, savedInputsOf } from "../model/state";
-import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/operation";
-import { findOrConfirmAbsence } from "./absence";
+import { isFailure, isSuccess, isTerminal, type Operation } from "../polling/wait";
+import { findCreated, findCreatedOrAbsent, findNamedByOperation, findOrConfirmAbsence } from "./absence";
 import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
-import { findCreated, findCreatedOrAbsent, findNamedByOperation } from "./lagging-reads";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/renamed";
 import { compareRequested } from "./update/requested";
 

@@ -2,12 +2,11 @@ import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { identityKey, projectKind } from "../model/kinds";
 import { remainingMs } from "../polling/clock";
-import type { Operation } from "../polling/operation";
-import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./absence";
+import type { Operation } from "../polling/wait";
+import { confirmLookup, findFresh, forgetDeletionRequest, readUntil, requireVisibleProject } from "./absence";
 import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "./context";
-import { readUntil } from "./lagging-reads";
 import { isLive } from "./live-objects";
-import type { ObjectRef } from "./lookup/lookup-result";
+import type { ObjectRef } from "./lookup/object-getter";
 import { warnWithoutSecrets } from "./warnings";
 
 const FIRST_PAUSE_MS = 250;

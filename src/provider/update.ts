@@ -6,9 +6,8 @@ import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, toOperation } from "../model/pending";
 import type { Desired, Recorded, RecordedMembers } from "../model/state";
 import { isNormalizedForm, mayBeNormalizedForm } from "../model/three-way";
-import { isSuccess, isTerminal } from "../polling/operation";
-import { operationFailed } from "../polling/wait";
-import { findFresh } from "./absence";
+import { isSuccess, isTerminal, operationFailed } from "../polling/wait";
+import { findCreated, findFresh } from "./absence";
 import {
   type Context,
   objectRefOf,
@@ -18,7 +17,6 @@ import {
 } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { finishUnfinishedCreations, possiblePurposes } from "./create/unfinished";
-import { findCreated } from "./lagging-reads";
 import { PartialState } from "./partial-state";
 import { applyUpdate } from "./update/apply";
 import {

@@ -3,8 +3,7 @@ import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { secretSettings } from "../config/settings";
 import { hiddenInputs, isManaged } from "./hidden-inputs";
-import { currentRun } from "./run";
-import { type Given, lastTransformation } from "./sdk";
+import { currentRun, type Given, lastTransformation } from "./sdk";
 import { confirmOnceSaved, recordRegistration, watchForUnsettled } from "./unfinished-creations";
 
 /** The declaration of a resource class. */

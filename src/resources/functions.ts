@@ -3,8 +3,7 @@ import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { namesOfSecrets } from "./hidden-inputs";
 import type { InstanceStatus, PublicIp } from "./instance";
 import { inputsOf, type Provider } from "./provider";
-import { currentRun, environmentOfRun } from "./run";
-import { type DependsOn, resolved, whenCreated } from "./sdk";
+import { currentRun, type DependsOn, environmentOfRun, resolved, whenCreated } from "./sdk";
 
 /** Filters of {@link getInstances}. An instance must match all of them. */
 export interface GetInstancesArgs {

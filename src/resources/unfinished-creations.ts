@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { UnsettledEntry } from "../journal/entry";
-import { afterRun, currentRun, environmentOfRun } from "./run";
-import { organizationOfStack, projectFolder, resolved } from "./sdk";
+import { afterRun, currentRun, environmentOfRun, organizationOfStack, projectFolder, resolved } from "./sdk";
 
 // Dynamic imports keep the start of a program short.
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { LocalWorkspace, type PulumiFn, type Stack } from "@pulumi/pulumi/automation";
 import { type Behaviour, type Emulator, type FaultHandle, type FaultRule, startEmulator } from "../emulator";
-import { currentRun } from "../resources/run";
+import { currentRun } from "../resources/sdk";
 
 export { type MockedProgram, type MockedResource, type MocksOptions, mocks } from "./mocks";
 

@@ -10,8 +10,7 @@ import { matchesFilter } from "../provider/functions";
 import type { GetInstancesInstance, GetProjectsProject } from "../resources/functions";
 import { Instance } from "../resources/instance";
 import { Project } from "../resources/project";
-import { currentRun } from "../resources/run";
-import { resolved } from "../resources/sdk";
+import { currentRun, resolved } from "../resources/sdk";
 
 /** A resource that a program has declared. */
 export interface MockedResource {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isTerminal } from "../../src/polling/operation";
+import { isTerminal } from "../../src/polling/wait";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 async function poll(body: unknown, headers: Record<string, string> = {}) {

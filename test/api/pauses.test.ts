@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Pause, PauseListener } from "../../src/polling/backoff";
+import type { Pause, PauseListener } from "../../src/polling/schedule";
 import { clientOf, failureOf, inTurn, startService } from "./service";
 
 const page = { body: { items: [], next_cursor: null, has_more: false } };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ApiObject } from "../../src/api/client";
-import { declare, importDocument, programText } from "../../src/cli/import/program";
+import { declare, importDocument, programText } from "../../src/cli/import-program";
 import { instanceFields } from "../../src/model/fields";
 import { instanceKind, type Kind, projectKind } from "../../src/model/kinds";
 import { labelsOf } from "../../src/model/labels";

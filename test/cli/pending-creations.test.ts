@@ -3,7 +3,7 @@ import {
   type PendingCreations,
   pendingCreations,
   unfinishedCreations,
-} from "../../src/cli/recover/creations";
+} from "../../src/cli/recover-creations";
 import { parseExport } from "../../src/cli/stack-export";
 import { instanceFields, projectFields } from "../../src/model/fields";
 import { creationBody } from "../../src/model/request-body";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { organizationOf, writeEntries } from "../../src/cli/recover/journal";
+import { organizationOf, writeEntries } from "../../src/cli/recover-journal";
 import { parseExport } from "../../src/cli/stack-export";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { pauseMs } from "../../src/polling/backoff";
 import { limitOf, systemClock, within } from "../../src/polling/clock";
+import { pauseMs } from "../../src/polling/schedule";
 import { FakeClock } from "./fake-clock";
 
 describe("the system clock", () => {

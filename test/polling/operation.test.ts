@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isFailure, isSuccess, isTerminal, type Operation } from "../../src/polling/operation";
+import { isFailure, isSuccess, isTerminal, type Operation } from "../../src/polling/wait";
 
 const at = (status: string, more: Partial<Operation> = {}): Operation => ({
   id: "op-1",

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ErrorCode } from "../../src/diagnostics/error";
 import { deadlineIn } from "../../src/polling/clock";
-import type { Operation } from "../../src/polling/operation";
-import { waitForOperation } from "../../src/polling/wait";
+import { type Operation, waitForOperation } from "../../src/polling/wait";
+
 import { FakeClock } from "./fake-clock";
 import { done, failing, first, running, wait } from "./waiting";
 

@@ -1,7 +1,6 @@
 import { CloudInfraError, type ErrorCode } from "../../src/diagnostics/error";
 import { deadlineIn } from "../../src/polling/clock";
-import type { Operation } from "../../src/polling/operation";
-import type { WaitOptions } from "../../src/polling/wait";
+import type { Operation, WaitOptions } from "../../src/polling/wait";
 import { FakeClock } from "./fake-clock";
 
 export const first: Operation = { id: "op-1", url: "/v1/operations/op-1", status: "pending", progress: 0 };

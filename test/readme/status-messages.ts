@@ -1,5 +1,5 @@
 import { CloudInfraError } from "../../src/diagnostics/error";
-import type { Pause } from "../../src/polling/backoff";
+import type { Pause } from "../../src/polling/schedule";
 import { formatProgress, type ProgressStatus } from "../../src/provider/progress/progress";
 
 /** A message that the provider shows in Pulumi's display, and what it means. */

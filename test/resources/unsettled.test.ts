@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Instance, type InstanceArgs, Project } from "../../src";
 import type { UnsettledEntry } from "../../src/journal/entry";
-import { afterRun } from "../../src/resources/run";
+import { afterRun } from "../../src/resources/sdk";
 import { recordRegistration, warnOfUnsettled } from "../../src/resources/unfinished-creations";
 import { type Run, registered } from "./registered";
 

@@ -4,7 +4,7 @@ import type { Entry } from "../../journal/entry";
 import { identityKey, isUrnOf, type Kind } from "../../model/kinds";
 import { initialOutputs } from "../../model/outputs";
 import type { Desired, Recorded } from "../../model/state";
-import { isTerminal } from "../../polling/operation";
+import { isTerminal } from "../../polling/wait";
 import { argumentsOf, type Context, fetchOperation, identityOf } from "../context";
 import { alreadyManaged, claimForImport, isLiveElsewhere, markLive } from "../live-objects";
 import { PartialState } from "../partial-state";

@@ -14,11 +14,10 @@ import {
 } from "../../model/pending";
 import { requestedArguments } from "../../model/secrets";
 import type { Desired } from "../../model/state";
-import { isSuccess, type Operation, summarizeOperation } from "../../polling/operation";
-import { operationFailed } from "../../polling/wait";
+import { isSuccess, type Operation, operationFailed, summarizeOperation } from "../../polling/wait";
+import { findCreated, findNamedByOperation, waitUntilListed } from "../absence";
 import { type Context, identityOf, requireSameProvider, waitForOperationEnd } from "../context";
-import { findCreated, findNamedByOperation, waitUntilListed } from "../lagging-reads";
-import type { ObjectRef } from "../lookup/lookup-result";
+import type { ObjectRef } from "../lookup/object-getter";
 import { partialCreation } from "../partial-state";
 import { outcomeUnknown, warnOfSameNamed } from "../warnings";
 

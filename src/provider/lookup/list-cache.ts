@@ -1,6 +1,6 @@
 import type { ApiObject, Page } from "../../api/client";
-import type { Pause, PauseListener } from "../../polling/backoff";
 import type { Clock } from "../../polling/clock";
+import type { Pause, PauseListener } from "../../polling/schedule";
 
 /**
  * A seek reads another page only after this many reads for each page. The engine runs only a few calls at a time, so the total number of reads

@@ -1,17 +1,17 @@
 import type { ApiObject, CallOptions, Client, Page } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import type { Kind } from "../../model/kinds";
-import type { PauseListener } from "../../polling/backoff";
 import { type Clock, deadlineIn, formatDuration, limitOf, remainingMs, within } from "../../polling/clock";
+import type { PauseListener } from "../../polling/schedule";
 import { ListCache, type Objects } from "./list-cache";
 import {
   type LookupOptions,
   type LookupResult,
+  ObjectGetter,
   type ObjectRef,
   resultInList,
   toLookupResult,
-} from "./lookup-result";
-import { ObjectGetter } from "./object-getter";
+} from "./object-getter";
 
 /** Reads that arrive within this time, in milliseconds, share one list. */
 const BATCH_WINDOW_MS = 20;

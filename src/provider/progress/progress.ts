@@ -1,6 +1,6 @@
 import type { CloudInfraError } from "../../diagnostics/error";
-import type { Pause, PauseListener } from "../../polling/backoff";
 import type { Clock } from "../../polling/clock";
+import type { Pause, PauseListener } from "../../polling/schedule";
 import type { StatusLog } from "./engine-log";
 
 /** A call shows nothing in its first milliseconds, because each message costs the engine time. */

@@ -9,7 +9,7 @@ import type { Pending } from "../../model/pending";
 import { secretsOf } from "../../model/secrets";
 import { type Desired, hiddenInputsOf, type Recorded } from "../../model/state";
 import { formatDuration } from "../../polling/clock";
-import type { Operation } from "../../polling/operation";
+import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
 import { firstFix, PartialState } from "../partial-state";

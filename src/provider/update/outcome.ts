@@ -25,8 +25,8 @@ import {
   type PropertySides,
   sidesOf,
 } from "../../model/three-way";
+import { type Patience, readUntil } from "../absence";
 import { argumentsOf, type Context } from "../context";
-import { type Patience, readUntil } from "../lagging-reads";
 import { type Change, requireUpdatedObject, type WriteResult } from "./write";
 
 /** The result of an update. */

@@ -4,10 +4,10 @@ import { isSameName } from "../../model/names";
 import { isSameMoment } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import type { Recorded } from "../../model/state";
-import { isSuccess } from "../../polling/operation";
+import { isSuccess } from "../../polling/wait";
 import { findFresh, isConfirmedAbsence, noLongerExists, requireObject } from "../absence";
 import { type Context, fetchOperation, identityOf, objectRefOf } from "../context";
-import { isDeleted } from "../lookup/lookup-result";
+import { isDeleted } from "../lookup/object-getter";
 import { PartialState } from "../partial-state";
 
 /** The id in an update's reply or operation. It is proof only if it can't belong to another object. */

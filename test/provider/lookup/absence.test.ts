@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CloudInfraError } from "../../../src/diagnostics/error";
 import { instanceKind, projectKind } from "../../../src/model/kinds";
 import { findOrConfirmAbsence } from "../../../src/provider/absence";
-import type { ObjectRef } from "../../../src/provider/lookup/lookup-result";
+import type { ObjectRef } from "../../../src/provider/lookup/object-getter";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { instanceKind } from "../../../src/model/kinds";
-import { isDeleted } from "../../../src/provider/lookup/lookup-result";
+import { isDeleted } from "../../../src/provider/lookup/object-getter";
 import { callTo } from "../fake-call";
 import { FakeService } from "../fake-service";
 import { instanceNews } from "../samples";

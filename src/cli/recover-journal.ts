@@ -1,11 +1,11 @@
-import { parseEndpoint } from "../../api/endpoint";
-import { CloudInfraError } from "../../diagnostics/error";
-import { type Entry, visibleId } from "../../journal/entry";
-import { type Journal, type NewEntry, openJournal } from "../../journal/journal";
-import { stackOf } from "../../journal/location";
-import type { RecoverOptions } from "../commands";
-import type { Deployment, StackProvider } from "../stack-export";
-import { type InterruptedCreation, placeholderKeys } from "./creations";
+import { parseEndpoint } from "../api/endpoint";
+import { CloudInfraError } from "../diagnostics/error";
+import { type Entry, visibleId } from "../journal/entry";
+import { type Journal, type NewEntry, openJournal } from "../journal/journal";
+import { stackOf } from "../journal/location";
+import type { RecoverOptions } from "./commands";
+import { type InterruptedCreation, placeholderKeys } from "./recover-creations";
+import type { Deployment, StackProvider } from "./stack-export";
 
 /** What decides where a stack's journal entries are, beside the state. */
 export interface JournalSettings {

@@ -1,14 +1,14 @@
 import { v4 as uuidV4 } from "uuid";
 import * as v from "valibot";
-import type { ApiObject } from "../../api/client";
-import { isAddress, isPrivate, publicAddressIn } from "../../model/addresses";
-import { hasFingerprint, referencedValue } from "../../model/equality";
-import type { Field, WireFields } from "../../model/fields";
-import type { Kind } from "../../model/kinds";
-import { initialOutputs } from "../../model/outputs";
-import { type Properties, toBag } from "../../model/state";
-import type { Context } from "../../provider/context";
-import type { StackProvider } from "../stack-export";
+import type { ApiObject } from "../api/client";
+import { isAddress, isPrivate, publicAddressIn } from "../model/addresses";
+import { hasFingerprint, referencedValue } from "../model/equality";
+import type { Field, WireFields } from "../model/fields";
+import type { Kind } from "../model/kinds";
+import { initialOutputs } from "../model/outputs";
+import { type Properties, toBag } from "../model/state";
+import type { Context } from "../provider/context";
+import type { StackProvider } from "./stack-export";
 
 /** An object as a resource of the program. */
 export interface Declaration {

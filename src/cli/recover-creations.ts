@@ -1,12 +1,12 @@
 import { validate } from "uuid";
 import * as v from "valibot";
-import type { NewEntry } from "../../journal/journal";
-import { type Kind, projectKind } from "../../model/kinds";
-import { isPlaceholder, type Pending } from "../../model/pending";
-import { creationBody } from "../../model/request-body";
-import { resourceName } from "../../model/state";
-import { nextKey } from "../../provider/create/run";
-import type { Deployment, PendingCreation, Resource } from "../stack-export";
+import type { NewEntry } from "../journal/journal";
+import { type Kind, projectKind } from "../model/kinds";
+import { isPlaceholder, type Pending } from "../model/pending";
+import { creationBody } from "../model/request-body";
+import { resourceName } from "../model/state";
+import { nextKey } from "../provider/create/run";
+import type { Deployment, PendingCreation, Resource } from "./stack-export";
 
 /** A creation that was interrupted, and whose outcome the state doesn't hold. */
 export interface InterruptedCreation {
