@@ -1,6 +1,5 @@
 import { deadlineIn, systemClock } from "../../src/polling/clock";
 import { type Operation, waitForOperation } from "../../src/polling/wait";
-
 import type { Look, Waiter } from "./waiter";
 
 const DEADLINE_MS = 7_200_000;

@@ -4,13 +4,12 @@ import path from "node:path";
 import type { ApiObject } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
-import { referencedId } from "../model/equality";
+import { referencedId } from "../model/changes";
 import { instanceKind, isUrnOf, projectKind } from "../model/kinds";
 import { resourceName } from "../model/state";
 import { type Context, listingContext, otherRecordedEndpoint } from "../provider/context";
 import { isDeleted } from "../provider/lookup/object-getter";
 import { type Session, Sessions } from "../provider/session";
-
 import type { ImportOptions } from "./commands";
 import {
   type Declarations,
@@ -20,7 +19,6 @@ import {
   type Omission,
   programText,
 } from "./import-program";
-
 import { commandLineFor, programFolder, stackSettings } from "./pulumi";
 import { unfinishedCreations } from "./recover-creations";
 import { type Deployment, readExport, type StackProvider } from "./stack-export";

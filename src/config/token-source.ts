@@ -5,7 +5,6 @@ import type { TokenSource } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
-
 import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
 import type { PlainTokenSetting, TokenSetting } from "./read-settings";
 import { parseToken, readTokenFile } from "./setting-files";

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
-import { referencedValue } from "./equality";
-import type { Field, WireFields } from "./fields";
+import { referencedValue } from "./changes";
+import type { Field, WireFields } from "./kinds";
 
 /**
  * Whether the service has assigned this address since it returned the mode, such as "auto", or no value. If the state or the reply has

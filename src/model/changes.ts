@@ -1,6 +1,9 @@
-import { isChanged, isSameJson, sameValue } from "./equality";
-import { type Arguments, type Field, isUnknown, type Json } from "./fields";
-import { labelsOf } from "./labels";
+import { hash } from "node:crypto";
+import { isIP, isIPv6 } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { SSH_KEY } from "../diagnostics/redact";
+import { type Arguments, type Field, isUnknown, type Json } from "./kinds";
+import { isMap, labelsOf } from "./labels";
 
 /** Returns the fields that differ. An unknown value differs from every known value. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {
@@ -105,4 +108,133 @@ function parsePath(path: string): PathSteps {
     if (index !== undefined) return index === "*" ? index : Number(index);
     return name;
   });
+}
+
+/**
+ * Whether two values of a field are equal. SSH keys are compared as a set, without comments and options. A fingerprint is equal to its key.
+ */
+export function sameValue(field: Field, one: unknown, other: unknown): boolean {
+  if (field.type === "keys") {
+    const hashed = HASHES.find(({ form }) => [one, other].some((keys) => hasItemMatching(form, keys)));
+    return isDeepStrictEqual(keySet(one, hashed), keySet(other, hashed));
+  }
+  // A state may contain a whole object as the remote value.
+  return isSameJson(comparable(field, one), comparable(field, other));
+}
+
+/** Returns the form of a value that is compared: IPv6 addresses have one form, as in URLs. */
+function comparable(field: Field, value: unknown): unknown {
+  const word = referencedValue(field, value) ?? undefined;
+  const isLong = field.addressFields !== undefined && typeof word === "string" && isIPv6(word);
+  return isLong ? URL.parse(`http://[${word}]`)?.hostname : word;
+}
+
+/**
+ * Returns the value of a reference that the service shows as an object. Other members of the object, such as prices, don't belong to the
+ * instance. An object in place of the public address means that address, unless its id is one of the `own` values.
+ */
+export function referencedValue({ type, addressFields }: Field, word: unknown, ...own: unknown[]): unknown {
+  if (type !== "text") return word;
+  if (addressFields === undefined) return referencedId(word, ["id", "uuid", "slug", "name", "original_name"]);
+  const id = referencedId(word);
+  if (!isMap(word) || own.some((value) => isSameJson(value, id))) return id;
+  return ADDRESSES.map((name) => word[name]).find((address) => isIP(String(address)) > 0) ?? id;
+}
+
+/** The members that may contain the address, if an object is shown in place of the public address. */
+const ADDRESSES = ["ip_address", "address", "ip"];
+
+/** Returns the id of an object, from the first member that contains one. Any other value is returned unchanged. */
+export function referencedId(word: unknown, members: readonly string[] = ["id"]): unknown {
+  if (!isMap(word)) return word;
+  const isId = (id: unknown): boolean => typeof id === "string" || typeof id === "number";
+  return members.map((name) => word[name]).find(isId) ?? word;
+}
+
+/** Whether two JSON values are equal. A number is equal to the same number in a string. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (typeof one === "number" && typeof other === "string")
+    return other.trim() === other && Number(other || "-") === one;
+  if (typeof one === "string" && typeof other === "number") return isSameJson(other, one);
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((item, at) => isSameJson(item, other[at]));
+  if (!isMap(one) || !isMap(other)) return isDeepStrictEqual(one, other);
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
+  );
+}
+
+/** Whether an argument has changed. An empty list of SSH keys excludes all keys, but no list allows any. */
+export function isChanged(field: Field, before: unknown, after: unknown): boolean {
+  const isListed = (value: unknown): boolean => field.type === "keys" && value !== undefined;
+  return isListed(before) !== isListed(after) || !sameValue(field, before, after);
+}
+
+/** Returns the inputs with the recorded form of equal values, because the engine compares inputs itself. */
+export function withRecordedForm<News extends Arguments>(
+  fields: readonly Field[],
+  olds: Arguments,
+  news: News,
+): News {
+  // A request can't contain a fingerprint in place of a key.
+  const isSpelt = ({ type, name }: Field): boolean =>
+    type !== "keys" || sshKeysIn(olds[name] ?? []) !== undefined;
+  const equal = fields.filter(
+    (field) => isSpelt(field) && !isChanged(field, olds[field.name], news[field.name]),
+  );
+  return { ...news, ...Object.fromEntries(equal.map(({ name }) => [name, olds[name]])) };
+}
+
+/** A format of SSH key fingerprints: the pattern of OpenSSH's output, and the hash of a key. */
+interface KeyHash {
+  readonly form: RegExp;
+  readonly of: (blob: Buffer) => string;
+}
+
+const HASHES: readonly KeyHash[] = [
+  { form: /\bSHA256:([\w+/]{43})(?![\w+/])/, of: (blob) => hash("sha256", blob, "base64").slice(0, 43) },
+  {
+    form: /(?:\bMD5:|(?<![\w:]))((?:[0-9a-f]{2}:){15}[0-9a-f]{2})(?![\w:])/i,
+    of: (blob) => (hash("md5", blob).match(/../g) ?? []).join(":"),
+  },
+];
+
+/** Whether a list contains the fingerprint of an SSH key. */
+export function hasFingerprint(list: unknown): boolean {
+  return HASHES.some(({ form }) => hasItemMatching(form, list));
+}
+
+const hasItemMatching = (form: RegExp, keys: unknown): boolean =>
+  Array.isArray(keys) && keys.some((key) => typeof key === "string" && form.test(key));
+
+/** Returns the keys, or their fingerprints if a hash is given, as a sorted list without duplicates. */
+function keySet(value: unknown, hashed?: KeyHash): string[] {
+  if (!Array.isArray(value)) return value === undefined || value === null ? [] : [JSON.stringify(value)];
+  const keys = value.map((key: unknown) => {
+    if (typeof key !== "string") return JSON.stringify(key);
+    return hashed === undefined ? typeAndKey(key) : fingerprintOf(key, hashed);
+  });
+  return [...new Set(keys)].sort();
+}
+
+/**
+ * Returns the types and keys of a list of SSH public keys in single-line form (§2.2), or `undefined` if the list contains anything else, such
+ * as a fingerprint.
+ */
+export function sshKeysIn(value: unknown): ReadonlySet<string> | undefined {
+  const isKey = (item: unknown): boolean => typeof item === "string" && SSH_KEY.test(item);
+  return Array.isArray(value) && value.every(isKey) ? new Set(keySet(value)) : undefined;
+}
+
+/** Returns the fingerprint of a key, or the one in a string. Any other line is returned unchanged. */
+function fingerprintOf(line: string, { form, of }: KeyHash): string {
+  const [, , blob] = SSH_KEY.exec(line) ?? [];
+  return blob === undefined ? (form.exec(line)?.[1] ?? line.trim()) : of(Buffer.from(blob, "base64"));
+}
+
+/** Removes options and comment from an SSH key. Any other line is returned unchanged. */
+function typeAndKey(line: string): string {
+  return SSH_KEY.exec(line)?.slice(1).join(" ") ?? line.trim();
 }

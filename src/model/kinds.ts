@@ -1,6 +1,170 @@
-import type * as v from "valibot";
+import * as v from "valibot";
 import type { Accepted, ApiObject, CallOptions, Client, Page } from "../api/client";
-import { argumentsSchema, type Field, instanceFields, projectFields } from "./fields";
+
+/** A value of a JSON document. */
+export type Json = unknown;
+
+/** An object's fields as the service sent them. */
+export type WireFields = Readonly<Record<string, Json>>;
+
+/** The arguments of a project or an instance. In previews, each can be an unknown value, which is a string: see {@link isUnknown}. */
+export interface Arguments {
+  readonly name?: string | undefined;
+  readonly region?: string | undefined;
+  readonly project?: string | undefined;
+  readonly image?: string | undefined;
+  readonly flavor?: string | undefined;
+  readonly network?: string | undefined;
+  readonly publicIp?: string | undefined;
+  /** A list of strings. After drift, the state contains the remote value, which can have any form. */
+  readonly sshKeys?: Json;
+  /** A map of strings. */
+  readonly labels?: Json;
+}
+
+/** The name of an argument. */
+export type ArgumentName = keyof Arguments;
+
+/** Remote values by argument name. */
+export type RemoteValues = { readonly [Name in ArgumentName]?: Json };
+
+/** One property of a resource. Validation, request bodies, outputs and drift detection derive from this description. */
+export interface Field {
+  /** Name in programs. */
+  readonly name: ArgumentName;
+  /** Name on the wire (§2). */
+  readonly wire: string;
+  readonly type: "text" | "keys" | "labels";
+  /** Whether programs must set it. The provider generates a name if the program sets none. */
+  readonly argument: "required" | "generated" | "optional";
+  /** Whether a change requires a replacement. */
+  readonly change: "replace" | "in place";
+  /** Whether nobody can change the property of an existing object. */
+  readonly isFixed?: boolean;
+  /** For labels: whether the service is known to preserve the case of keys. */
+  readonly keepsCase?: boolean;
+  /** For the public address: the fields that may show it. */
+  readonly addressFields?: readonly string[];
+}
+
+/** The properties of a project (§4.2), in the order in which a creation request sends them. */
+export const projectFields: readonly Field[] = [
+  { name: "name", wire: "name", type: "text", argument: "generated", change: "replace" },
+  { name: "region", wire: "region", type: "text", argument: "required", change: "replace", isFixed: true },
+];
+
+/** The properties of an instance (§2.2, §4.4), in the order in which a creation request sends them. */
+export const instanceFields: readonly Field[] = [
+  { name: "project", wire: "project", type: "text", argument: "required", change: "replace" },
+  { name: "name", wire: "name", type: "text", argument: "generated", change: "in place" },
+  { name: "image", wire: "image", type: "text", argument: "required", change: "replace" },
+  { name: "flavor", wire: "flavor", type: "text", argument: "required", change: "in place" },
+  { name: "network", wire: "network", type: "text", argument: "required", change: "in place" },
+  {
+    ...{ name: "publicIp", wire: "public_ip", type: "text", argument: "optional", change: "in place" },
+    addressFields: ["ip_address", "public_address", "public_ip"],
+  },
+  { name: "sshKeys", wire: "ssh_keys", type: "keys", argument: "optional", change: "in place" },
+  { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },
+];
+
+/** Pulumi's placeholders for unknown values: one for each type of value. They may be nested in a value. */
+const sentinels = new Set([
+  "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+  "030794c1-ac77-496b-92df-f27374a8bd58",
+  "e48ece36-62e2-4504-bad9-02848725956a",
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+]);
+
+/** The placeholder for an unknown string. */
+export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+export function isUnknown(value: unknown): boolean {
+  return typeof value === "string" && sentinels.has(value);
+}
+
+/** Returns the arguments that are, or contain, unknown values. */
+export function unknownArguments(fields: readonly Field[], args: Arguments): Arguments {
+  const names = fields.map(({ name }) => name).filter((name) => hasUnknown(args[name]));
+  return Object.fromEntries(names.map((name) => [name, args[name]]));
+}
+
+function hasUnknown(value: unknown): boolean {
+  return typeof value === "object" && value !== null
+    ? Object.values(value).some(hasUnknown)
+    : isUnknown(value);
+}
+
+/** Accepts unknown values. */
+const orUnknown = <T extends v.GenericSchema>(schema: T) =>
+  v.lazy((input): v.GenericSchema => (isUnknown(input) ? v.any() : schema));
+
+const typeName = (input: unknown): string =>
+  input === null
+    ? "null"
+    : Array.isArray(input)
+      ? "a list"
+      : `a ${typeof input === "object" ? "map" : typeof input}`;
+
+const string = v.pipe(
+  v.string((issue) => `must be a string, but is ${typeName(issue.input)}`),
+  v.check((value) => value.trim() !== "", "must not be empty"),
+);
+
+const sshKey = v.pipe(
+  v.string((issue) => `must be a string, but is ${typeName(issue.input)}`),
+  v.check((key) => key.trim() !== "", "must not be empty"),
+  v.check(
+    (key) => !key.includes("PRIVATE KEY"),
+    "is a private key: use the public key from the .pub file instead, and remove the private key from the program",
+  ),
+  v.check(
+    (key) => !/[\r\n]/.test(key),
+    "must be a single line: remove the line break, for example with .trim() if you read the key from a file",
+  ),
+);
+
+const labelKey = v.pipe(
+  v.string(),
+  v.check((key) => /^\S+$/.test(key), "a label key must not be empty or contain white space"),
+);
+
+const isMap = (input: unknown): boolean =>
+  typeof input === "object" && input !== null && !Array.isArray(input);
+
+const labelMap = v.record(
+  labelKey,
+  orUnknown(v.string((issue) => `must be a string, but is ${typeName(issue.input)}`)),
+);
+
+const labels = v.pipe(
+  v.custom<Record<string, unknown>>(
+    isMap,
+    (issue) => `must be a map of strings, but is ${typeName(issue.input)}`,
+  ),
+  labelMap,
+);
+
+const list = <T extends v.GenericSchema>(item: T) =>
+  v.array(item, (issue) => `must be a list, but is ${typeName(issue.input)}`);
+
+const schemas: Readonly<Record<Field["type"], v.GenericSchema>> = {
+  text: orUnknown(string),
+  keys: orUnknown(list(orUnknown(sshKey))),
+  labels: orUnknown(labels),
+};
+
+/** Returns a schema that validates required arguments, types, SSH keys and label keys. Unknown values pass. */
+export function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
+  const entries = fields.map(({ name, type, argument }) => [
+    name,
+    argument === "required" ? schemas[type] : v.optional(schemas[type]),
+  ]);
+  return v.object(Object.fromEntries(entries));
+}
 
 /** How projects and instances differ. */
 export interface Kind {

@@ -1,5 +1,4 @@
-import type { Arguments, Field, Json, WireFields } from "./fields";
-import type { Kind } from "./kinds";
+import type { Arguments, Field, Json, Kind, WireFields } from "./kinds";
 import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;

@@ -1,10 +1,19 @@
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ApiObject } from "../api/client";
 import { addressesIn, addressFieldsBeside, isAddress } from "./addresses";
-import { isSameJson } from "./equality";
-import { type Arguments, type Field, instanceFields, type RemoteValues, type WireFields } from "./fields";
-import { type Kind, projectKind } from "./kinds";
-import { type Labels, labelsOf, showsUpperCaseKey } from "./labels";
+import { isSameJson } from "./changes";
+import {
+  type Arguments,
+  type Field,
+  instanceFields,
+  type Json,
+  type Kind,
+  projectKind,
+  type RemoteValues,
+  type WireFields,
+} from "./kinds";
+import { type Labels, labelsOf, remoteKeysOf, showsUpperCaseKey } from "./labels";
 import { remoteValuesAfter } from "./remote-values";
 import {
   type HiddenInputs,
@@ -16,7 +25,6 @@ import {
   recorded,
   toPlainJson,
 } from "./state";
-import { digestUnmanagedFields } from "./unmanaged";
 
 /** The state before. It is empty for a new object. */
 type PriorOutputs = RecordedMembers;
@@ -250,4 +258,41 @@ export function withRemovedFields(fields: readonly Field[], object: ApiObject, s
     ...object,
     fields: { ...object.fields, ...Object.fromEntries(names.map((name) => [name, null])) },
   };
+}
+
+const DIGEST_CHARACTERS = 12;
+
+/**
+ * Returns digests of the object's unmanaged fields, which show whether somebody has changed one of them since. Fields that the reply omits are
+ * unchanged.
+ */
+export function digestUnmanagedFields(
+  fields: readonly Field[],
+  values: Arguments,
+  object: WireFields,
+  before: RemoteValues = {},
+): RemoteValues | undefined {
+  const found = fields.flatMap((field): [string, Json][] => {
+    const digest =
+      object[field.wire] === undefined ? before[field.name] : digestOf(unmanagedValue(field, values, object));
+    const isManaged = field.type !== "labels" && values[field.name] !== undefined;
+    return isManaged || digest === undefined ? [] : [[field.name, digest]];
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}
+
+/** Returns the remote value of an unmanaged field. For labels, returns the unmanaged ones. */
+function unmanagedValue(field: Field, values: Arguments, object: WireFields): Json {
+  const { name, wire, type } = field;
+  if (type !== "labels") return object[wire];
+  const shown = labelsOf(object[wire]);
+  const own = new Set(remoteKeysOf(field, shown, Object.keys(labelsOf(values[name]))).values());
+  const others = Object.entries(shown).filter(([key]) => !own.has(key));
+  return others.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function digestOf(value: unknown): string | undefined {
+  if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return undefined;
+  const text = JSON.stringify(value, (_key, inner) => (typeof inner === "number" ? String(inner) : inner));
+  return createHash("sha256").update(text).digest("hex").slice(0, DIGEST_CHARACTERS);
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Operation } from "../polling/wait";
-import type { Arguments, Field, RemoteValues, WireFields } from "./fields";
+import type { Arguments, Field, RemoteValues, WireFields } from "./kinds";
 
 /** Parses a request body. Returns `undefined` if it is damaged, for example because somebody edited the state. */
 export function parseSentBody(body: string): WireFields | undefined {

@@ -1,6 +1,6 @@
 import { addressBeside, hasLostAddress, isAddress, isLateAddress } from "./addresses";
-import { isSameJson, referencedValue, sameValue } from "./equality";
-import type { Arguments, Field, Json, RemoteValues, WireFields } from "./fields";
+import { isSameJson, referencedValue, sameValue } from "./changes";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "./kinds";
 import { isUnreadable, labelsOf, remoteKeysOf } from "./labels";
 
 /**

@@ -1,10 +1,8 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { addressBeside } from "./addresses";
-import { isIgnored, mentionsProperty, type PropertyPaths } from "./changes";
-import { sameValue, sshKeysIn } from "./equality";
-import type { Arguments, Field, Json, WireFields } from "./fields";
-import type { Kind } from "./kinds";
+import { isIgnored, mentionsProperty, type PropertyPaths, sameValue, sshKeysIn } from "./changes";
+import type { Arguments, Field, Json, Kind, WireFields } from "./kinds";
 import { isUnreadable, type Labels, labelsOf, remoteKeysOf } from "./labels";
 import { remoteTextOf } from "./remote-values";
 import type { DesiredArguments, Recorded } from "./state";

@@ -8,7 +8,7 @@ import {
   instanceFields,
   projectFields,
   type RemoteValues,
-} from "./fields";
+} from "./kinds";
 import type { Labels } from "./labels";
 import { argumentsSent, type Pending } from "./pending";
 import {

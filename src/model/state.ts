@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Arguments, Json, RemoteValues } from "./fields";
+import type { Arguments, Json, RemoteValues } from "./kinds";
 import { pendingSchema } from "./pending";
 
 /** Properties as Pulumi's host passes them: plain JSON of unknown form. Only the host's interface and this codec use them. */

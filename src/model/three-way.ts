@@ -10,8 +10,8 @@ import {
   isShownByAddress,
   meansNoAddress,
 } from "./addresses";
-import { isChanged, sameValue, sshKeysIn } from "./equality";
-import type { Arguments, Field, WireFields } from "./fields";
+import { isChanged, sameValue, sshKeysIn } from "./changes";
+import type { Arguments, Field, WireFields } from "./kinds";
 import { type Labels, labelsOf } from "./labels";
 import { type Applied, appliedIn, remoteValueOf } from "./remote-values";
 import type { DesiredArguments, Recorded } from "./state";

@@ -5,7 +5,6 @@ import {
   type OperationSummary,
   withDetails,
 } from "../diagnostics/error";
-
 import type { Problem } from "../diagnostics/problem";
 import {
   type Clock,

@@ -4,7 +4,6 @@ import { identityKey, projectKind } from "../model/kinds";
 import type { Recorded } from "../model/state";
 import { remainingMs } from "../polling/clock";
 import { type Context, identityOf, objectRefOf } from "./context";
-
 import type { LookupResult, ObjectRef } from "./lookup/object-getter";
 
 /**

@@ -1,13 +1,11 @@
 import { comparableEndpoint } from "../api/endpoint";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import type { Arguments } from "../model/fields";
-import { type Kind, type ObjectIdentity, withAddressField } from "../model/kinds";
+import { type Arguments, type Kind, type ObjectIdentity, withAddressField } from "../model/kinds";
 import { isPlaceholder, type Pending, toOperation } from "../model/pending";
 import type { SecretSource } from "../model/secrets";
 import type { HiddenInputs, Recorded } from "../model/state";
 import { type Deadline, deadlineIn, parseDuration } from "../polling/clock";
 import { type Operation, type WaitOptions, waitForOperation, waitForSuccess } from "../polling/wait";
-
 import type { ObjectRef } from "./lookup/object-getter";
 import { Progress } from "./progress/progress";
 import type { Session } from "./session";

@@ -1,7 +1,6 @@
 import { CloudInfraError } from "../diagnostics/error";
 import { changedFields, withIgnoredValues, withReplaceOnChanges } from "../model/changes";
-import { type Arguments, type Field, unknownArguments } from "../model/fields";
-import { identityKey, type Kind } from "../model/kinds";
+import { type Arguments, type Field, identityKey, type Kind, unknownArguments } from "../model/kinds";
 import { isPlaceholder } from "../model/pending";
 import {
   type Desired,

@@ -1,7 +1,7 @@
 import type { ApiObject } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
-import { sameValue } from "../model/equality";
-import type { Arguments, Field, RemoteValues } from "../model/fields";
+import { sameValue } from "../model/changes";
+import type { Arguments, Field, RemoteValues } from "../model/kinds";
 import { withRecordedKeyCase } from "../model/labels";
 import { outputsOf, unlessEmpty, withRemovedFields } from "../model/outputs";
 import { isPlaceholder, type Pending } from "../model/pending";

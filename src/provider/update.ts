@@ -1,7 +1,6 @@
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
-import { withIgnoredValues } from "../model/changes";
-import { sameValue } from "../model/equality";
-import type { RemoteValues } from "../model/fields";
+import { sameValue, withIgnoredValues } from "../model/changes";
+import type { RemoteValues } from "../model/kinds";
 import { withRecordedKeyCase } from "../model/labels";
 import { type Pending, toOperation } from "../model/pending";
 import type { Desired, Recorded, RecordedMembers } from "../model/state";

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-
 import type { FoundInstance, FoundProject, InstanceFilter } from "../provider/functions";
 
 // This is the only file that uses parts of the SDK that its types leave out. They are the same in all supported versions.

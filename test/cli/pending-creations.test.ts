@@ -5,7 +5,7 @@ import {
   unfinishedCreations,
 } from "../../src/cli/recover-creations";
 import { parseExport } from "../../src/cli/stack-export";
-import { instanceFields, projectFields } from "../../src/model/fields";
+import { instanceFields, projectFields } from "../../src/model/kinds";
 import { creationBody } from "../../src/model/request-body";
 import { nextKey } from "../../src/provider/create/run";
 import {

@@ -1,9 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
 import { describe, expect, test } from "vitest";
-import { projectFields } from "../../src/model/fields";
-import { instanceKind, projectKind } from "../../src/model/kinds";
-import type { Properties } from "../../src/model/state";
-import { toPlainJson } from "../../src/model/state";
+import { instanceKind, projectFields, projectKind } from "../../src/model/kinds";
+import { type Properties, toPlainJson } from "../../src/model/state";
 import { instanceNews, KEY, OTHER_KEY, projectNews, UNKNOWN_TEXT } from "../provider/samples";
 import { startService } from "../provider/service";
 import { check, diff } from "./typed";

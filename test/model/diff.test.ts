@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { sameValue } from "../../src/model/equality";
-import { instanceFields, projectFields } from "../../src/model/fields";
-import { instanceKind } from "../../src/model/kinds";
+import { sameValue } from "../../src/model/changes";
+import { instanceFields, instanceKind, projectFields } from "../../src/model/kinds";
 import type { Properties } from "../../src/model/state";
 import {
   instanceNews,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isIgnored, withReplaceOnChanges } from "../../src/model/changes";
-import { instanceFields } from "../../src/model/fields";
+import { instanceFields } from "../../src/model/kinds";
 
 const env = ["labels", "env"];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instanceFields } from "../../src/model/fields";
+import { instanceFields } from "../../src/model/kinds";
 import { creationBody, updateBody } from "../../src/model/request-body";
 import { parseDesired, parseRecorded } from "../../src/model/state";
 import { instanceNews } from "../provider/samples";

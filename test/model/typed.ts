@@ -1,5 +1,4 @@
-import type { Field } from "../../src/model/fields";
-import type { Kind } from "../../src/model/kinds";
+import type { Field, Kind } from "../../src/model/kinds";
 import { type Properties, parseDeclared, parseDesired, parseRecorded, toBag } from "../../src/model/state";
 import * as checks from "../../src/provider/check";
 import * as diffs from "../../src/provider/diff";

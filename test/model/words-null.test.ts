@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { instanceFields } from "../../src/model/fields";
+import { instanceFields } from "../../src/model/kinds";
 import { compareRemoteValues, remoteValuesAfter } from "../../src/model/remote-values";
 
 test("a service that answers null for an accepted value, and goes on doing so, makes no drift", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Arguments, instanceFields } from "../../src/model/fields";
+import { type Arguments, instanceFields } from "../../src/model/kinds";
 import { compareRemoteValues, remoteValuesAfter, toProgramValue } from "../../src/model/remote-values";
 import type { Properties } from "../../src/model/state";
 

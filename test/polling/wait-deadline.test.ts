@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import type { ErrorCode } from "../../src/diagnostics/error";
 import { deadlineIn } from "../../src/polling/clock";
 import { type Operation, waitForOperation } from "../../src/polling/wait";
-
 import { FakeClock } from "./fake-clock";
 import { done, failing, first, running, wait } from "./waiting";
 

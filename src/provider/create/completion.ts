@@ -6,12 +6,12 @@ import {
   type ChangeOptions,
   changedFields,
   type PropertyPaths,
+  referencedValue,
+  sameValue,
   withIgnoredValues,
   withReplaceOnChanges,
 } from "../../model/changes";
-import { referencedValue, sameValue } from "../../model/equality";
-import { type Arguments, type Field, isUnknown, type WireFields } from "../../model/fields";
-import type { Kind } from "../../model/kinds";
+import { type Arguments, type Field, isUnknown, type Kind, type WireFields } from "../../model/kinds";
 import { isUnreadable, labelsOf } from "../../model/labels";
 import { initialOutputs } from "../../model/outputs";
 import { argumentsSent, type Pending } from "../../model/pending";

@@ -1,9 +1,8 @@
 import type { ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError } from "../../diagnostics/error";
 import { longerTimeoutHint } from "../../diagnostics/hints";
-import { changedFields, mentionsProperty } from "../../model/changes";
-import { sameValue } from "../../model/equality";
-import type { Field, RemoteValues } from "../../model/fields";
+import { changedFields, mentionsProperty, sameValue } from "../../model/changes";
+import type { Field, RemoteValues } from "../../model/kinds";
 import { isSameName } from "../../model/names";
 import type { Pending } from "../../model/pending";
 import { secretsOf } from "../../model/secrets";

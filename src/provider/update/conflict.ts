@@ -1,6 +1,6 @@
 import { redact } from "../../diagnostics/redact";
-import { sameValue } from "../../model/equality";
-import type { Field } from "../../model/fields";
+import { sameValue } from "../../model/changes";
+import type { Field } from "../../model/kinds";
 import type { Secrets } from "../../model/secrets";
 import {
   isChangedByOthers,

@@ -1,8 +1,7 @@
 import type { ApiObject } from "../../api/client";
 import { asksForAddress, isAddress, meansNoAddress } from "../../model/addresses";
-import { changedFields } from "../../model/changes";
-import { sameValue } from "../../model/equality";
-import type { Field, Json, RemoteValues, WireFields } from "../../model/fields";
+import { changedFields, sameValue } from "../../model/changes";
+import type { Field, Json, RemoteValues, WireFields } from "../../model/kinds";
 import { labelsOf, withoutRecasedKeys } from "../../model/labels";
 import { outputsOf, withRemovedFields } from "../../model/outputs";
 import {

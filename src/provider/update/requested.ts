@@ -1,9 +1,8 @@
 import type { ApiObject } from "../../api/client";
-import { changedFields } from "../../model/changes";
-import { sameValue } from "../../model/equality";
-import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/fields";
+import { changedFields, sameValue } from "../../model/changes";
+import type { Arguments, Field, Json, RemoteValues, WireFields } from "../../model/kinds";
 import { type Labels, labelsOf } from "../../model/labels";
-import { unlessEmpty } from "../../model/outputs";
+import { digestUnmanagedFields, unlessEmpty } from "../../model/outputs";
 import type { Pending } from "../../model/pending";
 import { remoteValuesAfter } from "../../model/remote-values";
 import type { Desired, DesiredArguments, Recorded, RecordedMembers } from "../../model/state";
@@ -16,7 +15,6 @@ import {
   type PropertySides,
   sidesOf,
 } from "../../model/three-way";
-import { digestUnmanagedFields } from "../../model/unmanaged";
 import { argumentsOf, type Context } from "../context";
 
 /**

@@ -1,12 +1,12 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
 import { isIgnored, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { Field, RemoteValues } from "../../model/fields";
+import type { Field, RemoteValues } from "../../model/kinds";
+import { digestUnmanagedFields } from "../../model/outputs";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
 import type { Desired, Recorded } from "../../model/state";
 import { isToChange, type PropertySides, sidesOf } from "../../model/three-way";
-import { digestUnmanagedFields } from "../../model/unmanaged";
 import { readUntil } from "../absence";
 import type { Context } from "../context";
 import { conflictTable, judgeConflict, namesOf, type Verdict } from "./conflict";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceFields, projectFields } from "../../../src/model/fields";
+import { instanceFields, projectFields } from "../../../src/model/kinds";
 import { creationBody } from "../../../src/model/request-body";
 import { instanceNews, projectNews, SSH_KEY } from "../samples";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { instanceFields } from "../../../src/model/fields";
+import { instanceFields } from "../../../src/model/kinds";
 import { updateBody } from "../../../src/model/request-body";
 import { type Properties, parseDesired, parseRecorded } from "../../../src/model/state";
 import { instanceNews } from "../samples";
