@@ -16,5 +16,5 @@ const database = new Instance("database", { ...common, flavor: "large" });
 
 /** Public address of the shop. */
 export const address = web.ipAddress;
-/** Ids of the instances at the service. */
+/** Ids of the instances in the service. */
 export const instances = { web: web.id, worker: worker.id, database: database.id };

@@ -3,6 +3,11 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { withoutMarkup } from "../diagnostics/redact";
 
+/** A JSON object of any form. */
+export interface JsonObject {
+  readonly [name: string]: unknown;
+}
+
 /** The parsed body of a reply. */
 export type Body =
   | { readonly kind: "empty" }

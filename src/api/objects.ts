@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import { CloudInfraError } from "../diagnostics/error";
+import type { JsonObject } from "./body";
 import type { ApiReply } from "./request";
 
 /** A project or an instance as the service returned it. */
 export interface ApiObject {
   readonly id: string;
   /** All fields as received, under their wire names. */
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly fields: JsonObject;
   /** Opaque revision tag without quotes and `W/`; undefined if the reply has none. */
   readonly revision?: string | undefined;
   /** Whether the revision is only in the ETag header, and a field with a usual name such as `version` holds something else. */
@@ -83,7 +84,7 @@ export function parseObjectWithId(
 
 /** Builds an object from its fields. Items of a list have no ETag of their own. */
 export function toObject(
-  fields: Readonly<Record<string, unknown>> & { readonly id: string },
+  fields: JsonObject & { readonly id: string },
   etag: string | undefined,
   revisionField: string | undefined,
 ): ApiObject {
@@ -109,7 +110,7 @@ const USUAL_FIELDS = ["revision", "etag", "version", "resource_version", "revisi
  * @returns the opaque tag without quotes and `W/`
  */
 export function revisionOf(
-  fields: Readonly<Record<string, unknown>>,
+  fields: JsonObject,
   etag: string | undefined,
   field: string | undefined,
 ): string | undefined {
@@ -124,7 +125,7 @@ export function revisionOf(
  * @param field the setting `revisionField`
  */
 export function hasRevisionOnlyInHeader(
-  fields: Readonly<Record<string, unknown>>,
+  fields: JsonObject,
   etag: string | undefined,
   field: string | undefined,
 ): boolean {
@@ -133,10 +134,7 @@ export function hasRevisionOnlyInHeader(
   return field === undefined && header !== undefined && inFields !== undefined && header !== inFields;
 }
 
-function revisionInFields(
-  fields: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-): string | undefined {
+function revisionInFields(fields: JsonObject, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = fields[name];
     const tag =

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type Problem, parseProblem } from "../diagnostics/problem";
 import { isTerminal, type Operation } from "../polling/wait";
+import type { JsonObject } from "./body";
 import { redactJson } from "./body";
 import { type Endpoint, pathOf, readLink } from "./endpoint";
 import { type ApiObject, badReply, idSchema, parseObject } from "./objects";
@@ -178,8 +179,7 @@ export function parseAccepted(
   revisionField: string | undefined,
   requested?: string,
 ): Accepted {
-  const body: Readonly<Record<string, unknown>> =
-    typeof reply.json === "object" && reply.json !== null ? { ...reply.json } : {};
+  const body: JsonObject = typeof reply.json === "object" && reply.json !== null ? { ...reply.json } : {};
   const id = typeof body.id === "string" || typeof body.id === "number" ? String(body.id) : undefined;
   const deferrable: Deferrable = reply.status === 202 ? { deferred: true } : {};
   const namesOperation = reply.location !== undefined && /\/operations\/[^/]+\/?(\?|$)/.test(reply.location);
@@ -208,7 +208,7 @@ export function parseAccepted(
 const OPERATION_FIELDS = ["progress", "result_url", "started_at", "finished_at"];
 const OPERATION_STATUSES = ["pending", "running", "done", "failed"];
 
-function looksLikeOperation(body: Readonly<Record<string, unknown>>, isStatusEnough: boolean): boolean {
+function looksLikeOperation(body: JsonObject, isStatusEnough: boolean): boolean {
   // Projects and instances have a name (§2.1, §2.2). Operations don't (§2.3).
   if ("name" in body) return false;
   if (OPERATION_FIELDS.some((field) => field in body)) return true;

@@ -76,7 +76,8 @@ export function parseEntry(text: string): Entry | undefined {
   return entry;
 }
 
-type Fields = Partial<Record<string, unknown>>;
+/** The fields of a line, unchecked. */
+type Fields = { readonly [Name in keyof Entry]?: unknown };
 
 // Parsed without a schema library, because programs read entries too, and loading the library takes several times as long.
 function parseObject(line: string): Fields {
@@ -144,7 +145,10 @@ function withUpdate(entry: Entry, { imported, ...known }: EntryUpdate): Entry {
   };
 }
 
-function namedOperation({ id, url }: Fields): NamedOperation | undefined {
+function namedOperation({
+  id,
+  url,
+}: Partial<Record<keyof NamedOperation, unknown>>): NamedOperation | undefined {
   return typeof id === "string" && typeof url === "string" ? { id, url } : undefined;
 }
 

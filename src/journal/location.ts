@@ -166,7 +166,7 @@ export function readProjectFile(file: string): ProjectFile {
   }
 }
 
-const fieldsOf = (value: unknown): Partial<Record<string, unknown>> =>
+const fieldsOf = (value: unknown): Partial<Record<"main" | "backend" | "url", unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {};
 
 const textOf = (value: unknown): string | undefined =>

@@ -141,10 +141,7 @@ const labelMap = v.record(
 );
 
 const labels = v.pipe(
-  v.custom<Record<string, unknown>>(
-    isMap,
-    (issue) => `must be a map of strings, but is ${typeName(issue.input)}`,
-  ),
+  v.custom<WireFields>(isMap, (issue) => `must be a map of strings, but is ${typeName(issue.input)}`),
   labelMap,
 );
 

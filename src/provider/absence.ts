@@ -68,7 +68,7 @@ async function isProjectVisible(context: Context, { kind, id, project }: ObjectR
   const projects = await finder.list(parent, "fresh", context);
   if (project === undefined) return projects.size > 0;
   const isShown =
-    projects.has(project) || "found" in (await finder.findAgain(parent, { missing: "sweep" }, context));
+    projects.has(project) || "found" in (await finder.findAgain(parent, { missing: "list" }, context));
   if (isShown) await forgetDeletionRequest(context, project);
   return isShown || wasDeletionRequested(context, project);
 }

@@ -126,7 +126,7 @@ export class Instance extends pulumi.CustomResource {
    * doesn't return it, the command fails with `not_found`.
    *
    * @param name name of the resource in the program, unique among its siblings
-   * @param id id of the instance at the service
+   * @param id id of the instance in the service
    * @param opts resource options of Pulumi, such as `provider`
    *
    * @example

@@ -72,7 +72,7 @@ export class Project extends pulumi.CustomResource {
    * doesn't return it, the command fails with `not_found`.
    *
    * @param name name of the resource in the program, unique among its siblings
-   * @param id id of the project at the service
+   * @param id id of the project in the service
    * @param opts resource options of Pulumi, such as `provider`
    *
    * @example

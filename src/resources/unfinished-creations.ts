@@ -76,7 +76,7 @@ const WARNING = {
   several: "the program no longer declares their resources",
   hints: [
     "To let Pulumi manage an object, declare its resource again and run `pulumi up`.",
-    "Otherwise, delete it at the service, unless you have released it on purpose or `npx pulumi-cloudinfra recover` says that the stack has it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
+    "Otherwise, delete it in the service, unless you have released it on purpose or `npx pulumi-cloudinfra recover` says that the stack has it. Then run `npx pulumi-cloudinfra recover --forget <urn>`.",
   ],
 };
 

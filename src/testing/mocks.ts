@@ -20,7 +20,7 @@ export interface MockedResource {
   /** The resource's name and `-id`, or the id that was passed to `get`. Undefined in a preview that would create the resource. */
   readonly id: string | undefined;
   /** The arguments, with a generated `name` and without secret marks. Values that a preview doesn't know are left out. */
-  readonly args: Readonly<Record<string, unknown>>;
+  readonly args: { readonly [name: string]: unknown };
   /** Names of the arguments that are secret, in alphabetical order. */
   readonly secretArgs: readonly string[];
 }
@@ -48,7 +48,7 @@ export interface MocksOptions {
    * their arguments as outputs. In a preview, it affects only resources that are read, such as those of `get`.
    * @default nothing to add
    */
-  readonly outputs?: (resource: MockedResource) => Readonly<Record<string, unknown>>;
+  readonly outputs?: (resource: MockedResource) => MockedResource["args"];
   /** Returns the results of other packages' functions. @default their arguments */
   readonly call?: pulumi.runtime.Mocks["call"];
 }
@@ -190,7 +190,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
 /** Any UUID: it makes the generated names of all runs the same. */
 const NAMESPACE = "b2c1e9a4-3f0e-4d55-9a39-2f3a5a0c7c11";
 
-type Properties = Readonly<Record<string, unknown>>;
+type Properties = MockedResource["args"];
 
 /** Returns the inputs as the provider checks and completes them. */
 function checkedInputs(kind: Kind, name: string, inputs: Properties, preview: boolean) {

@@ -38,16 +38,16 @@ export class ObjectFinder {
    * few reads of a long list cost a GET each and some pages.
    */
   async findRecent(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
-    const sweep = this.sweep(ref);
-    sweep.recordRead();
-    if (!sweep.usable) await this.waitForOtherReads(sweep);
-    if (sweep.usable || sweep.reads > 1) {
+    const cache = this.listCacheFor(ref);
+    cache.recordRead();
+    if (!cache.usable) await this.waitForOtherReads(cache);
+    if (cache.usable || cache.reads > 1) {
       const isPatient = (): boolean => this.gets.isUnsupported(ref);
-      const seen = await this.inTime(sweep, sweep.seek(ref.id, isPatient), ref, options);
-      if (seen !== "costly") return toLookupResult(seen === "missing" ? undefined : seen, "sweep");
+      const seen = await this.inTime(cache, cache.seek(ref.id, isPatient), ref, options);
+      if (seen !== "costly") return toLookupResult(seen === "missing" ? undefined : seen, "list");
     }
     const alone = await this.gets.get(ref, options);
-    return alone ?? resultInList(await this.inTime(sweep, sweep.recent(), ref, options), ref);
+    return alone ?? resultInList(await this.inTime(cache, cache.recent(), ref, options), ref);
   }
 
   /** Whether only a list shows the object. A list may lag behind. */
@@ -70,9 +70,9 @@ export class ObjectFinder {
    * has several pages and GET works, a GET is cheaper, because each of many deletions would otherwise read all remaining pages.
    */
   async findAfterDeletion(ref: ObjectRef, options: LookupOptions): Promise<LookupResult> {
-    const sweep = this.sweep(ref);
-    if (!sweep.isLong || this.gets.mayProbe(ref.kind)) {
-      const { objects, isWhole } = await this.inTime(sweep, sweep.firstPageAfterDeletions(), ref, options);
+    const cache = this.listCacheFor(ref);
+    if (!cache.isLong || this.gets.mayProbe(ref.kind)) {
+      const { objects, isWhole } = await this.inTime(cache, cache.firstPageAfterDeletions(), ref, options);
       if (isWhole || objects.has(ref.id)) return resultInList(objects, ref);
       await this.probeGet(ref.kind, objects, options);
     }
@@ -93,12 +93,12 @@ export class ObjectFinder {
     options: LookupOptions,
     last = ref,
   ): Promise<LookupResult> {
-    const bySweep = "missing" in first && first.missing === "sweep";
-    if (bySweep) {
+    const isFromList = "missing" in first && first.missing === "list";
+    if (isFromList) {
       const result = await this.gets.get(ref, options);
       if (result !== undefined && ("found" in result || this.gets.works(ref.kind))) return result;
     }
-    if (bySweep) return this.findInList(last, options);
+    if (isFromList) return this.findInList(last, options);
     const objects = await this.list(ref, "fresh", options);
     const result = resultInList(objects, ref);
     if ("found" in result) return (await this.gets.getListed(ref, options)) ?? result;
@@ -117,8 +117,8 @@ export class ObjectFinder {
 
   /** Lists all objects of a kind. @param age `recent`: up to 30 s old; `fresh`: starts after this call */
   list(ref: Omit<ObjectRef, "id">, age: "recent" | "fresh", options: LookupOptions): Promise<Objects> {
-    const sweep = this.sweep(ref);
-    return this.inTime(sweep, age === "recent" ? sweep.recent() : sweep.fresh(), ref, options);
+    const cache = this.listCacheFor(ref);
+    return this.inTime(cache, age === "recent" ? cache.recent() : cache.fresh(), ref, options);
   }
 
   /** Whether the service has shown this token the project of the object, or any instance in that project. */
@@ -133,31 +133,31 @@ export class ObjectFinder {
 
   /** Discards the cached lists. Must be called after each write of this process. */
   invalidate(): void {
-    for (const sweep of this.listCaches.values()) sweep.invalidate();
+    for (const cache of this.listCaches.values()) cache.invalidate();
   }
 
   private inTime<T>(
-    listCacheFor: ListCache,
+    cache: ListCache,
     work: Promise<T>,
     { kind }: Omit<ObjectRef, "id">,
     options: LookupOptions,
   ): Promise<T> {
     const listing = `listing ${kind.name}s`;
     const inTime = (): Promise<T> => withinOwnDeadline(work, options, this.clock, listing);
-    const what = () => ({ for: `${listing} (page ${listCacheFor.page})`, pause: listCacheFor.pause });
+    const what = () => ({ for: `${listing} (page ${cache.page})`, pause: cache.pause });
     return options.progress?.during(what, inTime) ?? inTime();
   }
 
-  private sweep({ kind, project }: Omit<ObjectRef, "id">): ListCache {
+  private listCacheFor({ kind, project }: Omit<ObjectRef, "id">): ListCache {
     const key = JSON.stringify([kind.name, project]);
-    let sweep = this.listCaches.get(key);
-    if (sweep === undefined) {
+    let cache = this.listCaches.get(key);
+    if (cache === undefined) {
       const pages = (progress: PauseListener): AsyncIterable<Page> =>
         kind.pages(this.client, project, { deadline: deadlineIn(this.listTimeoutMs, this.clock), progress });
-      sweep = new ListCache((progress) => this.recording(pages(progress), kind, project), this.clock);
-      this.listCaches.set(key, sweep);
+      cache = new ListCache((progress) => this.recording(pages(progress), kind, project), this.clock);
+      this.listCaches.set(key, cache);
     }
-    return sweep;
+    return cache;
   }
 
   private async *recording(pages: AsyncIterable<Page>, kind: Kind, project?: string): AsyncIterable<Page> {
@@ -183,11 +183,11 @@ export class ObjectFinder {
   }
 
   /** Waits a moment for other reads of the same list. */
-  private waitForOtherReads(sweep: ListCache): Promise<void> {
-    const open = this.windows.get(sweep);
+  private waitForOtherReads(cache: ListCache): Promise<void> {
+    const open = this.windows.get(cache);
     if (open !== undefined) return open;
-    const window = this.clock.sleep(BATCH_WINDOW_MS).finally(() => this.windows.delete(sweep));
-    this.windows.set(sweep, window);
+    const window = this.clock.sleep(BATCH_WINDOW_MS).finally(() => this.windows.delete(cache));
+    this.windows.set(cache, window);
     return window;
   }
 }

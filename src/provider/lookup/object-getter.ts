@@ -128,7 +128,7 @@ export class ObjectGetter {
   }
 }
 
-type LookupMethod = "get" | "sweep";
+type LookupMethod = "get" | "list";
 
 /**
  * The result of looking up one object, and the method. `isDeleted`: the service reports that the object was deleted. `isGone`: the reply was a
@@ -154,7 +154,7 @@ export interface LookupOptions extends CallOptions {
 
 /** Looks up an object in a whole list. */
 export function resultInList(objects: Objects, { id }: ObjectRef): LookupResult {
-  return toLookupResult(objects.get(id), "sweep");
+  return toLookupResult(objects.get(id), "list");
 }
 
 /** Decides whether an object exists, for reads, updates, deletions and lookups alike. */

@@ -11,7 +11,7 @@ function listInHand() {
     yield await new Promise<Page>((resolve, reject) => ends.push({ resolve, reject }));
   }
   return {
-    sweep: new ListCache(pages, clock),
+    cache: new ListCache(pages, clock),
     clock,
     begun: () => ends.length,
     end: (index: number, ...ids: string[]) => ends[index]?.resolve(page(true, ids)),
@@ -24,12 +24,12 @@ const page = (isLast: boolean, ids: readonly string[]): Page => ({
   isLast,
 });
 
-const idsOf = async (sweep: Promise<ReadonlyMap<string, ApiObject>>) => [...(await sweep).keys()];
+const idsOf = async (list: Promise<ReadonlyMap<string, ApiObject>>) => [...(await list).keys()];
 
 describe("a lookup that may use a recent list", () => {
   test("shares a running list, and then its result for 30 s", async () => {
-    const { sweep, clock, begun, end } = listInHand();
-    const looks = [sweep.recent(), sweep.recent(), sweep.recent()];
+    const { cache, clock, begun, end } = listInHand();
+    const looks = [cache.recent(), cache.recent(), cache.recent()];
     end(0, "a", "b");
     expect(await Promise.all(looks.map(idsOf))).toEqual([
       ["a", "b"],
@@ -37,46 +37,46 @@ describe("a lookup that may use a recent list", () => {
       ["a", "b"],
     ]);
     await clock.advance(30_000);
-    expect(await idsOf(sweep.recent())).toEqual(["a", "b"]);
+    expect(await idsOf(cache.recent())).toEqual(["a", "b"]);
     expect(begun()).toBe(1);
     await clock.advance(1);
-    expect(sweep.usable).toBe(false);
-    const later = sweep.recent();
+    expect(cache.usable).toBe(false);
+    const later = cache.recent();
     end(1, "a");
     expect(await idsOf(later)).toEqual(["a"]);
   });
 
   test("doesn't use a list from before a write of this process", async () => {
-    const { sweep, begun, end } = listInHand();
-    const before = sweep.recent();
+    const { cache, begun, end } = listInHand();
+    const before = cache.recent();
     end(0);
     expect(await idsOf(before)).toEqual([]);
-    sweep.invalidate();
-    const after = sweep.recent();
+    cache.invalidate();
+    const after = cache.recent();
     end(1, "a");
     expect(await idsOf(after)).toEqual(["a"]);
     expect(begun()).toBe(2);
   });
 
   test("doesn't use a list that was running during a write of this process", async () => {
-    const { sweep, begun, end } = listInHand();
-    const before = sweep.recent();
-    sweep.invalidate();
-    const after = sweep.recent();
+    const { cache, begun, end } = listInHand();
+    const before = cache.recent();
+    cache.invalidate();
+    const after = cache.recent();
     expect(begun()).toBe(2);
     end(1, "new");
     end(0, "old");
     expect(await idsOf(before)).toEqual(["old"]);
     expect(await idsOf(after)).toEqual(["new"]);
-    expect(await idsOf(sweep.recent())).toEqual(["new"]);
+    expect(await idsOf(cache.recent())).toEqual(["new"]);
   });
 });
 
 describe("a lookup that needs a fresh list", () => {
   test("waits for the running list and shares the next one with other waiting calls", async () => {
-    const { sweep, clock, begun, end } = listInHand();
-    const recent = sweep.recent();
-    const looks = [sweep.fresh(), sweep.fresh(), sweep.fresh()];
+    const { cache, clock, begun, end } = listInHand();
+    const recent = cache.recent();
+    const looks = [cache.fresh(), cache.fresh(), cache.fresh()];
     expect(begun()).toBe(1);
     end(0, "a");
     await recent;
@@ -92,11 +92,11 @@ describe("a lookup that needs a fresh list", () => {
   });
 
   test("waits for the running list even after a write, so that many deletions share the next one", async () => {
-    const { sweep, clock, begun, end } = listInHand();
-    const first = sweep.fresh();
+    const { cache, clock, begun, end } = listInHand();
+    const first = cache.fresh();
     const looks = ["b", "c"].map(() => {
-      sweep.invalidate();
-      return sweep.fresh();
+      cache.invalidate();
+      return cache.fresh();
     });
     expect(begun()).toBe(1);
     end(0, "a", "b", "c");
@@ -108,11 +108,11 @@ describe("a lookup that needs a fresh list", () => {
   });
 
   test("never uses the cache", async () => {
-    const { sweep, begun, end } = listInHand();
-    const first = sweep.fresh();
+    const { cache, begun, end } = listInHand();
+    const first = cache.fresh();
     end(0, "a");
     await first;
-    const second = sweep.fresh();
+    const second = cache.fresh();
     end(1);
     expect(await idsOf(second)).toEqual([]);
     expect(begun()).toBe(2);
@@ -121,21 +121,21 @@ describe("a lookup that needs a fresh list", () => {
 
 describe("a list that fails", () => {
   test("fails for all calls that share it, and is not cached", async () => {
-    const { sweep, begun, end, fail } = listInHand();
-    const looks = [sweep.recent(), sweep.recent()];
+    const { cache, begun, end, fail } = listInHand();
+    const looks = [cache.recent(), cache.recent()];
     fail(0);
     expect((await Promise.allSettled(looks)).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    expect(sweep.usable).toBe(false);
-    const next = sweep.recent();
+    expect(cache.usable).toBe(false);
+    const next = cache.recent();
     end(1, "a");
     expect(await idsOf(next)).toEqual(["a"]);
     expect(begun()).toBe(2);
   });
 
   test("doesn't fail the calls that wait for the next one", async () => {
-    const { sweep, clock, end, fail } = listInHand();
-    const first = sweep.recent();
-    const next = sweep.fresh();
+    const { cache, clock, end, fail } = listInHand();
+    const first = cache.recent();
+    const next = cache.fresh();
     fail(0);
     await expect(first).rejects.toThrow("503");
     await clock.advance(0);
@@ -157,13 +157,13 @@ describe("a search in a long list", () => {
         yield page(at + 2 >= letters.length, ids);
       }
     }
-    const sweep = new ListCache(pages, clock);
+    const cache = new ListCache(pages, clock);
     const seek = async (id: string, isPatient = false) => {
-      sweep.recordRead();
-      const found = await sweep.seek(id, () => isPatient);
+      cache.recordRead();
+      const found = await cache.seek(id, () => isPatient);
       return typeof found === "string" ? found : found.id;
     };
-    return { sweep, clock, asked, seek };
+    return { cache, clock, asked, seek };
   }
 
   test("reads one page for every two reads, and reports that further pages cost too much", async () => {
@@ -199,20 +199,20 @@ describe("a search in a long list", () => {
   });
 
   test("waits for a page that has already been requested", async () => {
-    const { sweep, asked, seek } = longList("h");
-    const whole = sweep.recent();
+    const { cache, asked, seek } = longList("h");
+    const whole = cache.recent();
     expect(await seek("h")).toBe("h");
     await whole;
     expect(asked).toEqual(["ab", "cd", "ef", "gh"]);
   });
 
   test("starts again 30 s after the last reads and after a write", async () => {
-    const { sweep, clock, asked, seek } = longList("h");
+    const { cache, clock, asked, seek } = longList("h");
     await Promise.all(["a", "b"].map((id) => seek(id)));
     await clock.advance(30_001);
     expect(await seek("a")).toBe("costly");
     expect(await seek("a")).toBe("a");
-    sweep.invalidate();
+    cache.invalidate();
     expect(await seek("a")).toBe("costly");
     expect(asked).toEqual(["ab", "ab"]);
   });

@@ -213,7 +213,7 @@ describe("lookups of deleted objects", () => {
     const scene = service(100);
     const ids = [...scene.fake.instances.keys()].slice(0, 50);
     const looks = await Promise.all(ids.map((id) => deleted(scene, id)));
-    expect(looks).toEqual(ids.map(() => ({ missing: "sweep" })));
+    expect(looks).toEqual(ids.map(() => ({ missing: "list" })));
     expect(scene.fake.asked).toEqual(["LIST instances prj-1"]);
   });
 
@@ -225,7 +225,7 @@ describe("lookups of deleted objects", () => {
       looks.push(deleted(scene, id));
       await scene.clock.sleep(40);
     }
-    expect(await Promise.all(looks)).toEqual(ids.map(() => ({ missing: "sweep" })));
+    expect(await Promise.all(looks)).toEqual(ids.map(() => ({ missing: "list" })));
     // Deletions of 0.8 s.
     expect(scene.fake.countOf("LIST")).toBe(3);
   });
@@ -245,7 +245,7 @@ describe("lookups of deleted objects", () => {
     });
     await begun;
     const later = deleted(scene, "ins-2");
-    expect(await Promise.all([first, later])).toEqual([{ missing: "sweep" }, { missing: "sweep" }]);
+    expect(await Promise.all([first, later])).toEqual([{ missing: "list" }, { missing: "list" }]);
     expect(scene.fake.countOf("LIST")).toBe(2);
   });
 
@@ -266,14 +266,14 @@ describe("lookups of deleted objects", () => {
   test.each(["405", "404 to all"] as const)("use lists if GET returns %s", async (answer) => {
     const scene = service(500);
     scene.fake.getAnswer = answer;
-    for (const id of ["ins-1", "ins-2"]) expect(await deleted(scene, id)).toEqual({ missing: "sweep" });
+    for (const id of ["ins-1", "ins-2"]) expect(await deleted(scene, id)).toEqual({ missing: "list" });
     expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(4);
   });
 
   test("test GET only a few times if it always returns 404", async () => {
     const scene = service(500);
     scene.fake.getAnswer = "404 to all";
-    for (let i = 1; i <= 20; i++) expect(await deleted(scene, `ins-${i}`)).toEqual({ missing: "sweep" });
+    for (let i = 1; i <= 20; i++) expect(await deleted(scene, `ins-${i}`)).toEqual({ missing: "list" });
     expect(scene.fake.countOf("GET")).toBeLessThanOrEqual(6);
   });
 
@@ -291,7 +291,7 @@ describe("lookups of deleted objects", () => {
   test("use lists for an object that GET still returns after it has left the list", async () => {
     const { fake, finder, options } = service(500);
     fake.unlisted.add("ins-400");
-    expect(await finder.findAfterDeletion(instance("ins-400"), options)).toEqual({ missing: "sweep" });
+    expect(await finder.findAfterDeletion(instance("ins-400"), options)).toEqual({ missing: "list" });
   });
 
   test("don't fail if another object can't be read", async () => {
@@ -314,7 +314,7 @@ describe("the second check of a missing object", () => {
   test("is a whole list after a GET", async () => {
     const { fake, finder, options } = service(1);
     const first = await finder.find(instance("ins-9"), options);
-    expect(await finder.findAgain(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
+    expect(await finder.findAgain(instance("ins-9"), first, options)).toEqual({ missing: "list" });
     // The 404 counts once GET is seen to work.
     expect(fake.asked).toEqual(["GET instances ins-9", "LIST instances prj-1", "GET instances ins-1"]);
   });
@@ -337,7 +337,7 @@ describe("the second check of a missing object", () => {
     await finder.find(instance("ins-1"), options);
     fake.unlisted.add("ins-2");
     const first = await finder.findInList(instance("ins-2"), options);
-    expect(first).toEqual({ missing: "sweep" });
+    expect(first).toEqual({ missing: "list" });
     expect(idOf(await finder.findAgain(instance("ins-2"), first, options))).toBe("ins-2");
   });
 
@@ -345,7 +345,7 @@ describe("the second check of a missing object", () => {
     const { fake, finder, options } = service(1);
     fake.getAnswer = "405";
     const first = await finder.find(instance("ins-9"), options);
-    expect(await finder.findAgain(instance("ins-9"), first, options)).toEqual({ missing: "sweep" });
+    expect(await finder.findAgain(instance("ins-9"), first, options)).toEqual({ missing: "list" });
     expect(fake.countOf("LIST")).toBe(2);
   });
 
