@@ -23,6 +23,11 @@ export interface Auth {
   redact(text: string): string;
 }
 
+/** Whether a text can be a bearer token: it has only characters that are allowed in a header, and no white space. */
+export function isTokenText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
 /** Bounds the memory of a client that runs for days and renews its token often. */
 const MAX_REMEMBERED_TOKENS = 16;
 
@@ -31,7 +36,7 @@ export function createAuth(source: TokenSource): Auth {
   const renewals = new Map<string, Promise<string | undefined>>();
 
   function checked(token: string): string {
-    if (!/^[\x21-\x7e]+$/.test(token)) {
+    if (!isTokenText(token)) {
       const why =
         token === ""
           ? "is empty"

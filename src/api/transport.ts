@@ -95,7 +95,8 @@ export async function exchange(
   return { kind: "reply", reply: { status, header, body, problem } };
 }
 
-function single(value: string | string[] | undefined): string | undefined {
+/** Returns the first value of a header. */
+export function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 

@@ -3,7 +3,8 @@ import * as v from "valibot";
 import type { ApiObject } from "../api/client";
 import { isAddress, isPrivate, publicAddressIn } from "../model/addresses";
 import { hasFingerprint, referencedValue } from "../model/changes";
-import type { Field, Kind, WireFields } from "../model/kinds";
+import { type Field, isMap, type Kind, type WireFields } from "../model/kinds";
+
 import { initialOutputs } from "../model/outputs";
 import { type Properties, toBag } from "../model/state";
 import type { Context } from "../provider/context";
@@ -170,9 +171,6 @@ function findAddress(value: unknown, path: readonly string[] = []): string | und
   const found = Object.entries(value).map(([key, inner]) => findAddress(inner, [...path, key]));
   return found.find((address) => address !== undefined);
 }
-
-const isMap = (value: unknown): value is Properties =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isBlank = (value: unknown): boolean => typeof value === "string" && value.trim() === "";
 

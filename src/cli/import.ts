@@ -210,7 +210,7 @@ function fileExists(file: string): CloudInfraError {
  *
  * @throws CloudInfraError `not_found` if the account has no such project
  */
-export async function listProject(
+async function listProject(
   session: Session,
   id: string,
 ): Promise<{ project: ApiObject; instances: readonly ApiObject[] }> {
@@ -242,7 +242,7 @@ function mayBeIn(id: string, { fields }: ApiObject): boolean {
  *
  * @param project drops the objects of other projects, which only their own replies may show
  */
-export async function selectImportable(
+async function selectImportable(
   context: Context,
   items: readonly ApiObject[],
   stack: Pick<Deployment, "resources">,

@@ -3,7 +3,7 @@ import { readContent } from "../api/body";
 import type { Connections } from "../api/connections";
 import { isLoopback } from "../api/endpoint";
 import { isTransient, retryAfterMs } from "../api/retry";
-import { transportFailure } from "../api/transport";
+import { single, transportFailure } from "../api/transport";
 import { CloudInfraError, type ErrorDetails } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 
@@ -155,10 +155,6 @@ function hintOn(reason: string): string {
     "Check cloudinfra:oidcSubject, and that the token service accepts the token: its issuer, its audience " +
     "(cloudinfra:oidcSubjectAudience) and its type (cloudinfra:oidcSubjectTokenType)."
   );
-}
-
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }
 
 /**

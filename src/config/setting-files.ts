@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { isTokenText } from "../api/auth";
 import { CloudInfraError } from "../diagnostics/error";
 
 /**
@@ -47,7 +48,7 @@ export function parseToken(text: string, source: string): string {
     throw new CloudInfraError("config_invalid", `${source} is empty`, {
       hint: "Make sure that it contains the token.",
     });
-  if (!/^[\x21-\x7e]+$/.test(token)) {
+  if (!isTokenText(token)) {
     throw new CloudInfraError("config_invalid", `${source} is not a single token`, {
       hint: "Remove everything but the token: it can't contain white space, line breaks or non-ASCII characters.",
     });

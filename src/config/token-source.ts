@@ -109,7 +109,7 @@ const MIN_TOKEN_LENGTH = 8;
  * @param former tokens that the command has printed before, which its standard error may repeat
  * @throws CloudInfraError `config_invalid`. The message contains the last line of the command's standard error, but not its output
  */
-export async function tokenFromCommand(
+async function tokenFromCommand(
   { value, source }: PlainTokenSetting,
   clock: Clock,
   former: readonly string[] = [],

@@ -178,7 +178,7 @@ export function withoutMarkup(text: string): string {
 }
 
 /** A text after escapes in it were decoded. */
-export interface Decoding {
+interface Decoding {
   readonly text: string;
   /** Converts an index in `text` to an index in the original. `text.length` gives the end of the original. */
   readonly at: (index: number) => number;
@@ -230,7 +230,7 @@ const ESCAPES: readonly Escape[] = [
 ];
 
 /** Returns the text itself, and the results of decoding one or several kinds of escapes in any order. */
-export function decodings(text: string): Decoding[] {
+function decodings(text: string): Decoding[] {
   const all = new Map<string, Decoding>([[text, { text, at: (index) => index }]]);
   let latest = [...all.values()];
   for (let depth = 0; depth < MAX_DECODINGS; depth += 1) {

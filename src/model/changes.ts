@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { SSH_KEY } from "../diagnostics/redact";
-import { type Arguments, type Field, isUnknown, type Json } from "./kinds";
-import { isMap, labelsOf } from "./labels";
+import { type Arguments, type Field, isMap, isUnknown, type Json } from "./kinds";
+import { labelsOf } from "./labels";
 
 /** Returns the fields that differ. An unknown value differs from every known value. */
 export function changedFields(fields: readonly Field[], olds: Arguments, news: Arguments): Field[] {

@@ -68,6 +68,11 @@ export const instanceFields: readonly Field[] = [
   { name: "labels", wire: "labels", type: "labels", argument: "optional", change: "in place" },
 ];
 
+/** Whether a JSON value is an object. */
+export function isMap(value: Json): value is WireFields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Pulumi's placeholders for unknown values: one for each type of value. They may be nested in a value. */
 const sentinels = new Set([
   "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
@@ -132,9 +137,6 @@ const labelKey = v.pipe(
   v.check((key) => /^\S+$/.test(key), "a label key must not be empty or contain white space"),
 );
 
-const isMap = (input: unknown): boolean =>
-  typeof input === "object" && input !== null && !Array.isArray(input);
-
 const labelMap = v.record(
   labelKey,
   orUnknown(v.string((issue) => `must be a string, but is ${typeName(issue.input)}`)),
@@ -155,7 +157,7 @@ const schemas: Readonly<Record<Field["type"], v.GenericSchema>> = {
 };
 
 /** Returns a schema that validates required arguments, types, SSH keys and label keys. Unknown values pass. */
-export function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
+function argumentsSchema(fields: readonly Field[]): v.GenericSchema {
   const entries = fields.map(({ name, type, argument }) => [
     name,
     argument === "required" ? schemas[type] : v.optional(schemas[type]),

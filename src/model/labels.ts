@@ -1,4 +1,4 @@
-import type { Arguments, Field, Json, Kind, WireFields } from "./kinds";
+import { type Arguments, type Field, isMap, type Json, type Kind, type WireFields } from "./kinds";
 import type { Recorded } from "./state";
 
 export type Labels = Readonly<Record<string, Json>>;
@@ -11,10 +11,6 @@ export function labelsOf(value: unknown): Labels {
 /** Whether labels have an unknown form, so that nothing is known about them. */
 export function isUnreadable({ type }: Field, word: unknown): boolean {
   return type === "labels" && word !== undefined && word !== null && !isMap(word);
-}
-
-export function isMap(value: unknown): value is Labels {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

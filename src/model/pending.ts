@@ -1,14 +1,12 @@
 import * as v from "valibot";
 import type { Operation } from "../polling/wait";
-import type { Arguments, Field, RemoteValues, WireFields } from "./kinds";
+import { type Arguments, type Field, isMap, type RemoteValues, type WireFields } from "./kinds";
 
 /** Parses a request body. Returns `undefined` if it is damaged, for example because somebody edited the state. */
 export function parseSentBody(body: string): WireFields | undefined {
   try {
     const fields: unknown = JSON.parse(body);
-    return typeof fields === "object" && fields !== null && !Array.isArray(fields)
-      ? { ...fields }
-      : undefined;
+    return isMap(fields) ? fields : undefined;
   } catch {
     return undefined;
   }

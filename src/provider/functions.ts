@@ -3,7 +3,7 @@ import type { ApiObject, Client } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
-import { instanceKind, type Kind, projectKind } from "../model/kinds";
+import { instanceKind, isMap, type Kind, projectKind } from "../model/kinds";
 import { outputsOf } from "../model/outputs";
 import { toProgramValue } from "../model/remote-values";
 import { type Secrets, secretsIn } from "../model/secrets";
@@ -245,9 +245,6 @@ class Arguments {
 
 const pathOf = (name: string, key: string): string =>
   /^\w+$/.test(key) ? `${name}.${key}` : `${name}[${JSON.stringify(key)}]`;
-
-const isMap = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function nameOf(value: unknown): string {
   if (value === undefined || value === null || Number.isNaN(value)) return String(value);

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { v5 as uuidV5 } from "uuid";
-import { instanceKind, isUnknown, type Kind, projectKind, UNKNOWN } from "../model/kinds";
+import { instanceKind, isMap, isUnknown, type Kind, projectKind, UNKNOWN } from "../model/kinds";
 import { secretOutputs } from "../model/secrets";
 import { markSecret, parseDeclared, parseDesired, parseRecorded, toBag } from "../model/state";
 import { check } from "../provider/check";
@@ -242,9 +242,6 @@ function knownPart(properties: Properties): Properties {
 function mapped(properties: Properties, change: (value: unknown) => unknown): Properties {
   return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, change(value)]));
 }
-
-const isMap = (value: unknown): value is Properties =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns outputs like those of a service that has created the object. The address is in a range for documentation (RFC 5737). */
 function generatedOutputs(kind: Kind, id: string, { publicIp }: Properties): Properties {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { instanceFields } from "../../src/model/kinds";
 import { compareRemoteValues, remoteValuesAfter } from "../../src/model/remote-values";
 
-test("a service that answers null for an accepted value, and goes on doing so, makes no drift", () => {
+test("reports no drift if the service returns null for an accepted value from the start", () => {
   const values = { publicIp: "auto" };
   const object = { public_ip: null, ip_address: "203.0.113.7" };
   const remoteValues = remoteValuesAfter(instanceFields, values, object);
@@ -12,7 +12,7 @@ test("a service that answers null for an accepted value, and goes on doing so, m
   });
 });
 
-test("null for what only a replacement changes tells nothing: nobody can have removed it", () => {
+test("treats null as unknown if only a replacement can change the property", () => {
   const values = { image: "debian-13", project: "prj-1" };
   const seen = compareRemoteValues(
     instanceFields,

@@ -26,29 +26,29 @@ const echo = {
   status: "running",
 };
 
-describe("words to remember after the program's values were applied", () => {
+describe("the remote values that the state records after an update", () => {
   const remembered = (object: Properties, before?: Properties) =>
     remoteValuesAfter(instanceFields, values, object, before);
 
-  test("none where the service repeats the values", () => {
+  test("are omitted if the service returns the program's values", () => {
     expect(remembered(echo)).toEqual({});
   });
 
-  test("those that the service spells in its own way", () => {
+  test("contain the values that the service has normalized", () => {
     const own = { ...echo, image: "img-7", public_ip: "203.0.113.7" };
     expect(remembered(own)).toEqual({ image: "img-7", publicIp: "203.0.113.7" });
   });
 
-  test("not another order or comment of SSH keys, nor labels that others set", () => {
+  test("omit another order or comment of SSH keys, and unmanaged labels", () => {
     const own = { ...echo, ssh_keys: ["ssh-rsa AAAAB3"], labels: { team: "web", owner: "ops" } };
     expect(remembered(own)).toEqual({});
   });
 
-  test("those known before stay where this reply does not carry the field", () => {
+  test("keep the earlier remote value of a field that the reply omits", () => {
     expect(remembered({ id: "ins-1", flavor: "m1.small" }, { image: "img-7" })).toEqual({ image: "img-7" });
   });
 
-  test("nothing of fields that the program does not set", () => {
+  test("omit unmanaged fields", () => {
     expect(remoteValuesAfter(instanceFields, { name: "web" }, { ...echo, network: "net-1" })).toEqual({});
   });
 });
@@ -71,15 +71,15 @@ test.each([
   },
 );
 
-describe("drift is measured against the service's own words", () => {
+describe("the comparison with the remote values", () => {
   const compare = (object: Properties, remoteValues: Properties = {}, known: Arguments = values) =>
     compareRemoteValues(instanceFields, { values: known, remoteValues }, object);
 
-  test("an unchanged object has none, and keeps the values as the program has them", () => {
+  test("reports no drift of an unchanged object, and keeps the program's values", () => {
     expect(compare(echo)).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], untold: [] });
   });
 
-  test("a spelling that has not moved is none", () => {
+  test("reports no drift of an unchanged normalized value", () => {
     const remoteValues = { image: "img-7", publicIp: "203.0.113.7" };
     const seen = compare({ ...echo, image: "img-7", public_ip: "203.0.113.7" }, remoteValues);
     expect(seen).toEqual({ values, remoteValues, applied: {}, drifted: [], untold: [] });
@@ -95,14 +95,14 @@ describe("drift is measured against the service's own words", () => {
     ["sshKeys", "ssh_keys", []],
     ["labels", "labels", { team: "ops" }],
     ["labels", "labels", {}],
-  ] as const)("%s changed by somebody else becomes the value: %s %j", (name, wire, word) => {
+  ] as const)("reports drift of %s if somebody else changes %s to %j", (name, wire, word) => {
     const seen = compare({ ...echo, [wire]: word });
     expect(seen.drifted).toEqual([name]);
     expect(seen.values[name]).toEqual(word);
   });
 
   test.each([{}, { publicIp: null }])(
-    "an address that comes after the mode is the word for it: %j",
+    "records an address that the service assigns later as the remote value of the mode, after %j",
     (remoteValues) => {
       const object = { ...echo, public_ip: "203.0.113.9", ip_address: "203.0.113.9" };
       const known = { values, remoteValues, ipAddress: "203.0.113.9" };
@@ -112,12 +112,12 @@ describe("drift is measured against the service's own words", () => {
     },
   );
 
-  test("an address that comes after the mode is the word for it although the instance has a private one, too", () => {
+  test("records an address that the service assigns later, even if the instance also has a private one", () => {
     const object = { ...echo, public_ip: "203.0.113.9", private_ip: "10.0.0.5" };
     expect(compare(object)).toMatchObject({ drifted: [], remoteValues: { publicIp: "203.0.113.9" } });
   });
 
-  test("an address is drift if the state or the reply has another one", () => {
+  test("reports drift of an address if the state or the reply has another one", () => {
     const object = { ...echo, public_ip: "203.0.113.9" };
     const known = { values, remoteValues: {}, ipAddress: "203.0.113.1" };
     expect(compareRemoteValues(instanceFields, known, object).drifted).toEqual(["publicIp"]);
@@ -125,7 +125,7 @@ describe("drift is measured against the service's own words", () => {
     expect(compare(object, { publicIp: "203.0.113.1" }).drifted).toEqual(["publicIp"]);
   });
 
-  test("another address in place of the one that the program names is drift, also if the mode is still shown", () => {
+  test("reports drift if the address differs from the program's, even if the reply still contains the mode", () => {
     const known = { ...values, publicIp: "203.0.113.1" };
     const remoteValues = { publicIp: "auto" };
     const same = compare({ ...echo, ip_address: "203.0.113.1" }, remoteValues, known);
@@ -134,7 +134,7 @@ describe("drift is measured against the service's own words", () => {
     expect(seen).toMatchObject({ drifted: ["publicIp"], values: { publicIp: "203.0.113.2" } });
   });
 
-  test("only the labels that somebody has changed are taken over, with the words of the others", () => {
+  test("changes only the labels that drifted, and keeps the remote values of the others", () => {
     const known = {
       values: { labels: { team: "Web", size: "3", tier: "A" } },
       remoteValues: { labels: { team: "web", size: "3", tier: "a" } },
@@ -149,12 +149,12 @@ describe("drift is measured against the service's own words", () => {
     expect(back.values.labels).toEqual({ team: "Web", size: "3", tier: "A" });
   });
 
-  test("a moved spelling is drift, and is remembered no more", () => {
+  test("reports drift if a normalized value changes, and no longer records it", () => {
     const seen = compare({ ...echo, image: "img-8" }, { image: "img-7" });
     expect(seen).toMatchObject({ drifted: ["image"], values: { image: "img-8" }, remoteValues: {} });
   });
 
-  test("the program's own spelling is none, and the service's, which a list may not use, is still known", () => {
+  test("reports no drift if the reply contains the program's value, and keeps the normalized value", () => {
     const remoteValues = { image: "img-7" };
     expect(compare(echo, remoteValues)).toEqual({
       values,
@@ -165,7 +165,7 @@ describe("drift is measured against the service's own words", () => {
     });
   });
 
-  test("a field that the reply does not carry is unknown, not removed", () => {
+  test("treats a field that the reply omits as unknown, not as removed", () => {
     expect(compare({ id: "ins-1" }, { image: "img-7" })).toEqual({
       values,
       remoteValues: { image: "img-7" },
@@ -176,21 +176,21 @@ describe("drift is measured against the service's own words", () => {
   });
 
   test.each([[["web", "tier"]], ["team=web"]])(
-    "labels of an unknown form are unknown, not removed: %j",
+    "treats labels of an unknown form as unknown, not as removed: %j",
     (labels) => {
       const seen = compare({ ...echo, labels });
       expect(seen).toEqual({ values, remoteValues: {}, applied: {}, drifted: [], untold: ["labels"] });
     },
   );
 
-  test("a field that the reply says is empty is removed", () => {
+  test("treats a null field as removed", () => {
     const seen = compare({ ...echo, public_ip: null, ssh_keys: null, labels: null });
     expect(seen.drifted).toEqual(["publicIp", "sshKeys", "labels"]);
     expect(seen.values).toMatchObject({ sshKeys: [], labels: {} });
     expect("publicIp" in seen.values).toBe(false);
   });
 
-  test("labels that others add, and fields that the program leaves to the service, are none", () => {
+  test("reports no drift of unmanaged labels and fields", () => {
     const { publicIp, sshKeys, ...managed } = values;
     expect([publicIp, sshKeys]).not.toContain(undefined);
     const seen = compare(
@@ -201,7 +201,7 @@ describe("drift is measured against the service's own words", () => {
     expect(seen).toMatchObject({ values: managed, remoteValues: {}, drifted: [], untold: [] });
   });
 
-  test("a number and a numeric string are equal, also in labels", () => {
+  test("treats a number and the same numeric string as equal, also in labels", () => {
     const known = { ...values, flavor: "4", labels: { size: "3", ratio: "1.0" } };
     const seen = compare({ ...echo, flavor: 4, labels: { size: 3, ratio: 1 } }, {}, known);
     expect(seen).toMatchObject({ values: known, remoteValues: {}, drifted: [], untold: [] });
@@ -209,26 +209,26 @@ describe("drift is measured against the service's own words", () => {
     expect(compare({ ...echo, labels: { size: "3 " } }, {}, known).drifted).toContain("labels");
   });
 
-  test("two strings are equal only if they are the same, even if both are numeric", () => {
+  test("treats different numeric strings as different", () => {
     expect(
       compare({ ...echo, labels: { team: "1" } }, {}, { ...values, labels: { team: "1.0" } }).drifted,
     ).toEqual(["labels"]);
   });
 
-  test("labels with numbers become labels with strings, and a null is no label", () => {
+  test("converts numbers in labels to strings, and omits null labels", () => {
     const known = { ...values, labels: { size: "3", team: "web" } };
     expect(compare({ ...echo, labels: { size: 4, team: null } }, {}, known).values.labels).toEqual({
       size: "4",
     });
   });
 
-  test("a reference that is shown as an object is its id, whatever else the object tells", () => {
+  test("compares only the id of a reference that is shown as an object", () => {
     const shown = { ...echo, network: { id: echo.network, status: "deprecated" } };
     expect(compare(shown)).toMatchObject({ drifted: [] });
     expect(compare({ ...echo, network: { id: "net-2" } }).values.network).toBe("net-2");
   });
 
-  test("the price and the regions of a size with a slug are not the instance's, also if a state has the whole object", () => {
+  test("ignores the price and the regions of a size with a slug, even if the state has the whole object", () => {
     const size = (slug: string, ...regions: string[]) => ({ name: "Small", slug, regions });
     const former = { flavor: size("s-1", "nyc1") };
     for (const remoteValues of [{ flavor: "s-1" }, former])
@@ -241,7 +241,7 @@ describe("drift is measured against the service's own words", () => {
     expect(compare({ ...echo, flavor: size("s-1", "fra1") }, {}, other.values).drifted).toEqual(["flavor"]);
   });
 
-  test("a refresh takes back drift that a state has because the whole object was compared", () => {
+  test("reverts drift that an older version recorded because it compared the whole object", () => {
     const shown = (...regions: string[]) => ({ slug: values.flavor, regions });
     const known = {
       values: { flavor: JSON.stringify(shown("nyc1", "fra1")) },
@@ -252,7 +252,7 @@ describe("drift is measured against the service's own words", () => {
     expect(seen).toMatchObject({ values: { flavor: values.flavor }, drifted: [] });
   });
 
-  test("another address in an object without an id is drift", () => {
+  test("reports drift if the address in an object without an id changes", () => {
     const nat = (address: string) => ({ name: "External NAT", address });
     const remoteValues = { publicIp: nat("203.0.113.1") };
     expect(compare({ ...echo, public_ip: nat("203.0.113.1") }, remoteValues).drifted).toEqual([]);
@@ -262,7 +262,7 @@ describe("drift is measured against the service's own words", () => {
   test.each<[string, Properties]>([
     ["the id, as an older version has it,", { publicIp: "ip-1" }],
     ["the address", { publicIp: "203.0.113.1" }],
-  ])("an object with an id and an address is the same if the state has %s", (_what, remoteValues) => {
+  ])("accepts an object with an id and an address if the state has %s", (_what, remoteValues) => {
     const shown = (id: string, address: string) => ({ ...echo, public_ip: { id, address } });
     expect(compare(shown("ip-1", "203.0.113.1"), remoteValues)).toMatchObject({
       drifted: [],
@@ -273,14 +273,14 @@ describe("drift is measured against the service's own words", () => {
     expect(other).toMatchObject({ drifted: ["publicIp"], values: { publicIp: "203.0.113.2" } });
   });
 
-  test("an object with an id and an address is the id if the program names that", () => {
+  test("compares the id of an object with an id and an address if the program sets the id", () => {
     const known = { ...values, publicIp: "42" };
     const public_ip = { id: 42, ip: "203.0.113.1" };
     expect(compare({ ...echo, public_ip }, {}, known)).toMatchObject({ drifted: [], remoteValues: {} });
     expect(remoteValuesAfter(instanceFields, known, { public_ip })).toEqual({});
   });
 
-  test("a word of another type is shown as a text", () => {
+  test("converts a value of another type to a string", () => {
     expect(compare({ ...echo, flavor: 4 }).values.flavor).toBe("4");
     expect(compare({ ...echo, network: { vlan: 4 } }).values.network).toBe('{"vlan":4}');
   });

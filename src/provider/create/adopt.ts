@@ -197,11 +197,7 @@ interface ImportComparison {
  *
  * @throws CloudInfraError `not_found` if it doesn't exist, `import_differs` if it requires a replacement
  */
-export async function compareForImport(
-  context: Context,
-  inputs: Desired,
-  id: string,
-): Promise<ImportComparison> {
+async function compareForImport(context: Context, inputs: Desired, id: string): Promise<ImportComparison> {
   const object = await findImported(context, inputs, id);
   const { kind, session } = context;
   // Until the service has shown that it changes keys to lower case, a label whose key differs in case may be somebody else's.
@@ -294,7 +290,7 @@ function isAbsentValue({ field, isShown, desired, object }: PropertySides): bool
  *
  * @param cause the error of the update
  */
-export function importDiffers(
+function importDiffers(
   { kind }: Context,
   id: string,
   inputs: Desired,
