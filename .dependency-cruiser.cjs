@@ -17,6 +17,7 @@ const layers = [
     "provider/warnings",
     "provider/shutdown",
     "provider/functions",
+    "provider/reused-ids",
   ],
   ["provider/remove-object", "provider/update/"],
   ["provider/create/"],

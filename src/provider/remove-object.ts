@@ -1,6 +1,7 @@
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { identityKey, projectKind } from "../model/kinds";
+import type { Recorded } from "../model/state";
 import { remainingMs } from "../polling/clock";
 import type { Operation } from "../polling/operation";
 import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./absence";
@@ -8,6 +9,7 @@ import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "
 import { readUntil } from "./lagging-reads";
 import { isLive } from "./live-objects";
 import type { ObjectRef } from "./lookup/lookup-result";
+import { isIdReused, isSuccessor } from "./reused-ids";
 import { warnWithoutSecrets } from "./warnings";
 
 const FIRST_PAUSE_MS = 250;
@@ -19,12 +21,13 @@ const MAX_PAUSE_MS = 15_000;
  *
  * @param isRetained whether the program's resource has the option `retainOnDelete`. If so, and the service doesn't offer DELETE, the object
  * stays, with a warning. The engine uses the option in the state, which may be older
+ * @param state the recorded object. If this process has already read another object with its id, nothing is sent
  */
 export async function removeObject(
   context: Context,
   id: string,
   project: string | undefined,
-  { isRetained = false } = {},
+  { isRetained = false, state = {} }: { isRetained?: boolean; state?: Partial<Recorded> } = {},
 ): Promise<void> {
   if (await isLive(context, id)) return;
   const { finder, tracker } = context.session;
@@ -32,12 +35,14 @@ export async function removeObject(
   // If the token can't see a project, only an earlier read proves that it existed.
   const isNew = context.kind === projectKind && !finder.hasSeenProjectOf(ref);
   if (isNew && (await findFresh(context, ref)) === undefined) return;
+  const seen = finder.lastSeen(ref);
+  if (seen !== undefined && (await isIdReused(context, ref, seen, state))) return;
   const accepted = await tryDelete(context, ref).finally(() => finder.invalidate());
   if (!isCloudInfraError(accepted)) {
     if (accepted.kind === "operation") await waitForDeletion(context, id, accepted.operation);
     if (accepted.kind !== "none") finder.recordSeen(ref);
     await context.progress.during("waiting for confirmation", () =>
-      waitForConfirmation(context, ref, accepted),
+      waitForConfirmation(context, ref, accepted, state),
     );
     // Some services accept the deletion of any id.
     if (!finder.hasSeenProjectOf(ref)) await requireVisibleProject(context, ref);
@@ -106,13 +111,18 @@ async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promi
  * Waits until the object isn't shown any more. One check is enough if the service reports the end of the deletion. Otherwise it takes two,
  * because a list may lag.
  */
-async function waitForConfirmation(context: Context, ref: ObjectRef, accepted: Accepted): Promise<void> {
+async function waitForConfirmation(
+  context: Context,
+  ref: ObjectRef,
+  accepted: Accepted,
+  state: Partial<Recorded>,
+): Promise<void> {
   const { finder, clock } = context.session;
   const isDeferred = accepted.kind !== "operation" && accepted.deferred;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
     const first = await finder.findAfterDeletion(ref, context);
     const look = isDeferred ? await confirmLookup(context, ref, first) : first;
-    if ("missing" in look) return;
+    if ("missing" in look || isSuccessor(look.found, state)) return;
     if (remainingMs(context.deadline, clock) <= pause) {
       throw new CloudInfraError(
         "timeout",

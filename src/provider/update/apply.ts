@@ -13,6 +13,7 @@ import type { Operation } from "../../polling/operation";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
 import { firstFix, PartialState } from "../partial-state";
+import { idReused, isSuccessor } from "../reused-ids";
 import {
   isPending,
   outputsAfterUpdate,
@@ -53,6 +54,7 @@ export async function applyUpdate(
   const asked: Change = { id, olds, news, fields, ...earlier };
   const isOthers = earlier.former === undefined;
   const current = await requireObject(context, id, olds);
+  if (isSuccessor(current, olds)) throw idReused(context, current);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
     return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };
   }
