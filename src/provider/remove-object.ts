@@ -3,7 +3,6 @@ import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/
 import { identityKey, projectKind } from "../model/kinds";
 import type { Recorded } from "../model/state";
 import { remainingMs } from "../polling/clock";
-import type { Operation } from "../polling/operation";
 import { confirmLookup, findFresh, forgetDeletionRequest, requireVisibleProject } from "./absence";
 import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "./context";
 import { readUntil } from "./lagging-reads";
@@ -11,6 +10,8 @@ import { isLive } from "./live-objects";
 import type { ObjectRef } from "./lookup/lookup-result";
 import { isIdReused, isSuccessor } from "./reused-ids";
 import { warnWithoutSecrets } from "./warnings";
+
+type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
 
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 15_000;
@@ -37,9 +38,9 @@ export async function removeObject(
   if (isNew && (await findFresh(context, ref)) === undefined) return;
   const seen = finder.lastSeen(ref);
   if (seen !== undefined && (await isIdReused(context, ref, seen, state))) return;
-  const accepted = await tryDelete(context, ref).finally(() => finder.invalidate());
-  if (!isCloudInfraError(accepted)) {
-    if (accepted.kind === "operation") await waitForDeletion(context, id, accepted.operation);
+  const reply = await tryDelete(context, ref).finally(() => finder.invalidate());
+  if (!isCloudInfraError(reply)) {
+    const accepted = reply.kind === "operation" ? await waitForDeletion(context, id, reply) : reply;
     if (accepted.kind !== "none") finder.recordSeen(ref);
     await context.progress.during("waiting for confirmation", () =>
       waitForConfirmation(context, ref, accepted, state),
@@ -56,16 +57,23 @@ export async function removeObject(
     (object) => object === undefined,
   );
   if (left === undefined) return;
-  if (accepted.code === "not_found") throw stillShown(ref, accepted);
+  if (reply.code === "not_found") throw stillShown(ref, reply);
   if (!isRetained) throw deletionNotOffered(context, ref);
   await warnOfRetained(context, ref);
 }
 
-/** Waits for the deletion to end. If it failed, the object still exists, and its later absence proves nothing. */
-async function waitForDeletion(context: Context, id: string, operation: Operation): Promise<void> {
+/**
+ * Waits for the deletion to end. If it failed, the object still exists, and its later absence proves nothing.
+ *
+ * @returns a deletion without an operation if the operation no longer exists, so that only the object shows the result
+ */
+async function waitForDeletion(context: Context, id: string, accepted: AcceptedOperation): Promise<Accepted> {
   try {
-    await waitForOperationSuccess(context, operation);
+    await waitForOperationSuccess(context, accepted.operation);
+    return accepted;
   } catch (error) {
+    if (isCloudInfraError(error) && error.code === "operation_unknown")
+      return { kind: "none", deferred: true };
     if (context.kind === projectKind && isCloudInfraError(error) && error.code === "operation_failed")
       await forgetDeletionRequest(context, id);
     throw error;

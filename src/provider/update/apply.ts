@@ -60,11 +60,14 @@ export async function applyUpdate(
   }
   const { before, isMade } = await prepareWrite(context, asked, current);
   const change: Change = { ...asked, before };
-  const written: WriteResult = isMade
+  const sent: WriteResult = isMade
     ? { kind: "there", object: before, isOthers }
     : await writeOrKeep(context, change, before);
-  const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
-  const ended = isOperation ? await finishOrKeep(context, change, written.accepted.operation) : undefined;
+  const isOperation = sent.kind === "accepted" && sent.accepted.kind === "operation";
+  const ended = isOperation ? await finishOrKeep(context, change, sent.accepted.operation) : undefined;
+  // An operation that no longer exists may still be running.
+  const isUnknown = isOperation && ended === undefined;
+  const written: WriteResult = isUnknown ? { ...sent, accepted: { kind: "none", deferred: true } } : sent;
   const outcome = await readBackOrKeep(context, change, written, ended);
   if (outcome.isOutdated) throw notShownYet(context, change, outcome.own?.revision);
   const outs = outputsAfterUpdate(context, change, outcome);
@@ -139,12 +142,21 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
   }
 }
 
-/** Waits for the update's operation. If it doesn't end in time, the state records it, and the next `up` waits for it. */
-async function finishOrKeep(context: Context, change: Change, operation: Operation): Promise<Operation> {
+/**
+ * Waits for the update's operation. If it doesn't end in time, the state records it, and the next `up` waits for it.
+ *
+ * @returns `undefined` if the operation no longer exists, so that only the object shows the result
+ */
+async function finishOrKeep(
+  context: Context,
+  change: Change,
+  operation: Operation,
+): Promise<Operation | undefined> {
   try {
     return await waitForOperationSuccess(context, operation);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
+    if (error.code === "operation_unknown") return undefined;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error);
     const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again, on any machine, to keep waiting`;
     throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });
