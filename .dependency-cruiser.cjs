@@ -11,7 +11,13 @@ const layers = [
   ["provider/session"],
   ["provider/context"],
   ["provider/absence", "provider/partial-state"],
-  ["provider/live-objects", "provider/warnings", "provider/shutdown", "provider/functions"],
+  [
+    "provider/live-objects",
+    "provider/warnings",
+    "provider/shutdown",
+    "provider/functions",
+    "provider/reused-ids",
+  ],
   ["provider/remove-object", "provider/update/"],
   ["provider/create/"],
   [

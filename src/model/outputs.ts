@@ -215,6 +215,17 @@ export function isSameMoment(one: unknown, other: unknown): boolean {
   return a !== undefined && a === b;
 }
 
+/**
+ * Whether a date is more than some seconds later than another one. Replies may round fractions differently, so a second proves nothing. Neither
+ * does a date without a time zone.
+ */
+export function isLaterMoment(one: unknown, other: unknown, seconds = 1): boolean {
+  const [a, b] = [one, other].map((text) => (hasTimeZone(text) ? wholeSecond(text) : undefined));
+  return a !== undefined && b !== undefined && a > b + seconds;
+}
+
+const hasTimeZone = (text: unknown): boolean => typeof text === "string" && /(Z|[+-]\d\d:?\d\d)$/i.test(text);
+
 function wholeSecond(text: unknown): number | undefined {
   if (typeof text !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
   const ms = Date.parse(text);

@@ -4,6 +4,7 @@ import {
   addressBeside,
   addressesIn,
   asksForAddress,
+  hasLostAddress,
   isAddress,
   isLateAddress,
   isPrivate,
@@ -57,7 +58,9 @@ export function sidesOf(
       field.type === "labels" ? entriesOf(value).size > 0 : value !== undefined;
     if (![inState, desired].some(isAny)) return [];
     const address = addressBeside(field, inState, object);
-    const hasWord = address === undefined && Object.hasOwn(remoteValues, field.name);
+    // A service that shows null beside a pinned address also shows null without it.
+    const isLost = isAddress(inState) && hasLostAddress(field, inState, object) === true;
+    const hasWord = address === undefined && !isLost && Object.hasOwn(remoteValues, field.name);
     const known = hasWord ? remoteValues[field.name] : inState;
     const now = address ?? remoteValueOf(field, object, inState, desired, known);
     const isShown = now !== undefined;
@@ -109,8 +112,15 @@ export const hasDesiredValue = (side: PropertySides): boolean =>
     isInSameCase(side) ||
     isAsApplied(side) ||
     isWithoutAddress(side, side.desired) ||
-    isShownByAddress(side.field, side.desired, side.object) ||
+    (isShownByAddress(side.field, side.desired, side.object) && !isOtherAddress(side)) ||
     isBeside(side));
+
+/** Whether the address, or the reference to one, that the object showed for an unchanged mode was replaced by another one. */
+const isOtherAddress = (side: PropertySides): boolean => {
+  const { field, inState, known, now } = side;
+  const isOfMode = !isToChange(side) && known !== inState && (known ?? null) !== null;
+  return isOfMode && isAddress(known) === isAddress(now) && !sameValue(field, known, now);
+};
 
 /** Whether the object shows the desired address beside the mode, such as "auto", or the desired mode beside an address. */
 const isBeside = ({ field, desired, object }: PropertySides): boolean =>

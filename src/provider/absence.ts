@@ -60,7 +60,8 @@ export async function requireVisibleProject(context: Context, ref: ObjectRef): P
   if (!(await isProjectVisible(context, ref))) throw notVisible(context, ref);
 }
 
-async function isProjectVisible(context: Context, { kind, id, project }: ObjectRef): Promise<boolean> {
+/** Whether the service shows the project of an object, or has deleted it for this program. */
+export async function isProjectVisible(context: Context, { kind, id, project }: ObjectRef): Promise<boolean> {
   if (kind === projectKind) return wasDeletionRequested(context, id);
   const { finder } = context.session;
   const parent = { kind: projectKind, id: project ?? "", project: undefined };

@@ -79,7 +79,7 @@ async function deleteObject(context: Context, id: string, state: Recorded): Prom
         )
       : [];
   const made = await idAfterRename(context, await createdObjectId(context, id, state), state);
-  const option = { isRetained: context.session.tracker.isRetained(state) };
+  const option = { isRetained: context.session.tracker.isRetained(state), state };
   await removeObject(context, made, state.project, option).catch(async (error: unknown) => {
     if (!isCloudInfraError(error) || error.code !== "conflict" || !(await hasEnded(context, state)))
       throw error;

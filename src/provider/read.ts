@@ -12,6 +12,7 @@ import { findCreated, findCreatedOrAbsent, findNamedByOperation, findOrConfirmAb
 import { argumentsOf, type Context, fetchOperation, objectRefOf, requireRecordedEndpoint } from "./context";
 import { outputsOfCreation } from "./create/completion";
 import { extendEntry } from "./create/run";
+import { isIdReused } from "./reused-ids";
 import { findRenamed, isOtherObject, isSameObject, mayBeRenamed } from "./update/renamed";
 import { compareRequested } from "./update/requested";
 
@@ -53,6 +54,8 @@ export async function read(
   if (isAbsent) return mayHaveOther ? readRenamed(context, id, state, pending) : notFound(context, id, state);
   if (otherId !== undefined && !isSameObject(object, state))
     return { id, props: state, inputs: inputsOf(context, state) };
+  if (isManaged(state) && (await isIdReused(context, objectRefOf(context.kind, id, state), object, state)))
+    return undefined;
   const whole = object.isFromOwnUrl ? object : await completeIfChanged(context, object, state);
   if (!isManaged(state)) return externalState(context, whole, state);
   const now = withRemovedFields(context.kind.fields, whole, state);

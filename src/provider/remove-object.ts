@@ -1,13 +1,16 @@
 import type { Accepted } from "../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../diagnostics/error";
 import { identityKey, projectKind } from "../model/kinds";
+import type { Recorded } from "../model/state";
 import { remainingMs } from "../polling/clock";
-import type { Operation } from "../polling/wait";
 import { confirmLookup, findFresh, forgetDeletionRequest, readUntil, requireVisibleProject } from "./absence";
 import { type Context, identityOf, objectRefOf, waitForOperationSuccess } from "./context";
 import { isLive } from "./live-objects";
 import type { ObjectRef } from "./lookup/object-getter";
+import { isIdReused, isSuccessor } from "./reused-ids";
 import { warnWithoutSecrets } from "./warnings";
+
+type AcceptedOperation = Extract<Accepted, { kind: "operation" }>;
 
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 15_000;
@@ -18,12 +21,13 @@ const MAX_PAUSE_MS = 15_000;
  *
  * @param isRetained whether the program's resource has the option `retainOnDelete`. If so, and the service doesn't offer DELETE, the object
  * stays, with a warning. The engine uses the option in the state, which may be older
+ * @param state the recorded object. If this process has already read another object with its id, nothing is sent
  */
 export async function removeObject(
   context: Context,
   id: string,
   project: string | undefined,
-  { isRetained = false } = {},
+  { isRetained = false, state = {} }: { isRetained?: boolean; state?: Partial<Recorded> } = {},
 ): Promise<void> {
   if (await isLive(context, id)) return;
   const { finder, tracker } = context.session;
@@ -31,12 +35,14 @@ export async function removeObject(
   // If the token can't see a project, only an earlier read proves that it existed.
   const isNew = context.kind === projectKind && !finder.hasSeenProjectOf(ref);
   if (isNew && (await findFresh(context, ref)) === undefined) return;
-  const accepted = await tryDelete(context, ref).finally(() => finder.invalidate());
-  if (!isCloudInfraError(accepted)) {
-    if (accepted.kind === "operation") await waitForDeletion(context, id, accepted.operation);
+  const seen = finder.lastSeen(ref);
+  if (seen !== undefined && (await isIdReused(context, ref, seen, state))) return;
+  const reply = await tryDelete(context, ref).finally(() => finder.invalidate());
+  if (!isCloudInfraError(reply)) {
+    const accepted = reply.kind === "operation" ? await waitForDeletion(context, id, reply) : reply;
     if (accepted.kind !== "none") finder.recordSeen(ref);
     await context.progress.during("waiting for confirmation", () =>
-      waitForConfirmation(context, ref, accepted),
+      waitForConfirmation(context, ref, accepted, state),
     );
     // Some services accept the deletion of any id.
     if (!finder.hasSeenProjectOf(ref)) await requireVisibleProject(context, ref);
@@ -50,16 +56,23 @@ export async function removeObject(
     (object) => object === undefined,
   );
   if (left === undefined) return;
-  if (accepted.code === "not_found") throw stillShown(ref, accepted);
+  if (reply.code === "not_found") throw stillShown(ref, reply);
   if (!isRetained) throw deletionNotOffered(context, ref);
   await warnOfRetained(context, ref);
 }
 
-/** Waits for the deletion to end. If it failed, the object still exists, and its later absence proves nothing. */
-async function waitForDeletion(context: Context, id: string, operation: Operation): Promise<void> {
+/**
+ * Waits for the deletion to end. If it failed, the object still exists, and its later absence proves nothing.
+ *
+ * @returns a deletion without an operation if the operation no longer exists, so that only the object shows the result
+ */
+async function waitForDeletion(context: Context, id: string, accepted: AcceptedOperation): Promise<Accepted> {
   try {
-    await waitForOperationSuccess(context, operation);
+    await waitForOperationSuccess(context, accepted.operation);
+    return accepted;
   } catch (error) {
+    if (isCloudInfraError(error) && error.code === "operation_unknown")
+      return { kind: "none", deferred: true };
     if (context.kind === projectKind && isCloudInfraError(error) && error.code === "operation_failed")
       await forgetDeletionRequest(context, id);
     throw error;
@@ -105,13 +118,18 @@ async function requestDeletion(context: Context, { kind, id }: ObjectRef): Promi
  * Waits until the object isn't shown any more. One check is enough if the service reports the end of the deletion. Otherwise it takes two,
  * because a list may lag.
  */
-async function waitForConfirmation(context: Context, ref: ObjectRef, accepted: Accepted): Promise<void> {
+async function waitForConfirmation(
+  context: Context,
+  ref: ObjectRef,
+  accepted: Accepted,
+  state: Partial<Recorded>,
+): Promise<void> {
   const { finder, clock } = context.session;
   const isDeferred = accepted.kind !== "operation" && accepted.deferred;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
     const first = await finder.findAfterDeletion(ref, context);
     const look = isDeferred ? await confirmLookup(context, ref, first) : first;
-    if ("missing" in look) return;
+    if ("missing" in look || isSuccessor(look.found, state)) return;
     if (remainingMs(context.deadline, clock) <= pause) {
       throw new CloudInfraError(
         "timeout",

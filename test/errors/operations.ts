@@ -61,11 +61,6 @@ export const ofOperations: readonly Provocation[] = [
       }),
   },
   {
-    code: "operation_unknown",
-    when: "a deletion",
-    provoke: () => deleting({}, { method: "GET", path: "/v1/operations/", kind: "status", status: 404 }),
-  },
-  {
     code: "no_result",
     when: "an operation without a result",
     provoke: () =>

@@ -21,6 +21,28 @@ describe("a deletion", () => {
     },
   );
 
+  test.each([{ operationKeptMs: 0 }, { operationKeptPolls: 0 }] as const)(
+    "is confirmed by the absence of the object if its operation no longer exists: %j",
+    async (behaviour) => {
+      const service = await startService({ behaviour: { deleteObject: 202 } });
+      const saved = await madeInstance(service);
+      Object.assign(service.emulator.behaviour, behaviour);
+      await service.instances.delete(saved.id, saved.state);
+      expect(service.emulator.instances.size).toBe(0);
+      expect(methods(service)).toContain("GET /v1/projects");
+    },
+  );
+
+  test("whose operation can't be found, and that fails, is an error", async () => {
+    const service = await startService({ behaviour: { deleteObject: 202 } });
+    const saved = await madeInstance(service);
+    service.emulator.failNextOperation({});
+    service.emulator.behaviour.operationKeptMs = 0;
+    const { message } = await failureOf(service.instances.delete(saved.id, saved.state));
+    expect(message).toContain("still shows");
+    expect(service.emulator.instances.size).toBe(1);
+  });
+
   test("of an instance is not confirmed if the token shows neither it nor its project: a service may accept the deletion of any id", async () => {
     const service = await startService();
     const saved = await madeInstance(service);

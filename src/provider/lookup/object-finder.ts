@@ -23,6 +23,8 @@ export class ObjectFinder {
   private readonly gets: ObjectGetter;
   /** The projects that the service has shown, and those of the instances that it has shown. */
   private readonly projects = new Set<string | undefined>();
+  /** The objects that the service has shown, as they were last shown. */
+  private readonly shown = new Map<string, ApiObject>();
 
   constructor(
     private readonly client: Client,
@@ -30,7 +32,7 @@ export class ObjectFinder {
     /** The deadline of a list, in milliseconds. Several calls share a list, so it doesn't end with the call that started it. */
     private readonly listTimeoutMs: number,
   ) {
-    this.gets = new ObjectGetter(client, (ref) => this.recordSeen(ref));
+    this.gets = new ObjectGetter(client, (ref, object) => this.recordShown(ref, object));
   }
 
   /**
@@ -131,6 +133,16 @@ export class ObjectFinder {
     this.projects.add(projectOf(ref));
   }
 
+  /** Returns an object as this process has last read it, at any time. */
+  lastSeen({ kind, id }: ObjectRef): ApiObject | undefined {
+    return this.shown.get(`${kind.name} ${id}`);
+  }
+
+  private recordShown(ref: ObjectRef, object: ApiObject): void {
+    this.recordSeen(ref);
+    this.shown.set(`${ref.kind.name} ${ref.id}`, object);
+  }
+
   /** Discards the cached lists. Must be called after each write of this process. */
   invalidate(): void {
     for (const cache of this.listCaches.values()) cache.invalidate();
@@ -162,7 +174,7 @@ export class ObjectFinder {
 
   private async *recording(pages: AsyncIterable<Page>, kind: Kind, project?: string): AsyncIterable<Page> {
     for await (const page of pages) {
-      for (const { id } of page.objects) this.recordSeen({ kind, id, project });
+      for (const object of page.objects) this.recordShown({ kind, id: object.id, project }, object);
       yield page;
     }
   }

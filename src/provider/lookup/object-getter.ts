@@ -27,7 +27,7 @@ export class ObjectGetter {
   /** @param onFound called for each object that GET returns */
   constructor(
     private readonly client: Client,
-    private readonly onFound: (ref: ObjectRef) => void,
+    private readonly onFound: (ref: ObjectRef, object: ApiObject) => void,
   ) {}
 
   /** Whether GET has returned an object of this kind. */
@@ -105,7 +105,7 @@ export class ObjectGetter {
       const found = await ref.kind.get(this.client, ref.id, options);
       Object.assign(this.of(ref.kind), { works: true, isRefused: false, refusals: 0 });
       this.of(ref.kind).contradicted.clear();
-      this.onFound(ref);
+      this.onFound(ref, found);
       return toLookupResult(found, "get");
     } catch (error) {
       if (isCloudInfraError(error) && error.code === "not_found")

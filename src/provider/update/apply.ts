@@ -12,6 +12,7 @@ import type { Operation } from "../../polling/wait";
 import { isConfirmedAbsence, requireObject } from "../absence";
 import { type Context, requireRecordedEndpoint, waitForOperationSuccess } from "../context";
 import { firstFix, PartialState } from "../partial-state";
+import { idReused, isSuccessor } from "../reused-ids";
 import {
   isPending,
   outputsAfterUpdate,
@@ -52,16 +53,20 @@ export async function applyUpdate(
   const asked: Change = { id, olds, news, fields, ...earlier };
   const isOthers = earlier.former === undefined;
   const current = await requireObject(context, id, olds);
+  if (isSuccessor(current, olds)) throw idReused(context, current);
   if (asked.fields.length === 0 && asked.unsettled === undefined) {
     return { outs: outputsAfterUpdate(context, asked, { object: current, unapplied: [], isOthers }) };
   }
   const { before, isMade } = await prepareWrite(context, asked, current);
   const change: Change = { ...asked, before };
-  const written: WriteResult = isMade
+  const sent: WriteResult = isMade
     ? { kind: "there", object: before, isOthers }
     : await writeOrKeep(context, change, before);
-  const isOperation = written.kind === "accepted" && written.accepted.kind === "operation";
-  const ended = isOperation ? await finishOrKeep(context, change, written.accepted.operation) : undefined;
+  const isOperation = sent.kind === "accepted" && sent.accepted.kind === "operation";
+  const ended = isOperation ? await finishOrKeep(context, change, sent.accepted.operation) : undefined;
+  // An operation that no longer exists may still be running.
+  const isUnknown = isOperation && ended === undefined;
+  const written: WriteResult = isUnknown ? { ...sent, accepted: { kind: "none", deferred: true } } : sent;
   const outcome = await readBackOrKeep(context, change, written, ended);
   if (outcome.isOutdated) throw notShownYet(context, change, outcome.own?.revision);
   const outs = outputsAfterUpdate(context, change, outcome);
@@ -136,12 +141,21 @@ async function writeOrKeep(context: Context, change: Change, before: ApiObject):
   }
 }
 
-/** Waits for the update's operation. If it doesn't end in time, the state records it, and the next `up` waits for it. */
-async function finishOrKeep(context: Context, change: Change, operation: Operation): Promise<Operation> {
+/**
+ * Waits for the update's operation. If it doesn't end in time, the state records it, and the next `up` waits for it.
+ *
+ * @returns `undefined` if the operation no longer exists, so that only the object shows the result
+ */
+async function finishOrKeep(
+  context: Context,
+  change: Change,
+  operation: Operation,
+): Promise<Operation | undefined> {
   try {
     return await waitForOperationSuccess(context, operation);
   } catch (error) {
     if (!isCloudInfraError(error)) throw error;
+    if (error.code === "operation_unknown") return undefined;
     if (error.code === "operation_failed") throw await operationFailure(context, change, error);
     const hint = `Operation ${operation.id} is still in progress. Run \`pulumi up\` again, on any machine, to keep waiting`;
     throw partialUpdate(change, error, hint, { operation: { id: operation.id, url: operation.url } });

@@ -1,8 +1,8 @@
 import type { Accepted, ApiObject } from "../../api/client";
 import { CloudInfraError, isCloudInfraError, withDetails } from "../../diagnostics/error";
-import { isIgnored, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
-import type { Field, RemoteValues } from "../../model/kinds";
-import { digestUnmanagedFields } from "../../model/outputs";
+import { isIgnored, mentionsProperty, type PropertyPaths, withReplaceOnChanges } from "../../model/changes";
+import type { Field, RemoteValues, WireFields } from "../../model/kinds";
+import { digestUnmanagedFields, withRemovedFields } from "../../model/outputs";
 import { requireUnmanagedShown, updateBody } from "../../model/request-body";
 import { secretsOf } from "../../model/secrets";
 import type { Desired, Recorded } from "../../model/state";
@@ -131,10 +131,20 @@ function newerThan(context: Context, change: Change, before: ApiObject): Promise
 }
 
 /** Returns the comparison, without ignored properties that are shown: the body repeats their current values. */
-function sides(context: Context, change: Change, { fields }: ApiObject): PropertySides[] {
+function sides(context: Context, change: Change, object: ApiObject): PropertySides[] {
   const ignored = ignoredBy(context, change);
-  const all = sidesOf(context.kind.fields, change, fields);
+  const all = sidesOf(context.kind.fields, change, withFieldsRemovedByOthers(context, change, object));
   return all.filter(({ isShown, path }) => !(isShown && isIgnored(ignored, path)));
+}
+
+/** Returns the fields, with null for each one that others have removed. This update and an unsettled one may have removed the others. */
+function withFieldsRemovedByOthers(context: Context, change: Change, object: ApiObject): WireFields {
+  if (change.unsettled !== undefined) return object.fields;
+  const ignored = ignoredBy(context, change);
+  const others = context.kind.fields.filter(
+    (field) => !change.fields.includes(field) && !mentionsProperty(ignored, field.name),
+  );
+  return withRemovedFields(others, object, change.olds).fields;
 }
 
 function ignoredBy({ session }: Context, { news, ignored }: Change): PropertyPaths {

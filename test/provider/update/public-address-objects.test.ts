@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Behaviour } from "../../../src/emulator";
 import { oneInstance } from "../one-instance";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -13,9 +14,10 @@ const OBJECTS: [string, (address: unknown) => object][] = [
 ];
 
 describe.each(OBJECTS)("a public address that the service shows as an object, as %s,", (_service, object) => {
-  const started = () =>
+  const started = (behaviour: Partial<Behaviour> = {}) =>
     oneInstance({
       behaviour: {
+        ...behaviour,
         spelling: ({ ip_address: address, ...now }: Fields) => ({
           ...now,
           public_ip: (address ?? null) === null ? null : object(address),
@@ -33,6 +35,29 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
       await web.refresh();
       expect(await web.up({ flavor: "m1.large", __ignoreChanges })).toBeUndefined();
       expect(service.emulator.instances.get(id)?.fields.public_ip).toBe(PINNED);
+    },
+  );
+
+  test.each([{}, { putReply: 204 }] as const)(
+    'is not overwritten by an update of another property if somebody has pinned it in place of "auto": %j',
+    async (behaviour) => {
+      const { service, web } = await started(behaviour);
+      expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+      const { id } = web.there();
+      service.emulator.edit(id, { public_ip: PINNED });
+      const said = await web.up({ publicIp: "auto", flavor: "m1.large" });
+      expect(said).toContain("somebody else changed publicIp");
+      expect(service.emulator.instances.get(id)?.fields).toMatchObject({
+        public_ip: PINNED,
+        flavor: "m1.small",
+      });
+      await web.refresh();
+      expect(web.there().inputs.publicIp).toBe(PINNED);
+      expect(await web.up({ publicIp: "auto", flavor: "m1.large" })).toBeUndefined();
+      expect(service.emulator.instances.get(id)?.fields).toMatchObject({
+        public_ip: "auto",
+        flavor: "m1.large",
+      });
     },
   );
 
@@ -58,4 +83,16 @@ describe.each(OBJECTS)("a public address that the service shows as an object, as
     await web.refresh();
     expect(web.there().inputs.publicIp).toBe("198.51.100.9");
   });
+});
+
+test('a pinned address in place of "auto" is not overwritten if the service shows a reference beside the address', async () => {
+  const spelling = (now: Fields) => ({
+    ...now,
+    public_ip: { id: `/publicIPAddresses/pip-${now.ip_address}` },
+  });
+  const { service, web } = await oneInstance({ behaviour: { spelling } });
+  expect(await web.up({ publicIp: "auto" })).toBeUndefined();
+  service.emulator.edit(web.there().id, { public_ip: PINNED });
+  expect(await web.up({ publicIp: "auto", flavor: "m1.large" })).toContain("somebody else changed publicIp");
+  expect(service.emulator.instances.get(web.there().id)?.fields.public_ip).toBe(PINNED);
 });

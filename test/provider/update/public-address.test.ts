@@ -42,6 +42,57 @@ describe("removing publicIp at a service that shows null for the mode of each in
   });
 });
 
+describe("a pinned address at a service that shows null for the mode of each instance", () => {
+  const ADDRESS = "203.0.113.5";
+
+  describe.each([{}, { absentValues: "null" }] as const)("%j", (more) => {
+    async function removed(args: Fields = {}) {
+      const { service, web } = await oneInstance({ behaviour: { publicIpShows: "null", ...more } });
+      expect(await web.up({ publicIp: ADDRESS, ...args })).toBeUndefined();
+      service.emulator.edit(web.there().id, { public_ip: undefined });
+      return { service, web };
+    }
+
+    test("is not set again by an update of another property after somebody has removed it", async () => {
+      const { service, web } = await removed();
+      const said = await web.up({ publicIp: ADDRESS, flavor: "m1.large" });
+      expect(said).toContain("somebody else changed publicIp");
+      expect(modesOf(service)).toEqual([undefined]);
+      await web.refresh();
+      expect(web.there().inputs.publicIp).toBeUndefined();
+      expect(await web.up({ publicIp: ADDRESS, flavor: "m1.large" })).toBeUndefined();
+      expect(modesOf(service)).toEqual([ADDRESS]);
+    });
+
+    test("can be removed from the program after somebody has removed it", async () => {
+      const { service, web } = await removed();
+      expect(await web.up()).toBeUndefined();
+      expect(modesOf(service)).toEqual([undefined]);
+    });
+
+    test("doesn't stop an update of another property while it is ignored", async () => {
+      const { service, web } = await removed();
+      await web.refresh();
+      const args = { publicIp: ADDRESS, __ignoreChanges: ["publicIp"], flavor: "m1.large" };
+      expect(await web.up(args)).toBeUndefined();
+      expect(modesOf(service)).toEqual([undefined]);
+    });
+
+    test.each(["203.0.113.6", "auto", undefined])(
+      "becomes %s if the reply to the update is lost",
+      async (publicIp) => {
+        const { service, web } = await oneInstance({ behaviour: { publicIpShows: "null", ...more } });
+        expect(await web.up({ publicIp: ADDRESS })).toBeUndefined();
+        service.emulator.fail({ method: "PUT", kind: "lost-reply" });
+        expect(await web.up({ publicIp, flavor: "m1.large" })).toBeUndefined();
+        expect(modesOf(service)).toEqual([publicIp]);
+        await web.refresh();
+        expect(web.there().inputs.publicIp).toBe(publicIp);
+      },
+    );
+  });
+});
+
 describe('publicIp "auto" at a service that shows null beside the address', () => {
   const behaviour = { publicIpShows: "null" } as const;
 

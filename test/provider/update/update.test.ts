@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Properties } from "../../../src/model/state";
+import { oneInstance } from "../one-instance";
 import { SSH_KEY } from "../samples";
 import { changed, failureOf, madeInstance, type Saved, type Service, startService } from "../service";
 
@@ -263,5 +264,47 @@ describe("a reply to the update that carries only id, status and revision", () =
     }));
     const { outs } = await outcome;
     expect((await service.instances.read(saved.id, outs)).inputs).toMatchObject({ flavor: "m1.large" });
+  });
+});
+
+describe("an update whose operation no longer exists", () => {
+  test.each([
+    { operationKeptMs: 0 },
+    { operationKeptPolls: 0 },
+    { operationKeptMs: 0, purgedStatus: 410 },
+  ] as const)("is checked by reading the instance: %j", async (behaviour) => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    Object.assign(service.emulator.behaviour, { putReply: 202, ...behaviour });
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+    expect(web.there().state).not.toHaveProperty("__pending");
+  });
+
+  test("is checked until it is made, because the operation may still be running", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    Object.assign(service.emulator.behaviour, { putReply: 202, operationMs: 300_000 });
+    service.emulator.fail({
+      method: "GET",
+      path: "/v1/operations/",
+      kind: "status",
+      status: 404,
+      times: Number.POSITIVE_INFINITY,
+    });
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    expect(web.there().state).toMatchObject({ flavor: "m1.large" });
+  });
+
+  test("is recorded in the state if it isn't made in time", async () => {
+    const { service, web } = await oneInstance();
+    await web.up();
+    Object.assign(service.emulator.behaviour, { putReply: 202, operationKeptMs: 0 });
+    service.emulator.failNextOperation({});
+    const said = await web.up({ flavor: "m1.large" });
+    expect(said).toContain("did not change flavor within");
+    expect(said).toContain("Run `pulumi up` again");
+    expect(await web.up({ flavor: "m1.large" })).toBeUndefined();
+    expect(service.emulator.instances.get(web.there().id)?.fields.flavor).toBe("m1.large");
   });
 });

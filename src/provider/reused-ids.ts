@@ -1,0 +1,77 @@
+import type { ApiObject } from "../api/client";
+import { CloudInfraError } from "../diagnostics/error";
+import type { Kind } from "../model/kinds";
+import { isLaterMoment } from "../model/outputs";
+import type { Recorded } from "../model/state";
+import { isProjectVisible } from "./absence";
+import type { Context } from "./context";
+import type { ObjectRef } from "./lookup/object-getter";
+import { warnWithoutSecrets } from "./warnings";
+
+/** The reply to a creation request may show when it began, and later replies when it ended: at most this many seconds later. */
+const LONGEST_CREATION_S = 3_600;
+
+/** Whether an object has the id of the recorded one, but was created later. Services may reuse ids (I1). */
+export function isSuccessor({ fields }: ApiObject, { createdAt, isEcho }: Partial<Recorded>): boolean {
+  return isLaterMoment(fields.created_at, createdAt, isEcho ? LONGEST_CREATION_S : undefined);
+}
+
+/**
+ * Whether another object has the id of the recorded one now, which proves that the recorded one no longer exists. It takes two independent
+ * checks while the project is visible. Warns of the other object, which is left alone.
+ *
+ * @param shown the object with the recorded id, as it was just read
+ * @throws CloudInfraError `forbidden` if this may be the token of another account
+ */
+export async function isIdReused(
+  context: Context,
+  ref: ObjectRef,
+  shown: ApiObject,
+  state: Partial<Recorded>,
+): Promise<boolean> {
+  if (!isSuccessor(shown, state)) return false;
+  const first = { missing: shown.isFromOwnUrl ? "get" : "list" } as const;
+  const again = await context.session.finder.findAgain(ref, first, context);
+  if ("found" in again && !isSuccessor(again.found, state)) return false;
+  if (!(await isProjectVisible(context, ref))) throw mayBeOtherAccount(context, ref, shown);
+  await warnWithoutSecrets(
+    context,
+    `cloudinfra: ${ref.kind.name} ${ref.id} no longer exists: ${describeSuccessor(ref.kind, shown)} has its id now. ` +
+      `Pulumi doesn't manage that ${ref.kind.name}, and it was left alone.`,
+  );
+  return true;
+}
+
+function describeSuccessor({ name }: Kind, { fields }: ApiObject): string {
+  const title = typeof fields.name === "string" ? ` "${fields.name}"` : "";
+  return `another ${name}${title}, created at ${String(fields.created_at)},`;
+}
+
+function mayBeOtherAccount(
+  { session: { client } }: Context,
+  { kind, id }: ObjectRef,
+  shown: ApiObject,
+): CloudInfraError {
+  return new CloudInfraError(
+    "forbidden",
+    `the service shows ${describeSuccessor(kind, shown)} as ${kind.name} ${id}: this token may belong to another account`,
+    {
+      hint:
+        `Check the token and cloudinfra:endpoint (${client.endpoint}). If the service has reused the id, remove the ${kind.name} from the ` +
+        "state with `pulumi state delete <urn>`. Nothing was changed",
+    },
+  );
+}
+
+/** Returns the error for an update of an object whose id another object has now. */
+export function idReused({ kind }: Context, shown: ApiObject): CloudInfraError {
+  return new CloudInfraError(
+    "not_found",
+    `${kind.name} ${shown.id} no longer exists: ${describeSuccessor(kind, shown)} has its id now`,
+    {
+      hint:
+        "Nothing was changed. Check that the token belongs to this stack's account. Then run `pulumi refresh` to remove the " +
+        `${kind.name} from the state. The next \`pulumi up\` recreates it`,
+    },
+  );
+}
