@@ -41,13 +41,18 @@ export function formatError(error: unknown, context: ErrorContext): string {
     ...faults.lines.filter((line) => !reasons.some((reason) => reason.includes(line))),
     ...reasons.map((reason) => `because: ${reason}`),
     requestLine(error),
-    hint && `hint: ${hint}`,
+    hint && `hint: ${withPeriod(hint)}`,
   ].filter((line) => line !== undefined && line !== "");
   // Redacts before and after control characters are removed: a secret may contain some, and the service may insert others.
   // Truncates last, because a truncated secret would not be recognized.
   const clean = (text: string | undefined) =>
     truncated(redact(oneLine(redact(text ?? "", secrets)), secrets));
   return [clean(headline), ...below.map((line) => `  ${clean(line)}`)].join("\n");
+}
+
+/** Hints of several sentences read best with a period after each. */
+function withPeriod(text: string): string {
+  return /[.?!:…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Describes the reply briefly: `validation_failed (422)`. */

@@ -53,7 +53,7 @@ describe("a rejected request", () => {
         'creating instance "web" was rejected: validation_failed (422)',
         "  flavor: flavor 'm9.huge' does not exist",
         "  POST /v1/instances · trace tr-41 · code refused",
-        "  hint: Correct `flavor` in the program, and run `pulumi up` again",
+        "  hint: Correct `flavor` in the program, and run `pulumi up` again.",
       ].join("\n"),
     );
   });
