@@ -1,5 +1,6 @@
-import type { Behaviour, FaultRule } from "../../src/emulator";
+import type { Behaviour } from "../../src/emulator";
 import type { Properties } from "../../src/model/state";
+import { InitializationError } from "../../src/provider/host";
 import { oneInstance } from "../provider/one-instance";
 import { instanceNews } from "../provider/samples";
 import { changed, failureOf, madeInstance, type Service, startService } from "../provider/service";
@@ -7,15 +8,23 @@ import { creating } from "./creating";
 import { lasting, type Provocation } from "./provocation";
 
 /** Returns the message of a deletion at a service that deletes instances in operations. */
-async function deleting(
-  behaviour: Partial<Behaviour>,
-  fault?: FaultRule,
-  more: Properties = {},
-): Promise<string> {
+async function deleting(behaviour: Partial<Behaviour>, more: Properties = {}): Promise<string> {
   const service = await startService({ behaviour: { ...behaviour, deleteObject: 202 } });
   const { id, state } = await madeInstance(service, more);
-  if (fault) service.emulator.fail(lasting(fault));
   return (await failureOf(service.instances.delete(id, state))).message;
+}
+
+/** Deletes an instance whose update is in progress, until its operation no longer exists. */
+async function deletingDuringUpdate(): Promise<string> {
+  const service = await startService();
+  const { emulator, instances } = service;
+  const { id, inputs, state } = await madeInstance(service, { __timeouts: { update: "10s" } });
+  Object.assign(emulator.behaviour, { putReply: 202, operationMs: DAY_MS });
+  const partial = await failureOf(instances.update(id, state, { ...inputs, flavor: "m1.large" }));
+  if (!(partial instanceof InitializationError)) throw partial;
+  emulator.fail(lasting({ method: "DELETE", kind: "status", status: 409 }));
+  emulator.fail(lasting({ method: "GET", path: "/v1/operations/", kind: "status", status: 404, after: 1 }));
+  return (await failureOf(instances.delete(id, partial.properties))).message;
 }
 
 const DAY_MS = 86_400_000;
@@ -56,9 +65,17 @@ export const ofOperations: readonly Provocation[] = [
     code: "operation_timeout",
     when: "a deletion with `customTimeouts`",
     provoke: () =>
-      deleting({ operationMs: (kind) => (kind === "delete" ? DAY_MS : 0) }, undefined, {
-        __timeouts: { delete: "10m" },
-      }),
+      deleting(
+        { operationMs: (kind) => (kind === "delete" ? DAY_MS : 0) },
+        {
+          __timeouts: { delete: "10m" },
+        },
+      ),
+  },
+  {
+    code: "operation_unknown",
+    when: "a deletion that waits for an update",
+    provoke: deletingDuringUpdate,
   },
   {
     code: "no_result",
