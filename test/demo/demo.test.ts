@@ -34,7 +34,7 @@ describe.each(ENGINES)("npm start on %s, where there is no terminal", (engine) =
       "destroy",
     ]);
     expect(output).toMatch(/- flavor: "small",\n\s+\+ flavor: "large",/);
-    expect(output).toMatch(/creating \d+ %/);
+    expect(output).toMatch(/creating \d+%/);
     const requests = [...output.matchAll(/requests to the service: (\d+)/g)].map(([, count]) =>
       Number(count),
     );

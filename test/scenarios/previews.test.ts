@@ -99,7 +99,7 @@ describeOnEngines("a preview", (engine) => {
       expect(about("web")).toMatch(/image: must be a string, but is a number/);
       expect(about("web")).toMatch(/network: is required/);
       expect(about("web")).toMatch(/unknown argument "netwrok" of an instance; did you mean "network"\?/);
-      expect(about("web")).toMatch(/sshKeys\[0\]: must be one line/);
+      expect(about("web")).toMatch(/sshKeys\[0\]: must be a single line/);
       expect(about("web")).toMatch(/sshKeys\[1\]: is a private key/);
       expect(about("web")).toMatch(/labels\.c: must be a string/);
       expect(result.output).not.toContain("BEGIN OPENSSH");
