@@ -3,7 +3,7 @@ import type { RunResult } from "../test/harness/engine";
 import { childEnvironment, type Driver, type Setting, StepFailed } from "./driver";
 import { liveRows, plainRows } from "./rows";
 
-/** Opens the fake engine of the tests, which shows the package at work on a machine without Pulumi's CLI. */
+/** Opens the fake engine of the tests, which runs the package on a machine without Pulumi's CLI. */
 export async function fakeDriver(setting: Setting): Promise<Driver> {
   const { dir, endpoint, token, live, interrupted } = setting;
   const stack = await fakeEngine.open({

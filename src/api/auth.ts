@@ -7,7 +7,7 @@ export interface TokenSource {
   /** Describes the source in messages, such as `the setting cloudinfra:tokenFile (/run/token)`. */
   readonly origin: string;
   get(signal?: AbortSignal): Promise<string>;
-  /** Called after the service rejects a token. Returns another token, or undefined if there is none. */
+  /** Called after the service rejects a token. Returns another token, or undefined if the source has only that one. */
   renew?(rejected: string, signal?: AbortSignal): Promise<string | undefined>;
 }
 

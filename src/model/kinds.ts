@@ -107,7 +107,8 @@ function hasUnknown(value: unknown): boolean {
 const orUnknown = <T extends v.GenericSchema>(schema: T) =>
   v.lazy((input): v.GenericSchema => (isUnknown(input) ? v.any() : schema));
 
-const typeName = (input: unknown): string =>
+/** Returns the type of a value for error messages, such as `a list`. */
+export const typeName = (input: unknown): string =>
   input === null
     ? "null"
     : Array.isArray(input)

@@ -196,7 +196,7 @@ function isSameIgnoringCase({ change, isFixed }: Field, word: unknown, value: un
   return isFixed || word.trim().toLowerCase() === value.trim().toLowerCase();
 }
 
-/** Returns a remote value in the form of an argument, or `undefined` if there is none. */
+/** Returns a remote value in the form of an argument. Returns `undefined` for an absent value. */
 export function toProgramValue(field: Field, word: unknown): unknown {
   if (word === null || word === undefined || isUnreadable(field, word)) return undefined;
   if (field.type === "text") return toText(referencedValue(field, word));

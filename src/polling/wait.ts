@@ -32,7 +32,7 @@ export interface WaitProgress {
   /** From 0 to 1. */
   readonly progress?: number | undefined;
   readonly elapsedMs: number;
-  /** Estimate; undefined if there is none. */
+  /** Estimate. Undefined if the reports of progress allow no estimate. */
   readonly remainingMs?: number | undefined;
   /** Set if the last poll failed and will be retried. */
   readonly pause?: Pause | undefined;

@@ -3,7 +3,7 @@ import type { ApiObject, Client } from "../api/client";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { formatError } from "../diagnostics/format";
 import { withoutSecrets } from "../diagnostics/redact";
-import { instanceKind, isMap, type Kind, projectKind } from "../model/kinds";
+import { instanceKind, isMap, type Kind, projectKind, typeName } from "../model/kinds";
 import { outputsOf } from "../model/outputs";
 import { toProgramValue } from "../model/remote-values";
 import { type Secrets, secretsIn } from "../model/secrets";
@@ -247,7 +247,5 @@ const pathOf = (name: string, key: string): string =>
   /^\w+$/.test(key) ? `${name}.${key}` : `${name}[${JSON.stringify(key)}]`;
 
 function nameOf(value: unknown): string {
-  if (value === undefined || value === null || Number.isNaN(value)) return String(value);
-  if (Array.isArray(value)) return "a list";
-  return `a ${typeof value === "object" ? "map" : typeof value}`;
+  return value === undefined || Number.isNaN(value) ? String(value) : typeName(value);
 }

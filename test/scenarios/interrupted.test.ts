@@ -14,7 +14,7 @@ const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): s
 /** An `up` whose instance was accepted and is not made in time. */
 async function cutOff({ stack, emulator }: Scenario): Promise<void> {
   const error = errorsOf(await stack.run("up"));
-  expect(error).toMatch(/waiting for operation op-[0-9a-f]+/);
+  expect(error).toMatch(/timed\s+out\s+after\s.*\swaiting\s+for\s+operation\s+op-[0-9a-f]+/);
   expect(error).toMatch(/Run `pulumi up` again, on any machine/);
   const web = stateOf(await stack.deployment(), "web");
   expect(web.id).toMatch(/^operation\/op-/);

@@ -113,7 +113,9 @@ describeOnEngines("secrets", (engine) => {
     const source = program(SECRET, 'customTimeouts: { create: "1500ms" }');
     const behaviour = { operationMs: 600_000 };
     await withStack(engine, { program: source, behaviour }, async ({ stack, emulator, write }) => {
-      expect((await stack.run("up")).output).toMatch(/waiting for operation op-[0-9a-f]+/);
+      expect((await stack.run("up")).output).toMatch(
+        /timed\s+out\s+after\s.*\swaiting\s+for\s+operation\s+op-[0-9a-f]+/,
+      );
       expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\//);
       emulator.finishOperations();
       emulator.behaviour.operationMs = 100;

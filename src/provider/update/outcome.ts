@@ -185,7 +185,7 @@ function mayBeNew({ field, inState, now, desired }: PropertySides): boolean {
   return isOpen && !isNone(now) && !contradicts({ field, now, desired });
 }
 
-/** Whether a remote value means that there is none. */
+/** Whether a remote value means that the property is not set. */
 const isNone = (now: unknown): boolean => (now ?? null) === null || meansNoAddress(now);
 
 /** Why the object may have a desired value that it doesn't show. */

@@ -61,7 +61,9 @@ export function judged(
     return unmade.split(", ").every((name) => known.undone.includes(name))
       ? "undone"
       : { wrong: "nobody has undone it" };
-  if (/rejected\s+the\s+revision\s+of\s+.*\s+4\s+times,/.test(words))
+  if (
+    /rejected\s+the\s+revision\s+of\s+instance\s+\S+\s+4\s+times,\s+although\s+nobody\s+changed/.test(words)
+  )
     return known.changes >= 4 ? "restless" : { wrong: `it was changed ${known.changes} times only` };
   if (!/somebody else changed|a reply to this update was lost, and .* changed/.test(words))
     return { wrong: "nothing explains that" };

@@ -146,7 +146,7 @@ async function after(scene: Scene, made: readonly Made[]): Promise<Ended | undef
 /** Does what its hint says, too: where the stack is empty by now, it may have to be told the address of the service. */
 async function recover({ stack, machine, emulator }: Scene): Promise<Ended> {
   const said = await stack.recover(machine);
-  return said.code !== 0 && said.output.includes("Give it with --endpoint")
+  return said.code !== 0 && said.output.includes("Give the address with --endpoint")
     ? stack.recover(machine, "--endpoint", emulator.endpoint)
     : said;
 }
