@@ -5,11 +5,16 @@ import { configDefaults, defineConfig } from "vitest/config";
 /** Takes minutes, and shows little that the other tests don't: `npm run test:all` runs it. */
 const SLOW = [
   "test/campaigns/**",
+  "test/cli/import-program.test.ts",
   "test/demo/**",
   "test/engine/**",
-  "test/examples/lives.test.ts",
+  "test/examples/{lives,previews,types}.test.ts",
   "test/harness/**",
-  "test/scenarios/life.test.ts",
+  "test/package/installed.test.ts",
+  "test/readme/programs.test.ts",
+  // All scenarios except one for each promise that needs an engine.
+  "test/scenarios/!(conflicts|functions|interrupted|journal|previews|secrets)*",
+  "test/scenarios/{interrupted,journal}-*",
   "test/upgrades/**",
 ];
 
@@ -21,6 +26,8 @@ export default defineConfig(({ mode }) => {
       exclude: isFull ? configDefaults.exclude : [...configDefaults.exclude, ...SLOW],
       globalSetup: ["test/build-once.ts"],
       pool: "forks",
+      // Loading @pulumi/pulumi once for each test file would take as long as the tests themselves.
+      isolate: false,
       // Scenarios mostly wait for processes that they have started: on two cores, two of them leave half a core idle.
       maxWorkers: Math.max(3, os.availableParallelism() - 1),
       testTimeout: 300_000,

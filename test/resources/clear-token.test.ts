@@ -17,9 +17,12 @@ async function warnings(config: Record<string, string>, secretKeys: string[], en
   return warn.mock.calls.map(([message]) => message);
 }
 
-beforeEach(() => {
+const MOCKS = { call: () => ({}), newResource: () => ({ id: "", state: {} }) };
+
+beforeEach(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
+  await pulumi.runtime.setMocks(MOCKS); // begins another run of a program
 });
 
 describe("a token in the stack's settings", () => {
@@ -57,11 +60,7 @@ describe("a token in the stack's settings", () => {
     pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, []);
     const { warnOfTokenInClear } = await freshProgram();
     for (const stack of ["one", "two"]) {
-      await pulumi.runtime.setMocks(
-        { call: () => ({}), newResource: () => ({ id: "", state: {} }) },
-        "app",
-        stack,
-      );
+      await pulumi.runtime.setMocks(MOCKS, "app", stack);
       warnOfTokenInClear();
       warnOfTokenInClear();
     }
@@ -71,7 +70,6 @@ describe("a token in the stack's settings", () => {
   test("causes one warning if a library of the program brings a copy of this package", async () => {
     const warn = vi.spyOn(pulumi.log, "warn").mockResolvedValue();
     pulumi.runtime.setAllConfig({ "cloudinfra:token": "t-123456" }, []);
-    await pulumi.runtime.setMocks({ call: () => ({}), newResource: () => ({ id: "", state: {} }) });
     for (const copy of [await freshProgram(), await freshProgram()]) copy.warnOfTokenInClear();
     expect(warn).toHaveBeenCalledOnce();
   });

@@ -110,8 +110,8 @@ test("a project with the id of the recorded one, created later, is neither delet
   emulator.remove(id, "project");
   expect(emulator.addProject({ name: "theirs" }).id).toBe(id);
   const { projects } = await service.anew();
-  for (const work of [projects.read(id, state), projects.delete(id, state)])
-    expect((await failureOf(work)).message).toContain("this token may belong to another account");
+  for (const work of [() => projects.read(id, state), () => projects.delete(id, state)])
+    expect((await failureOf(work())).message).toContain("this token may belong to another account");
   expect(emulator.projects.get(id)?.fields.name).toBe("theirs");
 });
 
