@@ -3,23 +3,12 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { withEmulator } from "../../src/testing";
 import { installed, rewrite } from "../examples/installed";
-import { complaints } from "../harness/compiler";
 import { pulumiOnPath } from "../harness/pulumi-environment";
 import { fenced, readMarkdown, section } from "../readme/markdown";
-import { newcomersFolder } from "../readme/program-folder";
 
-const [functions = "", automation = ""] = fenced(
-  section(readMarkdown("docs/errors.md"), "In a program"),
-  "ts",
-);
+const [, automation = ""] = fenced(section(readMarkdown("docs/errors.md"), "In a program"), "ts");
 
 describe("a program that handles error codes, as in docs/errors.md", () => {
-  it("compiles", async () => {
-    const declared = 'import type { Stack } from "@pulumi/pulumi/automation";\ndeclare const stack: Stack;\n';
-    const program = `${declared}${functions}async function react() {\n${automation}}\nvoid react;\n`;
-    expect(await complaints(newcomersFolder(program))).toBe("");
-  });
-
   it.runIf(pulumiOnPath())("refreshes and retries after a conflict, with the Automation API", async () => {
     const program = installed("quickstart");
     const env = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" };

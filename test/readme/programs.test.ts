@@ -14,11 +14,19 @@ import { newcomersFolder } from "./program-folder";
 
 const [first = ""] = fenced(readMarkdown("README.md"), "ts");
 
+/** The part of docs/errors.md that a program with the Automation API contains, as such a program. */
+const reaction = {
+  file: "reaction",
+  source:
+    'import type { Stack } from "@pulumi/pulumi/automation";\n' +
+    `export async function react(stack: Stack) {\n${fenced(readMarkdown("docs/errors.md"), "ts")[1] ?? ""}}\n`,
+};
+
 /** All programs of the guides. Pieces without an import aren't whole programs. */
 const programs = globSync("docs/**/*.md", { cwd: REPOSITORY }).flatMap((page) =>
   fenced(readMarkdown(page), "ts")
     .filter((source) => /^import .* from "pulumi-cloudinfra"/m.test(source))
-    .map((source, index) => ({ page, source, file: `${page.replaceAll(/\W/g, "-")}-${index + 1}` })),
+    .map((source, index) => ({ source, file: `${page.replaceAll(/\W/g, "-")}-${index + 1}` })),
 );
 
 describe("the README's program", () => {
@@ -40,11 +48,11 @@ describe("the README's program", () => {
 
 it("the programs of the guides type-check under strict", async () => {
   expect(programs.length).toBeGreaterThan(10);
+  const all = [...programs, reaction];
   const dir = newcomersFolder(
-    programs.map(({ file }) => `export * as _${file.replaceAll("-", "_")} from "./${file}";`).join("\n"),
+    all.map(({ file }) => `export * as _${file.replaceAll("-", "_")} from "./${file}";`).join("\n"),
   );
-  for (const { file, source } of programs)
-    writeFileSync(path.join(dir, `${file}.ts`), `${source}export {};\n`);
+  for (const { file, source } of all) writeFileSync(path.join(dir, `${file}.ts`), `${source}export {};\n`);
   expect(await complaints(dir)).toBe("");
 });
 

@@ -5,10 +5,8 @@ import { parse } from "yaml";
 import { readSettings } from "../../../src/config/read-settings";
 import { type SettingName, settings, variableName } from "../../../src/config/settings";
 import { parseCommandLine } from "../../cli/command-line";
-import { complaints } from "../../harness/compiler";
 import { REPOSITORY } from "../../harness/modules";
 import { fenced, quoted, readMarkdown, relativeLinks, section, tableRows } from "../../readme/markdown";
-import { newcomersFolder } from "../../readme/program-folder";
 
 const page = readMarkdown("docs/credentials.md");
 /** The stack settings that the commands of a section set. */
@@ -100,10 +98,6 @@ describe("docs/credentials.md", () => {
   });
 
   const providersPart = section(page, "Several accounts or regions");
-
-  it("contains a program with an explicit provider that compiles", async () => {
-    expect(await complaints(newcomersFolder(fenced(providersPart, "ts").join()))).toBe("");
-  });
 
   it("shows arguments that the `import` command accepts", async () => {
     const [, args = ""] = /`npx pulumi-cloudinfra import (.+?)`/.exec(providersPart) ?? [];
