@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { within } from "../polling/clock";
@@ -24,8 +27,59 @@ export interface Auth {
 }
 
 /** Whether a text can be a bearer token: it has only characters that are allowed in a header, and no white space. */
-export function isTokenText(text: string): boolean {
+function isTokenText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
+}
+
+/**
+ * Returns a token without the white space around it.
+ *
+ * @param source the origin of the text, as the subject of error messages
+ * @throws CloudInfraError `config_invalid` if the text is empty or contains a character that a header must not contain. The message
+ * doesn't contain the text
+ */
+export function parseToken(text: string, source: string): string {
+  const token = text.trim();
+  if (token === "")
+    throw new CloudInfraError("config_invalid", `${source} is empty`, {
+      hint: "Make sure that it contains the token.",
+    });
+  if (!isTokenText(token)) {
+    throw new CloudInfraError("config_invalid", `${source} is not a single token`, {
+      hint: "Remove everything but the token: it can't contain white space, line breaks or non-ASCII characters.",
+    });
+  }
+  return token;
+}
+
+/**
+ * Reads a token file.
+ *
+ * @param kind what messages call the file, such as "the token file"
+ * @param source the setting that names the file, as users know it
+ * @returns the file's text, and its name for further messages
+ * @throws CloudInfraError `config_invalid` if the file can't be read
+ */
+export async function readTokenFile(
+  file: string,
+  kind: string,
+  source: string,
+): Promise<{ readonly text: string; readonly name: string }> {
+  const name = `${kind} ${file}, named by ${source},`;
+  try {
+    return { text: await readFile(path.resolve(file), "utf8"), name };
+  } catch (cause) {
+    // If the folder doesn't exist either, the value may be the token itself, so the message doesn't contain it.
+    const isPath = /[\\/]/.test(file) && existsSync(path.dirname(path.resolve(file)));
+    throw new CloudInfraError(
+      "config_invalid",
+      `${isPath ? name : `${kind} named by ${source}`} can't be read`,
+      {
+        ...(isPath && { cause }),
+        hint: "Check the path. A relative path starts at the program's folder.",
+      },
+    );
+  }
 }
 
 /** Bounds the memory of a client that runs for days and renews its token often. */

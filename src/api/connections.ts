@@ -1,4 +1,7 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
+import path from "node:path";
 import tls from "node:tls";
 import type { Dispatcher } from "undici";
 import { CloudInfraError } from "../diagnostics/error";
@@ -138,4 +141,34 @@ function lazy(open: () => Dispatcher): Connections {
     },
     close: async () => opened?.close(),
   };
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/**
+ * Reads the certificates in the file that `caFile` names.
+ *
+ * @throws CloudInfraError `config_invalid` if the file can't be read, or contains no certificate or a damaged one
+ */
+export function readCertificates(file: string): readonly string[] {
+  const failed = (why: string): CloudInfraError =>
+    new CloudInfraError("config_invalid", `the file ${file} of cloudinfra:caFile ${why}`, {
+      hint: "Name a PEM file with the authority's certificates. A relative path starts at the program's folder.",
+    });
+  let text: string;
+  try {
+    text = readFileSync(path.resolve(file), "utf8");
+  } catch (cause) {
+    throw failed(`can't be read: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  const certificates = text.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw failed("contains no certificate");
+  for (const [index, certificate] of certificates.entries()) {
+    try {
+      new X509Certificate(certificate);
+    } catch {
+      throw failed(`contains a damaged certificate (number ${index + 1})`);
+    }
+  }
+  return certificates;
 }

@@ -1,11 +1,11 @@
 import * as v from "valibot";
+import { parseToken, readTokenFile } from "../api/auth";
 import type { Connections } from "../api/connections";
 import { CloudInfraError, isCloudInfraError } from "../diagnostics/error";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { pauseMs } from "../polling/schedule";
 import { parseOidcUrl, requestJson, type TokenConnection, TransientError } from "./oidc-http";
 import type { OidcSetting } from "./read-settings";
-import { parseToken, readTokenFile } from "./setting-files";
 
 export interface ExchangeParts {
   readonly clock: Clock;

@@ -2,7 +2,14 @@ import * as v from "valibot";
 
 import { CloudInfraError } from "../diagnostics/error";
 import { parseDuration } from "../polling/clock";
-import { PROVIDER_NAME, type Setting, type SettingName, settings, variableName } from "./settings";
+import {
+  applicableSettings,
+  PROVIDER_NAME,
+  type Setting,
+  type SettingName,
+  settings,
+  variableName,
+} from "./settings";
 
 /** The parsed settings of the process. */
 export interface Settings {
@@ -62,21 +69,6 @@ interface Found {
 
 type Lookup = (name: SettingName) => Found | undefined;
 
-/** The settings that decide where requests and the journal go, and with which token. */
-const OF_TARGET = /^cloudinfra:(endpoint|formerEndpoints|journalDir|caFile|token|oidc)/;
-
-/**
- * Returns a stack's settings, or the arguments of an explicit provider, as they apply. Under the testing kit, which sets CLOUDINFRA_EMULATED,
- * only the environment names the service, the token and the journal, so that no request leaves the emulator.
- */
-function applicable(
-  configured: (key: string) => string | undefined,
-  environment: NodeJS.ProcessEnv,
-): (key: string) => string | undefined {
-  if (!environment.CLOUDINFRA_EMULATED) return configured;
-  return (key) => (OF_TARGET.test(key) ? undefined : configured(key));
-}
-
 /**
  * Reads the settings of the stack or of an explicit provider, and the environment. The stack and the provider's arguments take precedence
  * over the environment. An explicit provider with its own endpoint doesn't use a token from the environment.
@@ -88,7 +80,7 @@ export function readSettings(
   given: (key: string) => string | undefined,
   environment: NodeJS.ProcessEnv,
 ): Settings {
-  const configured = applicable(given, environment);
+  const configured = applicableSettings(given, environment);
   const provider = configured(PROVIDER_NAME);
   const inConfiguration: Lookup = (name) => {
     const source =

@@ -157,3 +157,24 @@ export const PROVIDER_NAME = "cloudinfra:providerName";
 export function variableName(name: SettingName): string {
   return `CLOUDINFRA_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
+
+/** The variables of the settings that decide where requests and the journal go, and with which token. */
+export const targetVariables: readonly string[] = (Object.keys(settings) as SettingName[])
+  .filter(isOfTarget)
+  .map(variableName);
+
+function isOfTarget(name: string): boolean {
+  return /^(endpoint|formerEndpoints|journalDir|caFile|token|oidc)/.test(name);
+}
+
+/**
+ * Returns a stack's configuration, or the arguments of an explicit provider, as they apply. Under the testing kit, which sets
+ * CLOUDINFRA_EMULATED, only the environment names the service, the token and the journal, so that no request leaves the emulator.
+ */
+export function applicableSettings(
+  configured: (key: string) => string | undefined,
+  environment: NodeJS.ProcessEnv,
+): (key: string) => string | undefined {
+  if (!environment.CLOUDINFRA_EMULATED) return configured;
+  return (key) => (isOfTarget(key.replace("cloudinfra:", "")) ? undefined : configured(key));
+}

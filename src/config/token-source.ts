@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import * as v from "valibot";
+import { parseToken, readTokenFile } from "../api/auth";
 import type { TokenSource } from "../api/client";
 import { CloudInfraError } from "../diagnostics/error";
 import { redact } from "../diagnostics/redact";
 import { type Clock, isTimeoutError, limitOf, within } from "../polling/clock";
 import { type ExchangeParts, type IssuedToken, tokenExchange } from "./oidc-exchange";
 import type { PlainTokenSetting, TokenSetting } from "./read-settings";
-import { parseToken, readTokenFile } from "./setting-files";
 
 /** Opens the token source that a setting names: the token itself, a file, a command, or an exchange. */
 export function tokenSource(setting: TokenSetting, parts: ExchangeParts): TokenSource {

@@ -139,7 +139,11 @@ export const HINTS: Partial<Record<ErrorCode, readonly HintCase[]>> = {
       applies: (_error, { isLookedUp = false }) => isLookedUp,
       hint: () => "Correct the id, or remove the lookup from the program and run `pulumi up`",
     },
-    { hint: () => "Run `pulumi refresh`: somebody else may have deleted the object" },
+    // The provider reads an object that a request can't find. If the service doesn't show it either, it throws another error.
+    {
+      hint: () =>
+        "The service still shows the object. Check that the token may change it, and run `pulumi up` again",
+    },
   ],
   refused: [
     {

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Client, type ClientOptions, createClient } from "../api/client";
-import { openConnections } from "../api/connections";
+import { openConnections, readCertificates } from "../api/connections";
 import { readSettings, type Settings } from "../config/read-settings";
-import { readCertificates } from "../config/setting-files";
 import { PROVIDER_NAME } from "../config/settings";
 import { tokenSource } from "../config/token-source";
 import { isCloudInfraError } from "../diagnostics/error";

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { applicableSettings } from "../config/settings";
 import type { UnsettledEntry } from "../journal/entry";
 import { afterRun, currentRun, environmentOfRun, organizationOfStack, projectFolder, resolved } from "./sdk";
 
@@ -29,10 +30,10 @@ async function entriesOfStack(): Promise<readonly UnsettledEntry[]> {
 /** Returns the setting as the provider reads it: the stack takes precedence over the environment. */
 function journalDir(): string | undefined {
   const environment = environmentOfRun();
-  const inStack = environment.CLOUDINFRA_EMULATED
-    ? undefined
-    : new pulumi.Config("cloudinfra").get("journalDir");
-  return [inStack, environment.CLOUDINFRA_JOURNAL_DIR].map((text) => text?.trim()).find(Boolean);
+  const configured = applicableSettings(pulumi.runtime.getConfig, environment);
+  return [configured("cloudinfra:journalDir"), environment.CLOUDINFRA_JOURNAL_DIR]
+    .map((text) => text?.trim())
+    .find(Boolean);
 }
 
 /**

@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { LocalWorkspace, type PulumiFn, type Stack } from "@pulumi/pulumi/automation";
+import { targetVariables } from "../config/settings";
 import { type Behaviour, type Emulator, type FaultHandle, type FaultRule, startEmulator } from "../emulator";
 import { currentRun } from "../resources/sdk";
 
@@ -108,16 +109,14 @@ export async function withEmulator<T>(
 
 type Environment = Record<string, string>;
 
-/** Variables that name a service, a token or a journal. */
-const OF_TARGET = /^CLOUDINFRA_(ENDPOINT|FORMER_ENDPOINTS|JOURNAL_DIR|CA_FILE|TOKEN|OIDC)/i;
-
 /** Returns the environment of Pulumi's commands. The Automation API adds it to that of this process, so the developer's variables are emptied. */
 function environmentFor(emulator: Emulator, temporary: string, env: Readonly<Environment>): Environment {
+  const isOfTarget = (name: string): boolean => targetVariables.includes(name.toUpperCase());
   const ours = Object.keys(process.env).filter((name) => /^CLOUDINFRA_/i.test(name));
   return {
     PULUMI_CONFIG_PASSPHRASE: "test",
     ...Object.fromEntries(ours.map((name) => [name, ""])),
-    ...Object.fromEntries(Object.entries(env).filter(([name]) => !OF_TARGET.test(name))),
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !isOfTarget(name))),
     PULUMI_BACKEND_URL: pathToFileURL(temporary).href,
     CLOUDINFRA_EMULATED: "true",
     CLOUDINFRA_ENDPOINT: emulator.endpoint,

@@ -90,7 +90,7 @@ export const ofRequests: readonly Provocation[] = [
   },
   {
     code: "not_found",
-    when: "an update that returns 404",
+    when: "an update that returns 404, although the service shows the instance",
     provoke: () => later("update", fault({ method: "PUT", kind: "status", status: 404 })),
   },
   {

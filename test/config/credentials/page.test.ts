@@ -82,6 +82,7 @@ describe("docs/credentials.md", () => {
   it("quotes only messages that the code contains", () => {
     const code = [
       ...readdirSync(path.join(REPOSITORY, "src/config")).map((name) => `src/config/${name}`),
+      "src/api/auth.ts",
       "src/api/errors.ts",
       "src/diagnostics/hints.ts",
     ]

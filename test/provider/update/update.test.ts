@@ -308,3 +308,12 @@ describe("an update whose operation no longer exists", () => {
     expect(service.emulator.instances.get(web.there().id)?.fields.flavor).toBe("m1.large");
   });
 });
+
+test("an update that a token without permission gets 404 for doesn't report a deletion, because the instance is shown", async () => {
+  const { service, web } = await oneInstance();
+  await web.up();
+  Object.assign(service.emulator.behaviour, { readOnlyToken: true, forbiddenStatus: 404 });
+  const said = await web.up({ flavor: "m1.large" });
+  expect(said).toContain("Check that the token may change it");
+  expect(said).not.toContain("deleted it");
+});
