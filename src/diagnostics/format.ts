@@ -27,7 +27,7 @@ const MAX_CAUSES = 3;
 
 /**
  * Formats an error: a headline with the action and the failure, the error's own lines, one line per property, the request with trace id and
- * error code, and a hint. Any error other than a {@link CloudInfraError} is a bug, and is formatted with its stack.
+ * error code, a hint, and the section of the docs about the code. Any error other than a {@link CloudInfraError} is a bug, and is formatted with its stack.
  */
 export function formatError(error: unknown, context: ErrorContext): string {
   const secrets = context.secrets ?? [];
@@ -42,6 +42,7 @@ export function formatError(error: unknown, context: ErrorContext): string {
     ...reasons.map((reason) => `because: ${reason}`),
     requestLine(error),
     hint && `hint: ${withPeriod(hint)}`,
+    `docs: pulumi-cloudinfra/docs/errors.md#${error.code}`,
   ].filter((line) => line !== undefined && line !== "");
   // Redacts before and after control characters are removed: a secret may contain some, and the service may insert others.
   // Truncates last, because a truncated secret would not be recognized.

@@ -29,6 +29,7 @@ describe("an error about a missing setting", () => {
         'creating instance "web" failed: cloudinfra:endpoint is not set: the address of the service is needed',
         "  code config_missing",
         "  hint: Run `pulumi config set cloudinfra:endpoint https://api.example.com`, or set the variable CLOUDINFRA_ENDPOINT.",
+        "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
       ].join("\n"),
     );
   });
@@ -40,6 +41,7 @@ describe("an error about a missing setting", () => {
         "  code config_missing",
         "  hint: Run `pulumi config set --secret cloudinfra:token`, or set the variable CLOUDINFRA_TOKEN. You can set " +
           "cloudinfra:tokenFile, cloudinfra:tokenCommand, cloudinfra:oidcTokenEndpoint or cloudinfra:oidcIssuer instead.",
+        "  docs: pulumi-cloudinfra/docs/errors.md#config_missing",
       ].join("\n"),
     );
   });

@@ -54,6 +54,7 @@ describe("a rejected request", () => {
         "  flavor: flavor 'm9.huge' does not exist",
         "  POST /v1/instances · trace tr-41 · code refused",
         "  hint: Correct `flavor` in the program, and run `pulumi up` again.",
+        "  docs: pulumi-cloudinfra/docs/errors.md#refused",
       ].join("\n"),
     );
   });
@@ -152,7 +153,7 @@ describe("any other error", () => {
       { status: 404, method: "POST", path: "/v1/instances" },
       ["`project`", "cloudinfra:endpoint"],
     ],
-    ["not_found", { status: 404, method: "GET", path: "/v1/instances/ins-1" }, ["pulumi refresh"]],
+    ["not_found", { status: 404, method: "PUT", path: "/v1/instances/ins-1" }, ["may change it"]],
     [
       "not_found",
       { status: 404, method: "POST", path: "/apii/v1/projects" },
@@ -334,6 +335,6 @@ describe("a hint", () => {
     expect(hintFor(listing, [], undefined, { verb: "read", isLookedUp: true })).toContain(
       "cloudinfra:endpoint",
     );
-    expect(hint("not_found", { verb: "update" })).toContain("pulumi refresh");
+    expect(hint("not_found", { verb: "update" })).toContain("may change it");
   });
 });

@@ -151,6 +151,7 @@ describe("a rejected exchange", () => {
         "  code unauthorized",
         "  hint: Check cloudinfra:oidcSubject, and that the token service accepts the token: its issuer, its audience " +
           "(cloudinfra:oidcSubjectAudience) and its type (cloudinfra:oidcSubjectTokenType).",
+        "  docs: pulumi-cloudinfra/docs/errors.md#unauthorized",
       ].join("\n"),
     );
     await expectSilentOn(source.get(), "other-subject-token", CLIENT.secret);
