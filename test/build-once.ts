@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import path from "node:path";
-import { sayWhichEngines } from "./harness/which-engines";
+import { reportEngines } from "./harness/which-engines";
 
 const root = path.join(__dirname, "..");
 
@@ -13,5 +13,5 @@ export default function setup(): void {
   const project = path.join(root, "tsconfig.build.json");
   const built = spawnSync(process.execPath, [tsc, "-p", project], { cwd: root, stdio: "inherit" });
   if (built.status !== 0) throw new Error("the package does not build: see above");
-  sayWhichEngines();
+  reportEngines();
 }

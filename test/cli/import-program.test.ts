@@ -6,7 +6,7 @@ import { instanceFields, instanceKind, type Kind, projectKind } from "../../src/
 import { labelsOf } from "../../src/model/labels";
 import { compareRemoteValues } from "../../src/model/remote-values";
 import type { Properties } from "../../src/model/state";
-import { complaints } from "../harness/compiler";
+import { typeErrors } from "../harness/compiler";
 import { check } from "../model/typed";
 import { callTo } from "../provider/fake-call";
 import { FakeService } from "../provider/fake-service";
@@ -255,7 +255,7 @@ describe("for arbitrary replies of the service", () => {
   it("the program compiles", async () => {
     const samples = fc.sample(anyInstance, { numRuns: 300, seed: 1 });
     const dir = newcomersFolder(written(...samples).text);
-    expect(await complaints(dir)).toBe("");
+    expect(await typeErrors(dir)).toBe("");
   });
 });
 

@@ -68,7 +68,7 @@ describeLongOnEngines("the examples", (engine) => {
       ...{ "examples:projectId": old.project, "examples:webId": old.web },
       ...{ "examples:euEndpoint": there.endpoint, "examples:euToken": { secret: there.token } },
     };
-    const { stack, look } = await opened(engine, dir, config, leaks);
+    const { stack, search } = await opened(engine, dir, config, leaks);
     const preview = expectOk(await stack.run("preview"));
     expect(changesOf(preview)).toEqual({ create: 26 });
     await stack.setConfig("cloudinfra:endpoint", here.endpoint);
@@ -148,7 +148,7 @@ describeLongOnEngines("the examples", (engine) => {
     expect([...idsOf(here), ...idsOf(there)]).toEqual([]);
     for (const { requests } of [here, there])
       expect(requests.filter(({ headers }) => headers.authorization !== "ok")).toEqual([]);
-    await look();
+    await search();
     leaks.expectNone();
   });
 
@@ -160,7 +160,7 @@ describeLongOnEngines("the examples", (engine) => {
       "cloudinfra:endpoint": emulator.endpoint,
       "cloudinfra:token": { secret: emulator.token },
     };
-    const { stack, look } = await opened(engine, together(["blue-green"]), config, leaks);
+    const { stack, search } = await opened(engine, together(["blue-green"]), config, leaks);
     const { behind } = Object(expectOk(await stack.run("up")).outputs["blue-green"]);
     const before = structuredClone([...emulator.instances.values()]);
     await stack.setConfig("examples:image", "app-1.1");
@@ -172,7 +172,7 @@ describeLongOnEngines("the examples", (engine) => {
     const images = [...emulator.instances.values()].map(({ fields }) => fields.image);
     expect(images.sort()).toEqual(["app-1.1", "proxy-2.4"]);
     expect(emulator.instances.has(behind)).toBe(false);
-    await look();
+    await search();
     leaks.expectNone();
   });
 });

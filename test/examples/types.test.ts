@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { complaints } from "../harness/compiler";
+import { typeErrors } from "../harness/compiler";
 import { REPOSITORY } from "../harness/modules";
 import { outside, rewrite } from "./installed";
 
@@ -56,7 +56,7 @@ function setPackageType(dir: string, type: "commonjs" | "module"): void {
 describe("the examples and the template", () => {
   let said: readonly string[] = [];
   beforeAll(async () => {
-    said = (await complaints(together())).split("\n").filter(Boolean);
+    said = (await typeErrors(together())).split("\n").filter(Boolean);
   });
   const saidOf = (place: string): string[] => said.filter((line) => line.startsWith(place));
 

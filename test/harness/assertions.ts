@@ -3,19 +3,19 @@ import type { Emulator } from "../../src/emulator";
 import type { RunResult } from "./engine";
 import type { Scenario } from "./scenario";
 
-/** The run succeeded; where it did not, the message is what a person saw. */
+/** Expects that the run succeeded. If it didn't, the assertion shows the command's output. */
 export function expectOk(result: RunResult): RunResult {
   expect(result.ok, result.output).toBe(true);
   return result;
 }
 
-/** What the run changed: its counts without those of resources that stayed the same. */
+/** The counts of a run's changes, without the unchanged resources. */
 export function changesOf(result: RunResult): Record<string, number> {
   const { same: _unchanged, ...changes } = result.changes;
   return changes;
 }
 
-/** A further `up` changes nothing and asks the service nothing. */
+/** Expects that another `up` changes nothing and sends no requests. */
 export async function expectConverged({
   stack,
   emulator,
@@ -25,7 +25,7 @@ export async function expectConverged({
   expectNone(requests);
 }
 
-/** Does `action`, which must not ask the service anything. */
+/** Runs `action` and expects that it sends no requests. */
 export async function noRequestsDuring<T>(emulator: Emulator, action: () => Promise<T>): Promise<T> {
   const { value, requests } = await requestsDuring(emulator, action);
   expectNone(requests);
@@ -36,7 +36,7 @@ function expectNone(requests: readonly string[]): void {
   expect(requests, `asked the service: ${requests.join(", ")}`).toEqual([]);
 }
 
-/** Does `action` and tells what it asked the service: `GET /v1/projects`, in order. */
+/** Runs `action` and returns its value and the requests it sent, in order, as `GET /v1/projects`. */
 export async function requestsDuring<T>(
   emulator: Emulator,
   action: () => Promise<T>,

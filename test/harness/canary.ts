@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 
-/** The shortest secret that can be told from ordinary words. */
+/** The minimum length of a secret, so that ordinary words don't match it. */
 export const SHORTEST = 8;
 
-/** As many characters of a value that was made up by chance stand in no other text. */
+/** This many characters of a random value are enough to identify it. */
 const PIECE = 12;
 
-/** A value that must not get out, and the spellings in which it could. */
+/** A value that must not leak, and the encodings in which it could. */
 export class Canary {
-  /** How each form is called; of several names for one, the first. */
+  /** The encoding of each form. If two encodings give the same form, the first one counts. */
   private readonly forms = new Map<string, string>();
 
   /**
-   * @param name how a leak calls it
-   * @param random whether all of it is made up by chance: then pieces of it are looked for too, as a log cuts them
+   * @param name the name of the value in reports of leaks
+   * @param random whether the whole value is random; fragments, such as a log may contain, then count as leaks too
    */
   constructor(
     readonly name: string,
@@ -26,7 +26,7 @@ export class Canary {
     for (const [how, form] of [...whole, ...pieces]) if (!this.forms.has(form)) this.forms.set(form, how);
   }
 
-  /** How the value stands in the text, and where it begins; undefined where it does not. */
+  /** Finds the value in the text: its encoding and its position. Returns undefined if the text doesn't contain it. */
   in(text: string): { how: string; at: number } | undefined {
     for (const [form, how] of this.forms) {
       const at = text.indexOf(form);
@@ -36,12 +36,12 @@ export class Canary {
   }
 }
 
-/** A bearer token such as no other text holds, with the characters that other spellings change (RFC 6750, b64token). */
+/** A unique bearer token (RFC 6750, b64token), with characters that URL encoding and base64 change. */
 export function randomToken(): string {
   return `${randomText()}+/~${randomText()}=`;
 }
 
-/** A value for a secret input such as no other text holds. */
+/** A unique value for a secret input. */
 export function randomText(): string {
   return randomBytes(18).toString("base64url").replace(/[-_]/g, "x");
 }
@@ -63,7 +63,7 @@ function* spellings(value: string): Generator<[how: string, form: string]> {
   }
 }
 
-/** The characters that base64 makes of the value alone, where so many bytes (modulo three) stand before it. */
+/** The base64 characters that depend only on the value, if `before` bytes (modulo 3) precede it. */
 function inBase64(value: string, before: number): string {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)]);
   const text = bytes.toString("base64").replace(/=+$/, "");
@@ -72,7 +72,7 @@ function inBase64(value: string, before: number): string {
   return text.slice(mixedWithPrevious, text.length - mixedWithNext);
 }
 
-/** Pieces of a form: a part of it that is half as long again as a piece holds one of them whole. */
+/** Overlapping pieces of a form. Every part of it with at least 1.5 times the length of a piece contains a whole piece. */
 function piecesOf(how: string, form: string): [how: string, piece: string][] {
   const pieces: [string, string][] = [];
   for (let at = 0; at + PIECE <= form.length; at += PIECE / 2)

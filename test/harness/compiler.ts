@@ -6,8 +6,8 @@ import { REPOSITORY } from "./modules";
 const TSC = path.join(REPOSITORY, "node_modules/typescript/bin/tsc");
 const run = promisify(execFile);
 
-/** What the compiler says under `strict` about the program in `dir`, files as seen from there; nothing, if it is right. */
-export async function complaints(dir: string, ...options: string[]): Promise<string> {
+/** Compiles the program in `dir` with `strict`. Returns the compiler's errors with paths relative to `dir`, or "". */
+export async function typeErrors(dir: string, ...options: string[]): Promise<string> {
   try {
     const { stdout } = await run(process.execPath, [TSC, "-p", ".", "--strict", ...options], { cwd: dir });
     return stdout;

@@ -2,10 +2,10 @@ import { beforeEach, describe } from "vitest";
 import type { Engine } from "./engine";
 import { engines } from "./engines";
 
-/** `npm run test:all`: every scenario on the fake engine, and the first of each group with the CLI. */
+/** Whether `npm run test:all` runs: every scenario on the fake engine, and the first of each group with the CLI. */
 const isFull = process.env.CLOUDINFRA_TEST === "all";
 
-/** `CLOUDINFRA_TEST_CLI=all`: every scenario with the CLI, too. */
+/** Whether `CLOUDINFRA_TEST_CLI=all` is set: every scenario runs with the CLI, too. */
 export const isAllWithCli = process.env.CLOUDINFRA_TEST_CLI === "all";
 
 /** Describes a group of scenarios for each engine. `npm test` runs the first one on the fake engine. */
@@ -13,7 +13,7 @@ export function describeOnEngines(title: string, scenarios: (engine: Engine) => 
   describeEach(title, scenarios, 1);
 }
 
-/** Describes a group whose scenarios take long with the CLI, and would show little: they run with it only on request. */
+/** Describes a group of slow scenarios. With the CLI, they run only if `CLOUDINFRA_TEST_CLI` is `all`. */
 export function describeLongOnEngines(title: string, scenarios: (engine: Engine) => void): void {
   describeEach(title, scenarios, 0);
 }
@@ -29,7 +29,7 @@ function describeEach(title: string, scenarios: (engine: Engine) => void, withCl
   });
 }
 
-/** Skips all but the first scenarios of a group. */
+/** Skips all scenarios of a group after the first `count`. */
 function runOnly(count: number, command: string): void {
   let started = 0;
   beforeEach(({ skip }) => skip(started++ >= count, `runs with ${command}`));

@@ -3,15 +3,15 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Leaks } from "./leaks";
 
-/** A server that is not the service. */
+/** A server at an origin that isn't the service's. */
 export interface Elsewhere {
-  /** Origin, as `http://127.0.0.1:8787`: another one than the service's, for its port differs. */
+  /** Origin, for example `http://127.0.0.1:8787`. Its port differs from the service's. */
   readonly url: string;
-  /** What it was asked, method and path. */
+  /** Method and path of each request that it received. */
   readonly requests: readonly string[];
 }
 
-/** Starts a server somewhere else, that takes whatever comes and is gone when `body` has ended; all it is sent is searched. */
+/** Runs `body` with a server at another origin, which accepts every request and searches it for leaks. */
 export async function withElsewhere<T>(leaks: Leaks, body: (elsewhere: Elsewhere) => Promise<T>): Promise<T> {
   const requests: string[] = [];
   const server = createServer(async (request, response) => {

@@ -1,6 +1,6 @@
 /**
- * What a scenario asks of an engine. Two implementations: the fake in `test/engine`, and the real CLI through
- * the Automation API. A scenario must not be able to tell which one it runs on.
+ * The interface between scenarios and engines. There are two implementations: the fake engine in `test/engine`, and the
+ * real CLI through the Automation API. Both behave the same in every scenario.
  */
 
 export interface Engine {
@@ -9,35 +9,35 @@ export interface Engine {
 }
 
 export interface StackOptions {
-  /** The program's folder: Pulumi.yaml, package.json, index.js or index.ts, and a node_modules that resolves. */
+  /** The program's folder, with Pulumi.yaml, package.json, index.js or index.ts, and node_modules. */
   dir: string;
   project: string;
   stack: string;
-  /** Keys with their namespace, `cloudinfra:endpoint`. */
+  /** Keys with their namespace, for example `cloudinfra:endpoint`. */
   config?: Readonly<Record<string, ConfigValue>>;
   /**
-   * Added to the environment of everything the engine starts, for every command. `PULUMI_SKIP_CHECKPOINTS: "1"` makes
-   * the engine write the state only at the end of a command.
+   * Environment variables for every process that the engine starts. With `PULUMI_SKIP_CHECKPOINTS: "1"`, the engine
+   * writes the state only at the end of a command.
    */
   env?: Readonly<Record<string, string>>;
   /**
-   * URL of the folder with the states, as the CLI spells it: `file:///…`. Pass that of another stack to open one in
-   * the same backend. @default a backend that no other stack has
+   * URL of the folder that contains the states, in the CLI's format: `file:///…`. Pass another stack's URL to open a
+   * stack in the same backend. @default a backend of its own
    */
   backendUrl?: string;
   /**
-   * The stack's organization. With a file backend, the CLI accepts no other than the default; the fake does.
+   * The stack's organization. With a file backend, the CLI accepts only the default. The fake engine accepts any name.
    * @default "organization"
    */
   organization?: string;
-  /** Told of all that is said while commands run, as it is said, debug messages included. */
+  /** Receives the output and events of each command as they occur, including debug messages. */
   overhear?: (where: string, text: string) => void;
 }
 
 export interface DeleteStateOptions {
-  /** Removes a protected resource, too. */
+  /** Deletes the resource even if it is protected. */
   force?: boolean;
-  /** Removes everything that depends on the resource, too. */
+  /** Deletes the resource's dependents, too. */
   targetDependents?: boolean;
 }
 
@@ -46,28 +46,28 @@ export type ConfigValue = string | { readonly secret: string };
 export type Command = "preview" | "up" | "refresh" | "destroy";
 
 export interface RunOptions {
-  /** URNs; nothing else is touched. */
+  /** URNs of the only resources to change. */
   target?: readonly string[];
   targetReplace?: readonly string[];
   targetDependents?: boolean;
-  /** URNs to replace; unlike `targetReplace` the rest of the program is run as usual. */
+  /** URNs to replace. Unlike `targetReplace`, the command also applies the program's other changes. */
   replace?: readonly string[];
-  /** Refresh before preview, up or destroy. */
+  /** Refresh before a preview, `up` or destroy. */
   refresh?: boolean;
   continueOnError?: boolean;
-  /** Run the program for refresh and destroy too, and so use today's configuration instead of the stored one. */
+  /** Run the program for refresh and destroy too, which then use the current configuration instead of the stored one. */
   runProgram?: boolean;
-  /** Resource operations at the same time. @default 4 × the machine's cores, as the CLI */
+  /** Maximum number of concurrent resource operations. @default 4 × the number of cores, as in the CLI */
   parallel?: number;
   env?: Readonly<Record<string, string>>;
   /** Show secret values in `output` instead of `[secret]`. */
   showSecrets?: boolean;
-  /** Only what would be done, for refresh and destroy. */
+  /** Show what refresh or destroy would do, without doing it. */
   previewOnly?: boolean;
   excludeProtected?: boolean;
-  /** Interrupts like the first Ctrl-C: what is in flight ends by itself, nothing new starts. */
+  /** Interrupts the command as the first Ctrl-C does: running operations finish, and no others start. */
   signal?: AbortSignal;
-  /** Every event as it happens, for a display. */
+  /** Receives each event as it occurs. */
   onEvent?: (event: EngineEvent) => void;
 }
 
@@ -92,21 +92,21 @@ export interface Step {
   urn: string;
   name: string;
   type: string;
-  /** Top-level input keys that differ. */
+  /** Names of the top-level inputs that differ. */
   diffs?: readonly string[];
-  /** Properties that force the replacement. */
+  /** Properties that require the replacement. */
   replaces?: readonly string[];
-  /** Every place that differs, where the engine compared the inputs: `{ "labels.env": "update" }`. */
+  /** Path and kind of each difference, if the engine compared the inputs: `{ "labels.env": "update" }`. */
   detailed?: Readonly<Record<string, "add" | "delete" | "update">>;
 }
 
-/** What a step makes of a resource, as the engine shows it: a secret hidden (`hidesSecret`), an unknown spelt `UNKNOWN`. */
+/** A resource after a step, as the engine shows it: secrets are hidden (`hidesSecret`), unknown values are `UNKNOWN`. */
 export interface Shown {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-/** How an unknown value is spelt. */
+/** The string that represents an unknown value. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 export interface Diagnostic {
@@ -124,46 +124,46 @@ export type EngineEvent =
 
 export interface RunResult {
   ok: boolean;
-  /** What a person saw, without colours. */
+  /** The command's output, without colors. */
   output: string;
   /**
-   * Steps that were begun, in that order, also where they failed; without those of default providers. A step of the
-   * command `refresh` has what it came to as its op.
+   * Steps in the order in which they started, including failed ones, without those of default providers. In a refresh,
+   * the op of a step is its result, for example `update`.
    */
   steps: readonly Step[];
-  /** How many resources by what was done: `{ create: 2, update: 1, same: 4, replace: 1 }`. */
+  /** The number of resources for each kind of change: `{ create: 2, update: 1, same: 4, replace: 1 }`. */
   changes: Readonly<Record<string, number>>;
   diagnostics: readonly Diagnostic[];
-  /** Stack outputs after the command, secrets in clear. */
+  /** Stack outputs after the command, with secrets in plaintext. */
   outputs: Readonly<Record<string, unknown>>;
 }
 
 export interface Stack {
   run(command: Command, options?: RunOptions): Promise<RunResult>;
-  /** The state as `pulumi stack export --show-secrets` writes it. */
+  /** Exports the state, as `pulumi stack export --show-secrets` does. */
   deployment(): Promise<Deployment>;
   setConfig(key: string, value: ConfigValue): Promise<void>;
   removeConfig(key: string): Promise<void>;
   import(deployment: Deployment): Promise<void>;
-  /** Makes the next `up` replace the resources: `pulumi state taint`. */
+  /** Marks resources so that the next `up` replaces them: `pulumi state taint`. */
   taint(...urns: string[]): Promise<void>;
   untaint(...urns: string[]): Promise<void>;
-  /** Protects the resources in the state until the next `up`: `pulumi state protect`. */
+  /** Protects resources in the state until the next `up`: `pulumi state protect`. */
   protect(...urns: string[]): Promise<void>;
   unprotect(...urns: string[]): Promise<void>;
-  /** Removes a resource from the state, and nowhere else: `pulumi state delete`. */
+  /** Removes a resource from the state, without deleting its object: `pulumi state delete`. */
   deleteState(urn: string, options?: DeleteStateOptions): Promise<void>;
-  /** Gives a resource in the state another name: `pulumi state rename`. */
+  /** Renames a resource in the state: `pulumi state rename`. */
   renameState(urn: string, name: string): Promise<void>;
   /** Moves resources and their children to another stack in the same backend: `pulumi state move`. */
   moveState(urns: readonly string[], destination: { project: string; stack: string }): Promise<void>;
   /** Renames the stack: `pulumi stack rename`. */
   rename(name: string): Promise<void>;
-  /** Where the state is: what the CLI hands on as `PULUMI_BACKEND_URL`. */
+  /** URL of the backend, which the CLI passes to its processes as `PULUMI_BACKEND_URL`. */
   readonly backendUrl: string;
-  /** Folder of all that the engine keeps, where it keeps secrets encrypted. */
+  /** The folder in which the engine keeps its files, if it encrypts secrets there. */
   readonly kept?: string;
-  /** Ends everything the stack started and removes what the engine keeps of it; the program's folder stays. */
+  /** Stops everything that the stack started, and removes the engine's files, but not the program's folder. */
   dispose(): Promise<void>;
 }
 

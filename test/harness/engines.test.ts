@@ -7,12 +7,12 @@ import { describeOnEngines } from "./describe-on-engines";
 import type { Engine, EngineEvent, Stack } from "./engine";
 import { type ProgramFolder, programFolder } from "./program";
 import { inClear, stateOf, statesOf } from "./state";
-import { sayWhichEngines } from "./which-engines";
+import { reportEngines } from "./which-engines";
 
 const TYPE = "pulumi-nodejs:dynamic/harness:Thing";
 const urnOf = (name: string): string => `urn:pulumi:dev::harness::${TYPE}::${name}`;
 
-/** A provider without a service: \`size\` is updated in place, \`kind\` replaces, \`size: "bad"\` fails. */
+/** A provider without a service. A change of `size` is an update, a change of `kind` a replacement, and `size: "bad"` an error. */
 const PROVIDER = `
 const grpc = require(require.resolve("@grpc/grpc-js", { paths: [require.resolve("@pulumi/pulumi")] }));
 const { EngineClient } = require("@pulumi/pulumi/proto/engine_grpc_pb.js");
@@ -56,7 +56,7 @@ class Provider extends pulumi.ProviderResource {
   constructor(name, args) { super("pulumi-nodejs", name, args); }
 }`;
 
-describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
+describeOnEngines("an engine", (engine: Engine) => {
   let folder: ProgramFolder;
   let stack: Stack;
 
@@ -75,10 +75,10 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     };
   });
 
-  it("tells what preview would do and what up did, resource by resource", async () => {
+  it("reports the steps and changes of a preview and an up", async () => {
     folder.write(`new Thing("one", { size: "s", kind: "k" }); new Thing("two", { size: "s", kind: "k" });`);
     const preview = expectOk(await stack.run("preview"));
-    expect(preview.changes).toEqual({ create: 3 }); // the stack itself counts
+    expect(preview.changes).toEqual({ create: 3 }); // including the stack itself
     expect((await stack.deployment()).resources ?? []).toEqual([]);
 
     const up = expectOk(await stack.run("up"));
@@ -109,7 +109,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect(changesOf(expectOk(await stack.run("up")))).toEqual({});
   });
 
-  it("makes a failed command a result, with the error on its resource and what a person saw, uncoloured", async () => {
+  it("returns a failed command as a result, with the error on its resource and output without colors", async () => {
     folder.write(`new Thing("good", { size: "s" }); new Thing("wrong", { size: "bad" });`);
     const result = await stack.run("up", { continueOnError: true });
     expect(result.ok).toBe(false);
@@ -124,7 +124,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect(stateOf(await stack.deployment(), "good").outputs).toMatchObject({ state: "made" });
   });
 
-  it("hands on each event as it happens, passing words among them", async () => {
+  it("reports each event as it occurs, including ephemeral status messages", async () => {
     folder.write(`new Thing("one", { size: "s" });`);
     const events: EngineEvent[] = [];
     const result = expectOk(await stack.run("up", { onEvent: (event) => events.push(event) }));
@@ -138,7 +138,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     });
   });
 
-  it("hands configuration to the program and back, and gives outputs and state with secrets in clear", async () => {
+  it("passes the configuration to the program, and returns outputs and state with secrets in plaintext", async () => {
     await stack.setConfig("a:late", { secret: "also hush" });
     await stack.removeConfig("a:open");
     folder.write(`const config = new pulumi.Config("a");
@@ -152,7 +152,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect(inClear(stateOf(await stack.deployment(), "one").inputs)).toMatchObject({ size: "hush" });
   });
 
-  it("refreshes, imports a state, and destroys; with previewOnly it only tells", async () => {
+  it("refreshes, imports a state, previews a destroy and destroys", async () => {
     folder.write(`new Thing("one", { size: "s" });`);
     expectOk(await stack.run("up"));
     const made = await stack.deployment();
@@ -168,7 +168,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect((await stack.deployment()).resources ?? []).toEqual([]);
   });
 
-  it("keeps to the resources it is told", async () => {
+  it("changes only the targeted resources", async () => {
     folder.write(`new Thing("one", { size: "s" }); new Thing("two", { size: "s" });`);
     expectOk(await stack.run("up"));
     const before = stateOf(await stack.deployment(), "two").id;
@@ -181,7 +181,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect(stateOf(await stack.deployment(), "two").id).not.toBe(before);
   });
 
-  it("gives each version and each explicit provider a process with a configuration of its own", async () => {
+  it("starts a process with its own configuration for each provider version and each explicit provider", async () => {
     await stack.removeConfig("a:open");
     await stack.removeConfig("a:shut");
     folder.write(`const eu = new Provider("eu", { "a:region": "eu", "a:token": pulumi.secret("hush") });
@@ -243,7 +243,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     }
   });
 
-  it("renames the stack, which changes URNs but no strings", async () => {
+  it("renames the stack, which changes URNs but no inputs", async () => {
     folder.write(`new Thing("one", { size: pulumi.getStack() });`);
     expectOk(await stack.run("up"));
     await stack.rename("prod");
@@ -255,7 +255,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect(stateOf(await stack.deployment(), "one").inputs).toMatchObject({ __urn: urn, size: "prod" });
   });
 
-  it("opens a stack of the same name in the same folder with another backend, which its processes are told", async () => {
+  it("opens a stack of the same name in the same folder with another backend", async () => {
     folder.write(`exports.backend = process.env.PULUMI_BACKEND_URL; new Thing("one", {});`);
     const other = await engine.open({ dir: folder.dir, project: "harness", stack: "dev" });
     try {
@@ -270,7 +270,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     }
   });
 
-  it("writes the state only at the end of a command without checkpoints", async () => {
+  it("writes the state only at the end of the command with PULUMI_SKIP_CHECKPOINTS", async () => {
     folder.write(`const one = new Thing("one", {}); new Thing("two", { ms: 1500 }, { dependsOn: one });`);
     const file = path.join(fileURLToPath(stack.backendUrl), ".pulumi/stacks/harness/dev.json");
     const written: boolean[] = [];
@@ -286,7 +286,7 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
     expect(written).toEqual([true, false]);
   });
 
-  it("lets what is in flight end after an interruption, and starts nothing new", async () => {
+  it("finishes running operations after an interruption, and starts no others", async () => {
     folder.write(
       `const one = new Thing("one", { size: "s", ms: 1500 }); new Thing("two", { size: one.state });`,
     );
@@ -305,13 +305,13 @@ describeOnEngines("an engine as scenarios use it", (engine: Engine) => {
   });
 });
 
-it("says loudly where the real CLI is missing", () => {
+it("prints a warning if the real CLI is missing", () => {
   const said: string[] = [];
-  sayWhichEngines((line) => said.push(line), "/nowhere");
+  reportEngines((line) => said.push(line), "/nowhere");
   expect(said).toEqual([expect.stringContaining("No `pulumi` on PATH")]);
 });
 
-/** What was done to the program's resources, in the order of the alphabet: independent ones come in any order. */
+/** The steps of the program's resources, sorted, because the order of independent resources varies. */
 function opsOf(steps: readonly { op: string; type: string; name: string }[]): string[] {
   return steps
     .filter(({ op, type }) => type === TYPE && op !== "same")

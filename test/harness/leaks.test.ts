@@ -20,7 +20,7 @@ const result = (more: Partial<RunResult>): RunResult => ({
   ...more,
 });
 
-/** The spellings in which something may be printed. */
+/** Encodings in which output may contain a value. */
 const spellings: Record<string, (value: string) => string> = {
   "as it is": (value) => `Bearer ${value}.`,
   "in JSON in JSON": (value) => JSON.stringify(JSON.stringify({ value: `"${value}"` })),
@@ -31,7 +31,7 @@ const spellings: Record<string, (value: string) => string> = {
   "in hexadecimal": (value) => Buffer.from(`x${value}`).toString("hex"),
 };
 
-describe("a token is found in what was said", () => {
+describe("a token in output is found", () => {
   it.each(Object.entries(spellings))("%s", (_how, spell) => {
     const leaks = new Leaks();
     leaks.said("an error", new Error(spell(leaks.token)));
@@ -39,14 +39,14 @@ describe("a token is found in what was said", () => {
     expect(() => leaks.expectNone()).toThrow("an error");
   });
 
-  it("cut in two, where the parts are of some length, but not in other words", () => {
+  it("in fragments of sufficient length, but not in another token", () => {
     const leaks = new Leaks();
     leaks.said("a log", `${leaks.token.slice(0, 20)}\n  ${leaks.token.slice(20)}`);
     leaks.said("a log", new Leaks().token);
     expect(leaks.leaks()).toEqual([expect.stringContaining("in part")]);
   });
 
-  it("as an error's cause, in a diagnostic of any severity, in an output", () => {
+  it("in the cause of an error, in diagnostics of any severity, and in a command's output", () => {
     const { token } = new Leaks();
     const seen = (act: (leaks: Leaks) => void): number => {
       const leaks = new Leaks({ token });
@@ -62,7 +62,7 @@ describe("a token is found in what was said", () => {
   });
 });
 
-it("a token is found in a file's content and name; a secret input only where anybody may read it", () => {
+it("a token is found in the content and the name of a file, and a secret input only in files that anybody may read", () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-leaks-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const leaks = new Leaks();
@@ -85,7 +85,7 @@ it("a token is found in a file's content and name; a secret input only where any
   ]);
 });
 
-it("a secret input is known from the program's source too", () => {
+it("the program's source is searched for the values of secret inputs", () => {
   const leaks = new Leaks();
   leaks.program(
     'new Instance("web", { flavor: pulumi.secret("hush-hush"), labels: { a: pulumi.secret(`short`) } })',
@@ -98,7 +98,7 @@ describe("a state", () => {
   const settings = (token: unknown): StateResource =>
     resource({ type: "pulumi:providers:pulumi-nodejs", inputs: { "cloudinfra:token": token } });
 
-  it("may hold the token in the default provider's own configuration, as a secret, and nowhere else", () => {
+  it("may contain the token only as a secret in the configuration of the default provider", () => {
     const { token } = new Leaks();
     const isFound = (deployment: Deployment): boolean => {
       const leaks = new Leaks({ token });
@@ -116,7 +116,7 @@ describe("a state", () => {
       expect(isFound({ resources: [leaking] })).toBe(true);
   });
 
-  it("may hold secret inputs as secrets; what they are is looked for in all that was and will be said", () => {
+  it("may contain secret inputs only as secrets, and their values are then searched for in all output", () => {
     const leaks = new Leaks();
     leaks.said("an earlier error", "the flavor hush-hush is unknown");
     const inputs = { flavor: secret("hush-hush"), labels: { deep: secret({ a: "deep-secret" }) } };

@@ -5,19 +5,22 @@ import { Canary, randomText, randomToken, SHORTEST } from "./canary";
 import type { Deployment, RunResult, StateResource } from "./engine";
 import { inClear, isSecret } from "./state";
 
-/** Whom a text reaches: anybody; or only who may see secret inputs (0600, an export that shows them), never the token. */
+/**
+ * Who can read a text: anybody, or only the owner, who may see secret inputs but not the token. Files with mode 0600 and
+ * exports that show secrets are for the owner.
+ */
 type Readers = "anybody" | "the owner";
 
 /**
- * Knows a token and secret inputs, and looks for them where they must not be. Secret inputs that stand in a state are known
- * from then on, and looked for in what was said before, too. Leaks gather until `expectNone`.
+ * Searches output, files and states for tokens and secret inputs. It collects secret inputs from states and programs, and
+ * searches earlier output for them, too. `expectNone` fails if anything was found.
  */
 export class Leaks {
-  /** The token to use, unless another one was given. */
+  /** The first token; random unless the constructor was given one. */
   readonly token: string;
   private readonly tokens = new Map<string, Canary>();
   private readonly secrets = new Map<string, Canary>();
-  private readonly heard: { where: string; text: string }[] = [];
+  private readonly output: { where: string; text: string }[] = [];
   private readonly found = new Set<string>();
 
   constructor({ token = randomToken() }: { token?: string } = {}) {
@@ -25,13 +28,13 @@ export class Leaks {
     this.alsoToken(token);
   }
 
-  /** A further token, made up by chance: after a rotation, of another account. */
+  /** Adds a token, for example one after a rotation or of another account. @default a random token */
   alsoToken(token: string = randomToken()): string {
     this.tokens.set(token, new Canary("the token", token, true));
     return token;
   }
 
-  /** A value of a secret input; one made up by chance where none is given. */
+  /** Adds a value of a secret input. @default a random value */
   secret(value?: string): string {
     const text = value ?? randomText();
     this.secrets.set(
@@ -41,25 +44,25 @@ export class Leaks {
     return text;
   }
 
-  /** The secrets that a program's source spells out: the service may refuse them before any state has them. */
+  /** Adds the secrets in a program's source. If the service rejects them, no state ever contains them. */
   program(source: string): void {
     for (const [, text = ""] of source.matchAll(/pulumi\.secret\(["'`](.*?)["'`]/gs)) this.learn(text);
   }
 
-  /** Something was printed, thrown, logged or sent elsewhere: neither a token nor a secret input may be in it. */
+  /** Searches output, an error, a log or a request to another origin. */
   said(where: string, what: unknown, readers: Readers = "anybody"): void {
     const text = typeof what === "string" ? what : asText(what);
     this.look(where, text, this.tokens);
-    if (readers === "anybody") this.heard.push({ where, text });
+    if (readers === "anybody") this.output.push({ where, text });
   }
 
-  /** What a command printed and told. */
+  /** Searches the output and the diagnostics of a command. */
   ran(where: string, { output, diagnostics }: RunResult, readers: Readers = "anybody"): void {
     this.said(`${where}: output`, output, readers);
     for (const diagnostic of diagnostics) this.said(`${where}: ${diagnostic.severity}`, diagnostic, readers);
   }
 
-  /** Every file in a folder, name and content, but for what links lead to; a folder that is not there is empty. */
+  /** Searches the name and the content of each file in a folder, without following links. The folder may be missing. */
   files(where: string, folder: string, readers: Readers = "the owner"): void {
     for (const file of filesIn(folder)) {
       const name = `${where} ${path.relative(folder, file)}`;
@@ -69,8 +72,8 @@ export class Leaks {
   }
 
   /**
-   * A state with its secrets shown: the token may stand only in the default provider's own configuration and there as a secret,
-   * secret inputs only as secrets.
+   * Searches a state that was exported with its secrets. The token may occur only as a secret in the configuration of the
+   * default provider, and secret inputs only as secrets.
    */
   state(where: string, { resources = [], pending_operations = [] }: Deployment): void {
     const pending = pending_operations.map(({ resource }) => resource);
@@ -82,13 +85,13 @@ export class Leaks {
     }
   }
 
-  /** All that was found so far. */
+  /** The leaks found so far. */
   leaks(): string[] {
-    for (const { where, text } of this.heard) this.look(where, text, this.secrets);
+    for (const { where, text } of this.output) this.look(where, text, this.secrets);
     return [...this.found];
   }
 
-  /** @throws Error that lists what got out where */
+  /** @throws Error that lists each leak and its place */
   expectNone(): void {
     const leaks = this.leaks();
     if (leaks.length > 0) throw new Error(`${leaks.length} leaks:\n${leaks.join("\n")}`);
@@ -113,20 +116,20 @@ export class Leaks {
   }
 }
 
-/** Texts among the secrets of a value of the state, however deep. */
+/** The strings inside the secrets of a value in the state, at any depth. */
 function secretsIn(value: unknown): string[] {
-  if (isSecret(value)) return textsIn(inClear(value));
+  if (isSecret(value)) return stringsIn(inClear(value));
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(secretsIn) : [];
 }
 
-function textsIn(value: unknown): string[] {
+function stringsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
 const withoutSecrets = (_key: string, value: unknown): unknown => (isSecret(value) ? "[secret]" : value);
 
-/** All of a value, also what an error does not show as JSON. */
+/** A value as text, including the parts of an error that JSON omits. */
 function asText(value: unknown, replacer?: (key: string, value: unknown) => unknown): string {
   const inspected = value instanceof Error ? `${inspect(value, { depth: 10 })} ` : "";
   return inspected + (JSON.stringify(value, replacer) ?? String(value));
@@ -140,7 +143,7 @@ function filesIn(at: string): string[] {
   return names.flatMap((name) => filesIn(path.join(at, name)));
 }
 
-/** What can't be read, or is gone by now, tells nobody anything. */
+/** Returns undefined if the file can't be read or no longer exists: it can't leak anything then. */
 function ifReadable<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -23,60 +23,60 @@ import { REPOSITORY } from "./modules";
 import { programFolder } from "./program";
 import { isolatedEnvironment, pulumiOnPath } from "./pulumi-environment";
 
-/** A command that has ended, and what it said. */
-interface Ended {
-  /** None where a signal ended it. */
+/** The result of a command. */
+interface CommandResult {
+  /** Exit code, or null if a signal ended the command. */
   readonly code: number | null;
   readonly output: string;
 }
 
-/** A command at work. */
-interface Running {
-  readonly ended: Promise<Ended>;
-  /** Sends a signal to the engine, as a terminal does at Ctrl-C. */
+/** A running command. */
+interface RunningCommand {
+  readonly ended: Promise<CommandResult>;
+  /** Sends a signal to the engine's process only. */
   signal(signal: NodeJS.Signals): void;
-  /** Sends a signal to the engine and all that it has started, as a CI runner does. */
+  /** Sends a signal to the engine and all processes that it has started, as a CI runner does. */
   signalAll(signal: NodeJS.Signals): Promise<void>;
 }
 
-interface How {
-  /** Options of the command, `["--target", urn]`. */
+interface CommandOptions {
+  /** Options of the command, for example `["--target", urn]`. */
   readonly args?: readonly string[];
-  /** Added to the environment of the engine. */
+  /** Environment variables of the engine. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Stack `dev` of project `scenario`, whose commands are processes of their own: they can be sent signals. */
+/** Stack `dev` of project `scenario`. Each command is a process of its own, so that a test can send signals to it. */
 export interface ProcessStack {
   readonly emulator: Emulator;
-  /** Starts a command on a machine of that name, with a journal of its own, from a folder that is not the program's. */
-  start(command: "up" | "destroy", machine?: string, how?: How): Running;
-  /** Runs `npx pulumi-cloudinfra recover` on a machine. */
-  recover(machine: string): Promise<Ended>;
+  /** Starts a command from a folder that isn't the program's. Each machine has its own journal. */
+  start(command: "up" | "destroy", machine?: string, options?: CommandOptions): RunningCommand;
+  /** Runs `npx pulumi-cloudinfra recover` with the journal of a machine. */
+  recover(machine: string): Promise<CommandResult>;
   /** The names of the files in a machine's journal. */
   journal(machine?: string): string[];
-  /** How many processes serve dynamic resources now. */
+  /** The number of running provider processes. */
   providers(): Promise<number>;
   /** Renames the stack: `pulumi stack rename`. */
   rename(name: string): Promise<void>;
-  /** Takes away the lock that a command has left that was killed. */
+  /** Removes the lock of a killed command. */
   unlock(): Promise<void>;
   state(): Deployment;
-  /** When the service has answered the next request of that method and path. */
+  /** Waits until the service has answered the next request with this method and path. */
   answered(method: string, path: string): Promise<void>;
 }
 
-/** The engines that can be run so. */
+/** The available engines, by name. */
 export const processEngines: readonly ("fake" | "pulumi")[] = pulumiOnPath() ? ["fake", "pulumi"] : ["fake"];
 
-/** Opens a stack. All of it, and all that it has started, is gone after the test. */
+/** Opens a stack. After the test, its processes are killed and its files are removed. */
 export async function processStack(engine: "fake" | "pulumi", program: string): Promise<ProcessStack> {
   const root = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-processes-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
   const { dir, remove } = programFolder(program);
   onTestFinished(remove);
-  const commands: Promise<Ended>[] = [];
-  // Before the folders go: such hooks run from the last to the first.
+  const commands: Promise<CommandResult>[] = [];
+  // Hooks run in reverse order, so this one runs before the folders are removed.
   onTestFinished(async () => {
     await killMarked(root);
     await Promise.all(commands);
@@ -92,19 +92,19 @@ export async function processStack(engine: "fake" | "pulumi", program: string): 
   const environment = (machine?: string) => ({
     ...process.env,
     ...isolatedEnvironment(root),
-    CLOUDINFRA_JOURNAL_DIR: journalOf(machine), // `root` stands in it, by which all that is started is found
+    CLOUDINFRA_JOURNAL_DIR: journalOf(machine), // contains `root`, by which findMarked finds the processes
   });
   const elsewhere = path.join(root, "elsewhere");
   mkdirSync(elsewhere);
-  const run: Place["run"] = (machine, file, args, env = {}) => {
+  const run: EngineContext["run"] = (machine, file, args, env = {}) => {
     const log = path.join(root, `command-${commands.length}.log`);
-    const said = openSync(log, "w"); // a file: what outlives the command may hold a pipe open
+    const logFile = openSync(log, "w"); // not a pipe, which a process that outlives the command could keep open
     const child = spawn(file, args, {
       cwd: elsewhere,
       env: { ...environment(machine), ...env },
-      stdio: ["ignore", said, said],
+      stdio: ["ignore", logFile, logFile],
     });
-    closeSync(said);
+    closeSync(logFile);
     const ended = once(child, "exit").then(([code]) => ({ code, output: readFileSync(log, "utf8") }));
     commands.push(ended);
     return {
@@ -133,7 +133,7 @@ export async function processStack(engine: "fake" | "pulumi", program: string): 
   return { emulator, start, recover, journal, providers, rename, unlock, state, answered };
 }
 
-interface Place {
+interface EngineContext {
   readonly dir: string;
   readonly root: string;
   readonly emulator: Emulator;
@@ -142,21 +142,21 @@ interface Place {
     file: string,
     args: readonly string[],
     env?: Readonly<Record<string, string>>,
-  ) => Running;
+  ) => RunningCommand;
 }
 
-type Own = Pick<ProcessStack, "start" | "state" | "unlock" | "rename"> & {
-  /** Options with which `recover` finds the stack. */
+type EngineCommands = Pick<ProcessStack, "start" | "state" | "unlock" | "rename"> & {
+  /** Options that pass the stack's state to `recover`. */
   exported(): string[];
 };
 
-async function fake({ dir, root, emulator, run }: Place): Promise<Own> {
+async function fake({ dir, root, emulator, run }: EngineContext): Promise<EngineCommands> {
   const file = path.join(root, "state.json");
   const config = { "cloudinfra:endpoint": emulator.endpoint, "cloudinfra:token": { secret: emulator.token } };
   const place = { dir, project: "scenario", stateFile: file };
   let stack = "dev";
   new FakeStack({ ...place, stack, config });
-  const tsx = pathToFileURL(require.resolve("tsx")).href; // in the process itself: its own command would start another
+  const tsx = pathToFileURL(require.resolve("tsx")).href; // The tsx command would start another process.
   const main = ["--import", tsx, path.join(REPOSITORY, "test/engine/main.ts")];
   const state = () => checkpoint(file);
   return {
@@ -169,7 +169,7 @@ async function fake({ dir, root, emulator, run }: Place): Promise<Own> {
       stack = name;
     },
     state,
-    unlock: async () => {}, // it has no lock
+    unlock: async () => {}, // The fake engine has no lock.
     exported: () => {
       const written = path.join(root, "export.json");
       writeFileSync(written, JSON.stringify({ version: 3, deployment: state() }));
@@ -178,8 +178,12 @@ async function fake({ dir, root, emulator, run }: Place): Promise<Own> {
   };
 }
 
-async function real({ dir, root, emulator, run }: Place): Promise<Own> {
-  const pulumi = (machine: string | undefined, args: readonly string[], env?: How["env"]): Running => {
+async function real({ dir, root, emulator, run }: EngineContext): Promise<EngineCommands> {
+  const pulumi = (
+    machine: string | undefined,
+    args: readonly string[],
+    env?: CommandOptions["env"],
+  ): RunningCommand => {
     const whole = ["-C", dir, ...args, "--non-interactive", "--color", "never"];
     return run(machine, pulumiOnPath() ?? "pulumi", whole, env);
   };

@@ -6,25 +6,25 @@ import { linkModules } from "./modules";
 export interface ProgramOptions {
   /** Name of the Pulumi project. @default "scenario" */
   name?: string;
-  /** What stands before the source. @default `PRELUDE` */
+  /** Code before the source. @default `PRELUDE` */
   prelude?: string;
 }
 
 export interface ProgramFolder {
   readonly dir: string;
-  /** Makes this the program from now on. */
+  /** Replaces the program. */
   write(source: string): void;
-  /** Removes the folder with all that is in it. */
+  /** Removes the folder and its contents. */
   remove(): void;
 }
 
-/** The names that a scenario's program may use without more words; one line, so that line numbers stay near. */
+/** Declares the names that scenarios use without importing them. It is one line, which shifts line numbers by only one. */
 export const PRELUDE = [
   'const pulumi = require("@pulumi/pulumi");',
   'const { Project, Instance, Provider } = require("pulumi-cloudinfra");',
 ].join(" ");
 
-/** A folder with a JavaScript program that can load this package as its users do, from `dist`. */
+/** Creates a folder with a JavaScript program that loads this package from `dist`, as users do. */
 export function programFolder(source: string, options: ProgramOptions = {}): ProgramFolder {
   const { name = "scenario", prelude = PRELUDE } = options;
   const dir = realpathSync(mkdtempSync(path.join(os.tmpdir(), "cloudinfra-program-")));

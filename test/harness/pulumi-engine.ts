@@ -10,8 +10,8 @@ import { runCli, runCommand } from "./pulumi-run";
 const COMPILE_CACHE = path.join(__dirname, "../../node_modules/.cache/compiled");
 
 /**
- * The real CLI through the Automation API, each stack with a home and a file backend of its own.
- * Undefined where no `pulumi` is on PATH.
+ * Runs the real CLI through the Automation API. Each stack has its own home and file backend.
+ * Returns undefined if `pulumi` isn't on PATH.
  */
 export async function pulumiEngine(): Promise<Engine | undefined> {
   if (!pulumiOnPath()) return undefined;
@@ -25,12 +25,12 @@ export async function pulumiEngine(): Promise<Engine | undefined> {
   };
 }
 
-/** Asks the CLI for its version, which the SDK can only do with the environment of this process. */
+/** Creates the SDK's command, which reads the CLI's version with the environment of this process. */
 async function findCommand(): Promise<automation.PulumiCommand> {
   const home = mkdtempSync(path.join(os.tmpdir(), "cloudinfra-pulumi-"));
   const usersHome = process.env.PULUMI_HOME;
   process.env.PULUMI_HOME = home;
-  // The child is started before `get` first waits: nothing else sees the changed variable.
+  // `get` starts the child synchronously, so no other code observes the changed variable.
   const command = automation.PulumiCommand.get();
   if (usersHome === undefined) delete process.env.PULUMI_HOME;
   else process.env.PULUMI_HOME = usersHome;
@@ -57,7 +57,7 @@ async function openStack(pulumiCommand: automation.PulumiCommand, options: Stack
       { stackName: stackNameOf(options), workDir: options.dir },
       { pulumiCommand, envVars: asEnvVars(own) },
     );
-    // After each command the SDK asks the CLI for outputs and history: a third of an `up`, and events tell the same.
+    // After each command, the SDK reads outputs and history from the CLI, which takes a third of an `up`. Events contain both.
     Object.assign(stack, { outputs: async () => ({}), info: async () => undefined });
     await setAllConfig(stack, options.config ?? {});
     return openedStack(stack, own, { root, removeRoot, backendUrl, options });
@@ -67,12 +67,12 @@ async function openStack(pulumiCommand: automation.PulumiCommand, options: Stack
   }
 }
 
-/** The CLI checks an organization only if it is part of the name. */
+/** The stack's name for the CLI, which checks the organization only if it is part of the name. */
 function stackNameOf({ organization, project, stack }: StackOptions): string {
   return organization === undefined ? stack : `${organization}/${project}/${stack}`;
 }
 
-/** The SDK's type knows no `undefined`, but it hands the values on to Node, which then leaves the variable out. */
+/** The SDK's type doesn't allow `undefined`, but the SDK passes the values to Node, which omits such variables. */
 function asEnvVars(variables: Record<string, string | undefined>): Record<string, string> {
   const given: Record<string, string> = {};
   const unset: Record<string, undefined> = {};
@@ -96,8 +96,8 @@ function toCliValue(value: ConfigValue): automation.ConfigValue {
   return typeof value === "string" ? { value } : { value: value.secret, secret: true };
 }
 
-interface Place {
-  /** Folder of all that the CLI keeps. */
+interface StackContext {
+  /** The folder in which the CLI keeps its files. */
   readonly root: string;
   readonly removeRoot: () => Promise<void>;
   readonly backendUrl: string;
@@ -107,7 +107,7 @@ interface Place {
 function openedStack(
   stack: automation.Stack,
   environment: Record<string, string | undefined>,
-  { root, removeRoot, backendUrl, options: { dir, project, overhear } }: Place,
+  { root, removeRoot, backendUrl, options: { dir, project, overhear } }: StackContext,
 ): Stack {
   const disposing = new AbortController();
   const running = new Set<Promise<RunResult>>();

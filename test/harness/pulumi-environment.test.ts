@@ -13,7 +13,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-it("takes out what the user has set, and keeps home and state under its folder", () => {
+it("removes the user's settings, and places home and state in its folder", () => {
   vi.stubEnv("PULUMI_ACCESS_TOKEN", "users-own");
   vi.stubEnv("PULUMI_BACKEND_URL", "https://example.com");
   vi.stubEnv("CLOUDINFRA_TOKEN", "users-own");
@@ -26,7 +26,7 @@ it("takes out what the user has set, and keeps home and state under its folder",
   });
 });
 
-it("finds the first `pulumi` on PATH that can be run", () => {
+it("finds the first executable `pulumi` on PATH", () => {
   const [first, second] = ["first", "second"].map((name) => mkdtempSync(path.join(root, name)));
   const file = path.join(second ?? "", "pulumi");
   writeFileSync(path.join(first ?? "", "pulumi"), "", { mode: 0o644 });

@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** The file that a shell starts for `pulumi`; undefined where PATH has none. */
+/** The file that a shell runs for `pulumi`, or undefined if PATH has none. */
 export function pulumiOnPath(searchPath: string = process.env.PATH ?? ""): string | undefined {
   const file = process.platform === "win32" ? "pulumi.exe" : "pulumi";
   return searchPath
@@ -22,8 +22,8 @@ function isExecutable(file: string): boolean {
 }
 
 /**
- * The environment of a CLI that keeps all it has under `root`: login, plugins, logs, and state in files. What the user
- * has set for Pulumi, or for this package, is taken out (undefined); the Node that runs this comes first on PATH.
+ * The environment of a CLI that keeps its login, plugins, logs and state in `root`. The user's variables for Pulumi and
+ * this package are undefined, and the current Node comes first on PATH.
  */
 export function isolatedEnvironment(
   root: string,

@@ -5,14 +5,14 @@ import type { Diagnostic, EngineEvent, Step, StepOp } from "./engine";
 type CliEvent = automation.EngineEvent;
 type CliStep = automation.StepEventMetadata;
 
-/** What a run of the CLI told through its events. */
+/** The contents of the events of one CLI command. */
 export interface CollectedEvents {
   readonly steps: Step[];
   readonly diagnostics: Diagnostic[];
   changes: Record<string, number>;
-  /** Of the stack, as events show them: secret values are hidden (`hidesSecret`). */
+  /** The stack's outputs. Secret values are hidden (`hidesSecret`). */
   outputs: Record<string, unknown>;
-  /** What went wrong while an event was taken; the SDK would only warn of it. */
+  /** The first error in an event handler. The SDK would only print a warning. */
   failure?: unknown;
 }
 
@@ -36,7 +36,7 @@ const STEP_OPS: readonly StepOp[] = [
   "refresh",
 ];
 
-/** Gathers the events of one run, and hands each on as soon as it is known. */
+/** Collects the events of one command, and passes each on as it occurs. */
 export function collectEvents(onEvent: (event: EngineEvent) => void = () => {}): {
   readonly collected: CollectedEvents;
   readonly take: (event: CliEvent) => void;
@@ -70,7 +70,7 @@ export function collectEvents(onEvent: (event: EngineEvent) => void = () => {}):
     if (metadata.type === STACK_TYPE) collected.outputs = { ...metadata.new?.outputs };
     const step = toStep(metadata);
     if (!step) return;
-    // A refresh is announced as such; what became of the resource is only known at its end.
+    // A refresh starts with the op `refresh`. Only its end contains the result.
     const refreshed = collected.steps.findIndex(({ urn, op }) => urn === step.urn && op === "refresh");
     if (refreshed >= 0) collected.steps[refreshed] = step;
     const initErrors = metadata.new?.initErrors;
@@ -86,7 +86,7 @@ export function collectEvents(onEvent: (event: EngineEvent) => void = () => {}):
   return { collected, take };
 }
 
-/** The program's own resources only: the CLI neither counts nor shows default providers. */
+/** Omits default providers, which the CLI neither counts nor shows. */
 function toStep({ op, urn, type, diffs, keys }: CliStep): Step | undefined {
   if (type.startsWith(PROVIDER_TYPE)) return undefined;
   const known = STEP_OPS.find((name) => name === op);
@@ -107,7 +107,7 @@ function toDiagnostic({
   urn,
   ephemeral,
 }: automation.DiagnosticEvent): Diagnostic | undefined {
-  // The SDK's own tracing, which the Automation API always asks for. Its types don't know this severity.
+  // The SDK's own tracing, which the Automation API always enables. The SDK's types don't include this severity.
   if (String(severity) === "debug") return undefined;
   return {
     severity,
@@ -117,7 +117,7 @@ function toDiagnostic({
   };
 }
 
-/** Whether a value as events show it hides a secret, however deep. */
+/** Whether a value from an event contains a hidden secret, at any depth. */
 export function hidesSecret(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return SECRET_SIGNATURE in value || Object.values(value).some(hidesSecret);

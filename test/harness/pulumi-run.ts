@@ -5,7 +5,7 @@ import type { Command, RunOptions, RunResult, StackOptions } from "./engine";
 import { pulumiOnPath } from "./pulumi-environment";
 import { collectEvents, hidesSecret } from "./pulumi-events";
 
-/** Runs one command of the CLI to its end; a command that fails is a result, not an error. */
+/** Runs one command of the CLI. If the command fails, the result says so, and no error is thrown. */
 export async function runCommand(
   stack: automation.Stack,
   command: Command,
@@ -33,14 +33,16 @@ export async function runCommand(
   if (collected.failure !== undefined) throw collected.failure;
   const { steps, diagnostics, changes } = collected;
   const outputs =
-    command !== "preview" && hidesSecret(collected.outputs) ? await clearOutputs(stack) : collected.outputs;
+    command !== "preview" && hidesSecret(collected.outputs)
+      ? await outputsInPlaintext(stack)
+      : collected.outputs;
   output = stripVTControlCharacters(output) || (failure?.message ?? "");
   return { ok: failure === undefined, output, steps, changes, diagnostics, outputs };
 }
 
 const execute = promisify(execFile);
 
-/** Runs a command of the CLI that the SDK doesn't have; throws what the CLI says if it fails. */
+/** Runs a command of the CLI that the SDK doesn't offer. @throws Error with the CLI's output if the command fails */
 export async function runCli(
   args: readonly string[],
   { cwd, env }: { cwd: string; env: Readonly<Record<string, string | undefined>> },
@@ -96,8 +98,8 @@ function start(
   }
 }
 
-/** Events hide secret values: only the state has them. */
-async function clearOutputs(stack: automation.Stack): Promise<Record<string, unknown>> {
+/** The stack's outputs with secrets in plaintext. Events hide them, so they come from the state. */
+async function outputsInPlaintext(stack: automation.Stack): Promise<Record<string, unknown>> {
   const outputs = await stack.workspace.stackOutputs(stack.name);
   return Object.fromEntries(Object.entries(outputs).map(([key, output]) => [key, output.value]));
 }

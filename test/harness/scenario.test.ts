@@ -32,7 +32,7 @@ describeOnEngines("a scenario", (engine: Engine) => {
     });
   });
 
-  it("takes out what shall not be configured, and switches the service's behaviour", async () => {
+  it("can omit settings and change the behavior of the service", async () => {
     const config = { "cloudinfra:token": undefined };
     await withStack(
       engine,
@@ -47,7 +47,7 @@ describeOnEngines("a scenario", (engine: Engine) => {
     );
   });
 
-  it("fails where the token got out: on disk, as soon as the service is asked again, and in what is said", async () => {
+  it("fails if the token leaks to a file or to output", async () => {
     const leaking = withStack(engine, { program: PROGRAM }, async ({ emulator, leaks, dir }) => {
       const file = path.join(dir, "entry.jsonl");
       writeFileSync(file, emulator.token);
@@ -58,7 +58,7 @@ describeOnEngines("a scenario", (engine: Engine) => {
     await expect(leaking).rejects.toThrow(/^2 leaks:\nthe token.* entry\.jsonl .*\nthe token.* an error /);
   });
 
-  it("leaves nothing behind, also when its body fails", async () => {
+  it("removes its folder and stops the service even if its body fails", async () => {
     let left: Scenario | undefined;
     const failing = withStack(engine, { program: PROGRAM }, async (scenario) => {
       left = scenario;

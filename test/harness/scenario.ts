@@ -8,12 +8,12 @@ import { type ProgramFolder, programFolder } from "./program";
 import { openWatched, type WatchedStack } from "./watched-stack";
 
 export interface ScenarioOptions {
-  /** The program, without the names of `PRELUDE`. */
+  /** The program, which can use the names that `PRELUDE` declares. */
   program: string;
   behaviour?: Partial<Behaviour>;
-  /** Told of each request when the service has answered it: the place for what others do in the meantime. */
+  /** Called after the service has answered a request, for example to simulate changes by somebody else. */
   onRequest?: (request: LoggedRequest) => void;
-  /** Added to `cloudinfra:endpoint` and `cloudinfra:token` of the emulator; undefined takes one of them out. */
+  /** Settings in addition to the emulator's `cloudinfra:endpoint` and `cloudinfra:token`. `undefined` removes a setting. */
   config?: Readonly<Record<string, ConfigValue | undefined>>;
   env?: Readonly<Record<string, string>>;
   /** Name of the Pulumi project. @default "scenario" */
@@ -25,15 +25,15 @@ export interface ScenarioOptions {
 export interface Scenario {
   readonly stack: Stack;
   readonly emulator: Emulator;
-  /** For what else a scenario reads, and for further tokens and secrets. */
+  /** Searches further output, and registers further tokens and secrets. */
   readonly leaks: Leaks;
   /** The program's folder. */
   readonly dir: string;
-  /** Makes this the program from now on. */
+  /** Replaces the program. */
   write(program: string): void;
   /**
-   * Opens another stack of the same program, with the same configuration. It has a backend of its own, unless
-   * `backendUrl` says otherwise, and the same name, unless `stack` does.
+   * Opens another stack of the same program with the same configuration. By default, it has the same name and its own
+   * backend.
    */
   open(where?: OtherStack): Promise<Stack>;
 }
@@ -41,8 +41,8 @@ export interface Scenario {
 type OtherStack = Partial<Pick<StackOptions, "stack" | "backendUrl" | "organization">>;
 
 /**
- * A service with a token that nobody else has, a program and a stack of it on `engine`; all of them are gone when `body` has
- * ended, however it ends. All that was said and kept is searched for the token and for secret inputs.
+ * Runs `body` with a service that has a unique token, a program, and a stack of that program on `engine`. Then it searches
+ * all output and files for the token and secret inputs, and removes everything even if `body` fails.
  */
 export async function withStack(
   engine: Engine,
@@ -57,7 +57,7 @@ export async function withStack(
     leaks.program(program);
     folder.write(program);
   };
-  const lookAtDisk = (): void => {
+  const searchFiles = (): void => {
     leaks.files("the program's folder,", folder.dir);
     leaks.files("the folder for temporary files,", temporary, "anybody");
   };
@@ -66,7 +66,7 @@ export async function withStack(
       token: leaks.token,
       behaviour: { operationMs: 100, ...options.behaviour },
       onRequest: (request) => {
-        lookAtDisk(); // while a creation goes on, the journal knows of it
+        searchFiles(); // The journal contains an entry only while a creation is in progress.
         options.onRequest?.(request);
       },
     });
@@ -79,11 +79,11 @@ export async function withStack(
       };
       try {
         await body({ stack: await open(), emulator, leaks, dir: folder.dir, write, open });
-        lookAtDisk();
-        for (const { look } of opened) await look();
+        searchFiles();
+        for (const { search } of opened) await search();
         leaks.expectNone();
       } finally {
-        emulator.finishOperations(); // a run that still waits can end by itself
+        emulator.finishOperations(); // so that a waiting command can finish
         for (const { stack } of opened) await stack.dispose();
       }
     } finally {

@@ -1,6 +1,6 @@
 import type { Deployment, StateResource } from "./engine";
 
-/** The one entry that the state has under this name; not one that only waits for its deletion. */
+/** The only resource with this name in the state, except for resources that are pending deletion. */
 export function stateOf(deployment: Deployment, name: string): StateResource {
   const [found, ...others] = statesOf(deployment, name).filter((resource) => !resource.delete);
   if (!found) throw new Error(`the state has no resource "${name}"`);
@@ -8,12 +8,12 @@ export function stateOf(deployment: Deployment, name: string): StateResource {
   return found;
 }
 
-/** Every entry that the state has under this name. */
+/** All resources with this name in the state. */
 export function statesOf(deployment: Deployment, name: string): StateResource[] {
   return (deployment.resources ?? []).filter(({ urn }) => urn.endsWith(`::${name}`));
 }
 
-/** Every resource of ours in the state. */
+/** All resources of this package in the state. */
 export function ownStates(deployment: Deployment): StateResource[] {
   return (deployment.resources ?? []).filter(({ type }) =>
     type.startsWith("pulumi-nodejs:dynamic/cloudinfra:"),
@@ -22,12 +22,12 @@ export function ownStates(deployment: Deployment): StateResource[] {
 
 const SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d";
 
-/** Whether the state keeps this value as a secret. */
+/** Whether the state contains this value as a secret. */
 export function isSecret(value: unknown): value is { readonly plaintext: string } {
   return typeof value === "object" && value !== null && SECRET_SIGNATURE in value && "plaintext" in value;
 }
 
-/** A value of the state with its secrets in clear. */
+/** A value of the state with its secrets in plaintext. */
 export function inClear(value: unknown): unknown {
   if (isSecret(value)) return inClear(JSON.parse(value.plaintext));
   if (Array.isArray(value)) return value.map(inClear);

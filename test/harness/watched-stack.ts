@@ -2,31 +2,31 @@ import type { Deployment, Engine, Stack, StackOptions } from "./engine";
 import type { Leaks } from "./leaks";
 
 /**
- * Lines of verbose logs in which Pulumi itself shows what goes between its processes, secrets and settings in clear: the engine
- * from `-v=9` on, the SDK at debug level. Who asks for them sees that of every program and provider.
+ * Lines of verbose logs in which Pulumi itself prints secrets in plaintext: the engine from `-v=9`, and the SDK at debug
+ * level. They occur with every program and provider.
  */
-const PULUMIS_OWN =
+const PULUMI_TRACES =
   /^.*\b(?:(?:Unm|M)arshaling property for RPC\[|(?:Register|Read)Resource(?:Outputs)? RPC finished: ).*$/gm;
 
 export function withoutPulumisOwn(text: string): string {
-  return text.replace(PULUMIS_OWN, "");
+  return text.replace(PULUMI_TRACES, "");
 }
 
-/** What makes Pulumi, Node and the packages of a program tell all that they can. */
+/** Enables all logs of Pulumi, Node and the packages of a program. */
 export const MOST_VERBOSE: Readonly<Record<string, string>> = {
   ...{ PULUMI_OPTION_DEBUG: "true", PULUMI_OPTION_LOGFLOW: "true" },
   ...{ PULUMI_OPTION_LOGTOSTDERR: "true", PULUMI_OPTION_VERBOSE: "9" },
   ...{ NODE_DEBUG: "undici,http,http2,net,tls", DEBUG: "*" },
 };
 
-/** A stack that is searched for leaks. */
+/** A stack whose output and state are searched for leaks. */
 export interface WatchedStack {
   readonly stack: Stack;
-  /** Looks at the state as it is now, and at all that the engine keeps. */
-  look(): Promise<void>;
+  /** Searches the current state and the engine's files. */
+  search(): Promise<void>;
 }
 
-/** Opens a stack of which all that it says, at every severity, and every state that is asked for, is searched for leaks. */
+/** Opens a stack. Its output at every severity and every exported state are searched for leaks. */
 export async function openWatched(
   engine: Engine,
   options: StackOptions,
@@ -38,22 +38,22 @@ export async function openWatched(
     leaks.said(where, withoutPulumisOwn(text), readers());
   const stack = await engine.open({ ...options, overhear });
   let runs = 0;
-  let isStateSeen = false;
+  let isStateSearched = false;
 
   const deployment = async (): Promise<Deployment> => {
     const state = await stack.deployment();
     leaks.state("the state", state);
-    isStateSeen = true;
+    isStateSearched = true;
     return state;
   };
   const changed = async (change: Promise<void>): Promise<void> => {
-    isStateSeen = false;
+    isStateSearched = false;
     await change;
   };
   const watched: Stack = {
     deployment,
     run: async (command, runOptions = {}) => {
-      isStateSeen &&= command === "preview";
+      isStateSearched &&= command === "preview";
       showsSecrets = runOptions.showSecrets ?? false;
       runs += 1;
       const result = await stack.run(command, runOptions);
@@ -75,9 +75,9 @@ export async function openWatched(
     backendUrl: stack.backendUrl,
     dispose: () => stack.dispose(),
   };
-  const look = async (): Promise<void> => {
-    if (!isStateSeen) await deployment();
+  const search = async (): Promise<void> => {
+    if (!isStateSearched) await deployment();
     if (stack.kept !== undefined) leaks.files("what the engine keeps,", stack.kept, "anybody");
   };
-  return { stack: watched, look };
+  return { stack: watched, search };
 }

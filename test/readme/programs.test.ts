@@ -5,7 +5,7 @@ import { Instance, Project } from "../../src";
 import { startEmulator } from "../../src/emulator";
 import { parseDuration } from "../../src/polling/clock";
 import { changesOf, expectConverged, expectOk, noRequestsDuring } from "../harness/assertions";
-import { complaints } from "../harness/compiler";
+import { typeErrors } from "../harness/compiler";
 import { describeOnEngines } from "../harness/describe-on-engines";
 import { REPOSITORY } from "../harness/modules";
 import { stateOf } from "../harness/state";
@@ -31,18 +31,18 @@ const programs = globSync("docs/**/*.md", { cwd: REPOSITORY }).flatMap((page) =>
 
 describe("the README's program", () => {
   it("type-checks under strict as a CommonJS program", async () => {
-    expect(await complaints(newcomersFolder(first, "commonjs"))).toBe("");
+    expect(await typeErrors(newcomersFolder(first, "commonjs"))).toBe("");
   });
 
   it("type-checks under strict as an ECMAScript module", async () => {
-    expect(await complaints(newcomersFolder(first, "module"), "--module", "nodenext")).toBe("");
+    expect(await typeErrors(newcomersFolder(first, "module"), "--module", "nodenext")).toBe("");
   });
 
   it("doesn't type-check with a wrong argument", async () => {
     const mistaken = first.replace('region: "eu-1"', "region: 1");
     expect(mistaken).not.toBe(first);
     const words = "Type 'number' is not assignable to type 'Input<string>'";
-    expect(await complaints(newcomersFolder(mistaken))).toContain(words);
+    expect(await typeErrors(newcomersFolder(mistaken))).toContain(words);
   });
 });
 
@@ -53,7 +53,7 @@ it("the programs of the guides type-check under strict", async () => {
     all.map(({ file }) => `export * as _${file.replaceAll("-", "_")} from "./${file}";`).join("\n"),
   );
   for (const { file, source } of all) writeFileSync(path.join(dir, `${file}.ts`), `${source}export {};\n`);
-  expect(await complaints(dir)).toBe("");
+  expect(await typeErrors(dir)).toBe("");
 });
 
 it("docs/testing.md quotes the tests of examples/testing, and the types of resources", () => {

@@ -6,9 +6,9 @@ import { describeLongOnEngines } from "../harness/describe-on-engines";
 import type { RunOptions } from "../harness/engine";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
-import { cutOff, expectOneEach, postsOf, programOf, urnOf } from "./cut-off";
+import { expectOneEach, postsOf, programOf, runInterruptedUp, urnOf } from "./interruption";
 
-/** What becomes of each, on a machine that knows nothing but the state. */
+/** Names of the instances. Each says what happens to its instance on a machine that has only the state. */
 const names = [
   "refreshed",
   "destroyed",
@@ -21,13 +21,13 @@ const names = [
 const program = (left: readonly string[]): string =>
   programOf(Object.fromEntries(left.map((name) => [name, []])));
 
-describeLongOnEngines("creations that were cut off, on a machine without their journal", (engine) => {
-  it("are gone on with by every command, and nothing is made twice or left behind", async () => {
+describeLongOnEngines("interrupted creations on a machine without their journal", (engine) => {
+  it("are completed or deleted by each command, without duplicates", async () => {
     await withStack(engine, { program: program(names) }, async (scenario) => {
       const { stack, emulator, dir, write } = scenario;
-      await cutOff(scenario);
+      await runInterruptedUp(scenario);
       emulator.finishOperations();
-      rmSync(path.join(dir, "journal"), { recursive: true }); // that machine is lost
+      rmSync(path.join(dir, "journal"), { recursive: true }); // The first machine is lost.
       const onlyOn = (name: (typeof names)[number], more: RunOptions = {}): RunOptions => ({
         target: [urnOf(name)],
         env: { CLOUDINFRA_JOURNAL_DIR: path.join(dir, `machine-of-${name}`) },
@@ -48,9 +48,7 @@ describeLongOnEngines("creations that were cut off, on a machine without their j
       expectOk(await stack.run("up", onlyOn("up", { target: [] })));
       for (const gone of ["destroyed", "refreshed-and-destroyed", "removed"])
         expect(statesOf(await stack.deployment(), gone)).toEqual([]);
-      expect(postsOf(emulator), "only what was to be replaced is made a second time").toHaveLength(
-        names.length + 1,
-      );
+      expect(postsOf(emulator), "only the replaced instance is created twice").toHaveLength(names.length + 1);
       const left = readdirSync(path.join(dir, "machine-of-replaced"));
       expect(left.filter((file) => !file.endsWith(".facts"))).toEqual([]);
       await expectOneEach(scenario, kept);

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are expressions of Pulumi's patterns
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: Pulumi's name patterns use this syntax
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
@@ -11,7 +11,7 @@ import { type Scenario, withStack } from "../harness/scenario";
 const program = (...names: string[]): string =>
   names.map((name) => `new Project("${name}", { region: "eu-1" });`).join("\n");
 
-/** Sets `pulumi:autonaming`. The CLI has no command that sets a whole structured value. */
+/** Sets `pulumi:autonaming`. The CLI can't set a structured value in one command, so this edits the file. */
 async function setAutonaming(engine: Engine, { stack, dir }: Scenario, setting: object): Promise<void> {
   if (engine.name === "fake") return stack.setConfig("pulumi:autonaming", JSON.stringify(setting));
   const file = path.join(dir, "Pulumi.dev.yaml");
@@ -37,7 +37,7 @@ async function previewedNames({ stack }: Scenario): Promise<unknown[]> {
 }
 
 describeLongOnEngines("the setting pulumi:autonaming", (engine) => {
-  it("names new resources, as previews show, and no existing one", async () => {
+  it("names new resources as the preview shows, and renames no existing ones", async () => {
     await withStack(engine, { program: program("shop") }, async (scenario) => {
       const { stack, write } = scenario;
       await setAutonaming(engine, scenario, { pattern: "${name}-${stack}" });

@@ -5,12 +5,12 @@ import { describeOnEngines } from "../harness/describe-on-engines";
 import { processEngines, processStack } from "../harness/process-stack";
 import { withStack } from "../harness/scenario";
 import { statesOf } from "../harness/state";
-import { expectOnly, HELD_MS, programOf } from "./cut-off";
+import { expectOnly, HELD_MS, programOf } from "./interruption";
 
 const program = programOf({ web: [] });
 
 describeOnEngines("the first Ctrl-C during a creation", (engine) => {
-  it("lets it end and saves it: the next up has nothing to make", async () => {
+  it("waits for the creation and saves it, so that the next up changes nothing", async () => {
     await withStack(engine, { program, behaviour: { operationMs: HELD_MS } }, async (scenario) => {
       const { stack, emulator } = scenario;
       const ctrlC = new AbortController();
@@ -31,15 +31,15 @@ describeOnEngines("the first Ctrl-C during a creation", (engine) => {
   });
 });
 
-/** What a CI runner does to a job that is cancelled: to whom, and what is left for another machine. */
-const ladders = {
-  "everything it has started": { toAll: true, left: /^operation\/op-/, pending: 0 },
+/** To which processes a CI runner sends SIGINT and SIGTERM, and what the state then contains. */
+const signalTargets = {
+  "all processes": { toAll: true, left: /^operation\/op-/, pending: 0 },
   "the command only": { toAll: false, left: undefined, pending: 1 },
 } as const;
 
-describe.each(processEngines)("a CI job that is cancelled during a creation, on %s", (engine) => {
-  it.each(Object.entries(ladders))(
-    "with SIGINT, SIGTERM and SIGKILL to %s loses nothing: recover and up on another machine end with one instance",
+describe.each(processEngines)("a CI job that is canceled during a creation, on %s", (engine) => {
+  it.each(Object.entries(signalTargets))(
+    "ends with one instance after recover and up on another machine, if the signals go to %s",
     async (_whom, { toAll, left, pending }) => {
       const stack = await processStack(engine, program);
       const { emulator, state } = stack;

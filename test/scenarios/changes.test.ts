@@ -4,7 +4,7 @@ import { describeOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
 
-/** One instance for each argument that can change in place, so that one `up` shows all of them. */
+/** An update of each argument that can change in place. Each has its own instance, so that one `up` tests them all. */
 const updates: Record<string, { from: string; to: string; wire: Record<string, unknown> }> = {
   name: { from: 'name: "one"', to: 'name: "two"', wire: { name: "two" } },
   flavor: { from: 'flavor: "small"', to: 'flavor: "large"', wire: { flavor: "large" } },
@@ -29,7 +29,7 @@ const programOf = (state: "from" | "to"): string => `
 `;
 
 describeOnEngines("a changed argument", (engine) => {
-  it("is updated in place, each with If-Match and the whole body, and others' labels stay", async () => {
+  it("is updated in place by a PUT with If-Match and a complete body", async () => {
     await withStack(engine, { program: programOf("from") }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       const ids = Object.fromEntries(
@@ -62,7 +62,7 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
-  it("that can't be changed in place replaces, and dependents follow", async () => {
+  it("replaces the resource and its dependents if it can't be updated in place", async () => {
     const program = (change: {
       name?: string;
       region?: string;
@@ -101,7 +101,7 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
-  it("replaces where replaceOnChanges says so, and is left alone where ignoreChanges does", async () => {
+  it("replaces the resource if replaceOnChanges lists it, and changes nothing if ignoreChanges lists it", async () => {
     const program = (flavor: string): string => `
       const project = new Project("p", { region: "eu-1" });
       const args = { project: project.id, image: "ubuntu", network: "n", flavor: "${flavor}" };
@@ -120,7 +120,7 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
-  it("replaces for SSH keys that differ, and never for equal ones that are written in another way", async () => {
+  it("in replaceOnChanges causes a replacement for different SSH keys, but not for equal keys in another format", async () => {
     const program = (keys: string, flavor: string): string => `
       const project = new Project("p", { region: "eu-1" });
       const args = { project: project.id, image: "u", flavor: "${flavor}", network: "n", sshKeys: ${keys} };
@@ -141,7 +141,7 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
-  it("of order or comment in sshKeys alone is none", async () => {
+  it("causes no diff if only the order or the comments of sshKeys differ", async () => {
     const program = (keys: string): string => `
       const project = new Project("p", { region: "eu-1" });
       new Instance("web", { project: project.id, image: "u", flavor: "s", network: "n", sshKeys: ${keys} });
@@ -162,7 +162,7 @@ describeOnEngines("a resource", (engine) => {
     ${lines}
   `;
 
-  it("that is renamed with an alias keeps its object; one that is removed is deleted; nothing else is touched", async () => {
+  it("keeps its object if it is renamed with an alias, and the removal of another one deletes only that one", async () => {
     const options = { program: program('new Instance("old", args); new Instance("other", args);') };
     await withStack(engine, options, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
@@ -182,7 +182,7 @@ describeOnEngines("a resource", (engine) => {
     });
   });
 
-  it("that was imported is replaced if `replaceOnChanges` lists the changed label, as one that was created", async () => {
+  it("is replaced if replaceOnChanges lists the changed label, whether it was created or imported", async () => {
     const declared = (name: string, env: string, options: string): string =>
       `new Instance("${name}", { ...args, name: "${name}", labels: { env: "${env}" } }, { replaceOnChanges: ["labels.env"], ${options} });`;
     await withStack(engine, { program: program("") }, async ({ stack, emulator, write }) => {
@@ -203,7 +203,7 @@ describeOnEngines("a resource", (engine) => {
     });
   });
 
-  it("that is retained outlives its removal from the program", async () => {
+  it("keeps its object after its removal from the program if it has retainOnDelete", async () => {
     const kept = 'new Instance("kept", args, { retainOnDelete: true });';
     await withStack(engine, { program: program(kept) }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));

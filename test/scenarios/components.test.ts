@@ -19,7 +19,7 @@ const program = `
 `;
 
 describeLongOnEngines("resources inside a component", (engine) => {
-  it("may refer to each other, and depend on nothing else", async () => {
+  it("depend only on the resources that they refer to", async () => {
     await withStack(engine, { program }, async ({ stack, emulator }) => {
       expect(changesOf(expectOk(await stack.run("up")))).toEqual({ create: 5 });
       const state = await stack.deployment();
@@ -29,9 +29,7 @@ describeLongOnEngines("resources inside a component", (engine) => {
       expect(needs("shop-db")).toEqual([urnOf("shop-project")]);
       expect(needs("shop-web")).toEqual([urnOf("shop-db"), urnOf("shop-project")].sort());
       expect(urnOf("shop-web")).toContain("test:Shop$pulumi-nodejs:dynamic/cloudinfra:Instance");
-      expect(stateOf(state, "shop-web").sourcePosition, "where it stands in the program").toMatch(
-        /index\.js#\d/,
-      );
+      expect(stateOf(state, "shop-web").sourcePosition, "position in the program").toMatch(/index\.js#\d/);
       await expectConverged({ stack, emulator });
       expectOk(await stack.run("destroy"));
       expect(emulator.projects.size).toBe(0);

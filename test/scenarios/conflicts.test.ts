@@ -12,13 +12,13 @@ const program = (args: string): string => `
 const small = program('flavor: "small"');
 const large = program('flavor: "large"');
 
-/** A stack with one instance, and its id. */
+/** Creates the instance and runs `body` with its id. */
 async function withInstance(scenario: Scenario, body: (id: string) => Promise<void>): Promise<void> {
   expectOk(await scenario.stack.run("up"));
   await body(stateOf(await scenario.stack.deployment(), "web").id ?? "");
 }
 
-/** What stands in the instance's row. */
+/** The errors of a failed command about the instance, with wrapped lines joined. */
 function errorOf(result: RunResult): string {
   expect(result.ok).toBe(false);
   return result.diagnostics
@@ -27,8 +27,8 @@ function errorOf(result: RunResult): string {
     .join("\n");
 }
 
-describeOnEngines("an update of what somebody else has changed", (engine) => {
-  it("is refused with state, service and program beside each other; a refresh and an up put it right", async () => {
+describeOnEngines("an update of an instance that somebody else has changed", (engine) => {
+  it("is rejected with a table of state, service and program if a managed property changed", async () => {
     await withStack(engine, { program: small }, async (scenario) => {
       await withInstance(scenario, async (id) => {
         const { stack, emulator, write } = scenario;
@@ -62,7 +62,7 @@ describeOnEngines("an update of what somebody else has changed", (engine) => {
     });
   });
 
-  it("goes through, and keeps their work, where it is none of the program's", async () => {
+  it("succeeds and keeps their changes if only unmanaged fields changed", async () => {
     await withStack(engine, { program: small }, async (scenario) => {
       await withInstance(scenario, async (id) => {
         const { stack, emulator, write } = scenario;
@@ -79,7 +79,7 @@ describeOnEngines("an update of what somebody else has changed", (engine) => {
     });
   });
 
-  it("goes through where they have made the same change", async () => {
+  it("succeeds if they have made the same change", async () => {
     await withStack(engine, { program: small }, async (scenario) => {
       await withInstance(scenario, async (id) => {
         const { stack, emulator, write } = scenario;
@@ -91,7 +91,7 @@ describeOnEngines("an update of what somebody else has changed", (engine) => {
     });
   });
 
-  it("shows no secret", async () => {
+  it("hides secrets in the table", async () => {
     const secret = (flavor: string): string => program(`flavor: pulumi.secret("${flavor}")`);
     await withStack(engine, { program: secret("hush-1") }, async (scenario) => {
       await withInstance(scenario, async (id) => {
@@ -106,8 +106,8 @@ describeOnEngines("an update of what somebody else has changed", (engine) => {
   });
 });
 
-describeLongOnEngines("an update whose answer is lost", (engine) => {
-  it("is found to be made, and is in the state", async () => {
+describeLongOnEngines("an update whose reply is lost", (engine) => {
+  it("is recognized as applied and saved in the state", async () => {
     await withStack(engine, { program: small }, async (scenario) => {
       await withInstance(scenario, async (id) => {
         const { stack, emulator, write } = scenario;

@@ -4,7 +4,7 @@ import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { inClear, stateOf, statesOf } from "../harness/state";
 
-/** What somebody else does to the instance of that name, and how the refreshed state shows it. */
+/** A change by somebody else to the instance with this name, and the refreshed state. */
 const drifts: Record<string, { edit: Record<string, unknown>; shown: Record<string, unknown> }> = {
   name: { edit: { name: "theirs" }, shown: { name: "theirs" } },
   flavor: { edit: { flavor: "huge" }, shown: { flavor: "huge" } },
@@ -25,7 +25,7 @@ const program = `
 `;
 
 describeLongOnEngines("a refresh", (engine) => {
-  it("shows what somebody else changed, field by field, and the next up puts it right", async () => {
+  it("shows the drift of each field, and the next up reverts it", async () => {
     await withStack(engine, { program }, async ({ stack, emulator }) => {
       expectOk(await stack.run("up"));
       const before = await stack.deployment();
@@ -71,7 +71,7 @@ describeLongOnEngines("a refresh", (engine) => {
     new Instance("two", args);
   `;
 
-  it("takes a vanished instance out of the state, and the next up makes it anew", async () => {
+  it("removes a deleted instance from the state, and the next up recreates it", async () => {
     await withStack(engine, { program: two }, async ({ stack, emulator }) => {
       expectOk(await stack.run("up"));
       const gone = stateOf(await stack.deployment(), "one").id ?? "";
@@ -84,7 +84,7 @@ describeLongOnEngines("a refresh", (engine) => {
     });
   });
 
-  it("loses nothing of resources that are only looked up, and removes one that no longer exists", async () => {
+  it("keeps all outputs of resources from `get`, and removes a resource that no longer exists", async () => {
     const looked = (ids: readonly string[]): string => `
       new Project("p", { region: "eu-1" });
       exports.found = pulumi.all(${JSON.stringify(ids)}.map((id, at) => Project.get("look" + at, id).description));
@@ -110,7 +110,7 @@ describeLongOnEngines("a refresh", (engine) => {
     });
   });
 
-  it("is an error, and takes nothing out of the state, while the service or the account is not the right one", async () => {
+  it("fails and keeps the state if the token is rejected, the service is down or the account is wrong", async () => {
     await withStack(
       engine,
       { program: two, config: { "cloudinfra:operationTimeout": "3s" } },
@@ -118,7 +118,7 @@ describeLongOnEngines("a refresh", (engine) => {
         const { stack, emulator } = scenario;
         expectOk(await stack.run("up"));
         const kept = (await stack.deployment()).resources?.length;
-        const stillThere = async (): Promise<void> => {
+        const expectAllInState = async (): Promise<void> => {
           expect((await stack.deployment()).resources).toHaveLength(kept ?? 0);
         };
 
@@ -128,27 +128,27 @@ describeLongOnEngines("a refresh", (engine) => {
         expect(refused.ok).toBe(false);
         expect(refused.output).toMatch(/401/);
         expect(refused.output).toMatch(/--run-program/);
-        await stillThere();
+        await expectAllInState();
         emulator.changeToken(token);
 
         const broken = emulator.fail({ kind: "status", status: 503, times: Number.POSITIVE_INFINITY });
         expect((await stack.run("refresh")).ok).toBe(false);
         broken.off();
-        await stillThere();
+        await expectAllInState();
 
         await emulator.pause();
         expect((await stack.run("refresh")).ok).toBe(false);
         await emulator.resume();
-        await stillThere();
+        await expectAllInState();
         await expectConverged({ stack, emulator });
 
-        // Another account: it answers, and shows nothing at all.
+        // Simulates another account, which contains no objects.
         for (const id of [...emulator.instances.keys(), ...emulator.projects.keys()]) emulator.remove(id);
         const empty = await stack.run("refresh");
         expect(empty.ok).toBe(false);
         expect(empty.output).toMatch(/another account/);
         expect(empty.output).toMatch(/pulumi state delete/);
-        await stillThere();
+        await expectAllInState();
       },
     );
   });

@@ -14,8 +14,8 @@ const program = (flavor: string): string => `
   new Instance("web", { project: project.id, image: "ubuntu", flavor: "${flavor}", network: "n" });
 `;
 
-describeOnEngines("an endpoint that was wrong", (engine) => {
-  it("is corrected by what the hint says: after that, `up` creates each object once", async () => {
+describeOnEngines("a wrong endpoint", (engine) => {
+  it("can be corrected as the hint says, so that `up` creates each object once", async () => {
     const wrong = await startEmulator();
     onTestFinished(() => wrong.stop());
     wrong.fail({ kind: "html", status: 502, times: Number.POSITIVE_INFINITY });
@@ -40,7 +40,7 @@ describeOnEngines("an endpoint that was wrong", (engine) => {
 });
 
 describeOnEngines("an endpoint that changes after a killed creation", (engine) => {
-  it("isn't used for another creation, nor asked for anything; with the former endpoint, `up` finishes the first one", async () => {
+  it("receives no requests, and `up` with the former endpoint resumes the creation", async () => {
     const other = await startEmulator();
     onTestFinished(() => other.stop());
     await withStack(engine, { program: "" }, async (scenario) => {
@@ -67,8 +67,8 @@ describeOnEngines("an endpoint that changes after a killed creation", (engine) =
   });
 });
 
-describeLongOnEngines("another origin is never asked, with the token or without", (engine) => {
-  it("where the service's links lead there: the same is asked of the endpoint instead", async () => {
+describeLongOnEngines("another origin receives no requests", (engine) => {
+  it("if links lead there: requests go to the endpoint instead", async () => {
     const behaviour = { projectPost: 202, putReply: 202, deleteObject: 202, resultLink: "early" } as const;
     await withStack(
       engine,
@@ -87,7 +87,7 @@ describeLongOnEngines("another origin is never asked, with the token or without"
     );
   });
 
-  it("where the service redirects there: an error says so, and nothing is taken out of the state", async () => {
+  it("if the service redirects there: the command fails and keeps the state", async () => {
     await withStack(engine, { program: program("small") }, async ({ stack, emulator, leaks }) =>
       withElsewhere(leaks, async (elsewhere) => {
         expectOk(await stack.run("up"));

@@ -4,12 +4,12 @@ import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on
 import type { StateResource } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
-import { cutOff, errorsOf, expectOneEach, postsOf, programOf, urnOf } from "./cut-off";
+import { errorsOf, expectOneEach, postsOf, programOf, runInterruptedUp, urnOf } from "./interruption";
 import { forget, killedCreation } from "./killed";
 
 const YESTERDAY = Date.now() - 23.5 * 3_600_000;
 
-/** Makes of an unfinished creation one whose answer was lost, yesterday. */
+/** Changes an unfinished creation so that its reply was lost more than 23 hours ago. */
 function aged(resource: StateResource): StateResource {
   const { operation: _operation, ...pending } = Object(inClear(resource.outputs?.__pending));
   return {
@@ -28,18 +28,22 @@ async function edit(
 }
 
 describeOnEngines(
-  "a creation that was interrupted more than 23 hours ago, and of which only the key is known,",
+  "a creation that was interrupted more than 23 hours ago before its reply arrived",
   (engine) => {
-    it("is neither repeated nor taken over; the error lists what has its name, and what it says to do ends with one instance", async () => {
+    it("isn't retried, and the steps in the error lead to one instance", async () => {
       await withStack(engine, { program: programOf({ saved: [] }) }, async (scenario) => {
         const { stack, emulator, write } = scenario;
-        await cutOff(scenario);
+        await runInterruptedUp(scenario);
         emulator.finishOperations();
         const [saved = ""] = emulator.instances.keys();
         const isSaved = ({ urn }: StateResource) => urn === urnOf("saved");
         await edit(scenario, (resource) => [isSaved(resource) ? aged(resource) : resource]);
         const project = stateOf(await stack.deployment(), "p").id ?? "";
-        const noted = await killedCreation(scenario, "noted", { project, at: YESTERDAY, noted: false });
+        const noted = await killedCreation(scenario, "noted", {
+          project,
+          at: YESTERDAY,
+          isReplyRecorded: false,
+        });
 
         write(programOf({ saved: [], noted: [] }));
         const asked = postsOf(emulator).length;
@@ -65,8 +69,8 @@ describeOnEngines(
   },
 );
 
-describeLongOnEngines("a failure that the service stored for a key, and repeats", (engine) => {
-  it("is got past with a new key: one instance; what has its name is reported and not taken", async () => {
+describeLongOnEngines("an error that the service stores for an idempotency key", (engine) => {
+  it("is retried with a new key, and a warning names an existing instance with the same name", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
       const project = emulator.addProject().id;
       write(

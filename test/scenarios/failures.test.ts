@@ -12,7 +12,7 @@ const program = (flavor = "small", options = ""): string => `
   new Instance("web", { ...args, flavor: "${flavor}" }, { ${options} });
 `;
 
-/** What stands in the row of the resource of that name. */
+/** The errors of a failed command about the resource with this name, with wrapped lines joined. */
 function errorOf(result: RunResult, name: string): string {
   expect(result.ok).toBe(false);
   const messages = result.diagnostics.filter(
@@ -22,7 +22,7 @@ function errorOf(result: RunResult, name: string): string {
 }
 
 describeOnEngines("a failing creation", (engine) => {
-  it("that the service refuses names the property and what the service said, and the next up goes on", async () => {
+  it("reports the rejected property and the service's reason, and a corrected program succeeds", async () => {
     await withStack(engine, { program: program("unknown-huge") }, async ({ stack, emulator, write }) => {
       const error = errorOf(await stack.run("up"), "web");
       expect(error).toMatch(/^creating instance "web" was rejected: validation_failed \(422\)/m);
@@ -36,7 +36,7 @@ describeOnEngines("a failing creation", (engine) => {
     });
   });
 
-  it("whose operation fails, under whatever status, carries the service's reason and leaves nothing in the state", async () => {
+  it("reports the service's reason and saves nothing if its operation fails with any final status", async () => {
     const many = `
       const project = new Project("p", { region: "eu-1" });
       for (const name of ${JSON.stringify(failedStatuses)})
@@ -44,7 +44,7 @@ describeOnEngines("a failing creation", (engine) => {
     `;
     await withStack(engine, { program: many }, async ({ stack, emulator }) => {
       const problem = { code: "no_capacity", title: "No capacity", detail: "no host has room for small" };
-      // One after the other, so that each meets its own status.
+      // One command for each status, because the emulator has only one at a time.
       for (const failedStatus of failedStatuses) {
         emulator.behaviour.failedStatus = failedStatus;
         for (let i = 0; i < failedStatuses.length; i++)
@@ -59,7 +59,7 @@ describeOnEngines("a failing creation", (engine) => {
     });
   });
 
-  it("that outlasts its time names operation, status, progress and elapsed time", async () => {
+  it("reports operation, status, progress and elapsed time if it times out", async () => {
     const options = {
       program: program("small", 'customTimeouts: { create: "1500ms" }'),
       behaviour: { operationMs: 600_000 },
@@ -72,7 +72,7 @@ describeOnEngines("a failing creation", (engine) => {
     });
   });
 
-  it("is told in words where the service is down, is another one, or a setting is missing or wrong", async () => {
+  it("reports a service that is down and a missing or wrong setting", async () => {
     const soon = 'customTimeouts: { create: "2s" }';
     const source = `new Project("p", { region: "eu-1" }, { ${soon} });`;
     await withStack(engine, { program: source }, async ({ stack, emulator }) => {
@@ -110,7 +110,7 @@ describeOnEngines("a failing creation", (engine) => {
 });
 
 describeOnEngines("a failing update", (engine) => {
-  it("overwrites nothing where somebody else changed the instance; a refresh and an up put it right", async () => {
+  it("overwrites nothing if somebody else changed the instance, and succeeds after a refresh", async () => {
     await withStack(engine, { program: program("small") }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       const id = [...emulator.instances.keys()][0] ?? "";
@@ -127,7 +127,7 @@ describeOnEngines("a failing update", (engine) => {
     });
   });
 
-  it("is an error where the service accepted a change and did not make it, until it is made or taken back", async () => {
+  it("fails on each up if the service accepts the change without applying it", async () => {
     await withStack(engine, { program: program("small") }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       emulator.ignoreUpdatesOf("flavor");
@@ -143,7 +143,7 @@ describeOnEngines("a failing update", (engine) => {
     });
   });
 
-  it("that the service refuses offers replaceOnChanges and ignoreChanges for that property", async () => {
+  it("suggests replaceOnChanges for a property that the service can't update", async () => {
     await withStack(engine, { program: program("small") }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       emulator.refuseUpdatesOf("flavor");

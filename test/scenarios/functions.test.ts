@@ -16,13 +16,13 @@ const PROGRAM = `
   exports.projects = getProjectsOutput({ dependsOn: [project] }).apply((all) => all.map(({ name, region }) => ({ name, region })));
 `;
 
-const AT_ONCE = `
+const IMMEDIATE = `
   ${FUNCTIONS}
   exports.instances = getInstances({ labels: { tier: "b" } });
   exports.projects = getProjects().then((all) => all.length);
 `;
 
-/** An instance inside a component that is inside another one. */
+/** Functions that depend on an instance in a nested component. */
 const IN_COMPONENTS = `
   ${FUNCTIONS}
   class Inner extends pulumi.ComponentResource {
@@ -49,7 +49,7 @@ const WRONG_ARGUMENT = `
 `;
 
 describeLongOnEngines("functions", (engine) => {
-  it("wait for what they depend on: unknown in a preview, which asks nothing, and right in the up", async () => {
+  it("wait for their dependencies, and send no requests in a preview that creates them", async () => {
     await withStack(engine, { program: PROGRAM }, async ({ stack, emulator }) => {
       const other = emulator.addProject({ name: "other", region: "us-1" }).id;
       const foreign = {
@@ -72,9 +72,9 @@ describeLongOnEngines("functions", (engine) => {
     });
   });
 
-  it("ask at once, all pages; without settings they say which is missing and how to set it", async () => {
+  it("return all pages, and report a missing setting", async () => {
     const behaviour = { pageSize: 2 };
-    await withStack(engine, { program: AT_ONCE, behaviour }, async ({ stack, emulator }) => {
+    await withStack(engine, { program: IMMEDIATE, behaviour }, async ({ stack, emulator }) => {
       const { id: project } = emulator.addProject({ name: "other", region: "us-1" });
       const fields = {
         project,
@@ -101,7 +101,7 @@ describeLongOnEngines("functions", (engine) => {
     });
   });
 
-  it("wait for everything inside a component, and a preview that creates it sends no requests", async () => {
+  it("wait for all resources in a component, and send no requests in a preview that creates it", async () => {
     await withStack(engine, { program: IN_COMPONENTS }, async ({ stack, emulator }) => {
       expectOk(await noRequestsDuring(emulator, () => stack.run("preview")));
       const { outputs } = expectOk(await stack.run("up"));
@@ -109,7 +109,7 @@ describeLongOnEngines("functions", (engine) => {
     });
   });
 
-  it("reject a label whose value is undefined, and send no request without it", async () => {
+  it("reject a label whose value is undefined, without sending a request", async () => {
     await withStack(engine, { program: WRONG_ARGUMENT }, async ({ stack, emulator }) => {
       const failed = await noRequestsDuring(emulator, () => stack.run("preview"));
       expect(failed.ok).toBe(false);

@@ -3,10 +3,10 @@ import { expectOk } from "../harness/assertions";
 import { describeOnEngines } from "../harness/describe-on-engines";
 import { type Scenario, withStack } from "../harness/scenario";
 import { statesOf } from "../harness/state";
-import { cutOff, errorsOf, expectOneEach, postsOf, programOf, urnOf } from "./cut-off";
+import { errorsOf, expectOneEach, postsOf, programOf, runInterruptedUp, urnOf } from "./interruption";
 import { journalOf, killedCreation } from "./killed";
 
-/** The journal keeps the entries of what the engine has saved: the state is written only at the end. */
+/** Keeps journal entries after `up`, because the engine saves the state only at the end of the command. */
 const UNCONFIRMED = { env: { PULUMI_SKIP_CHECKPOINTS: "1" } };
 
 const WEB = { web: [] } as const;
@@ -17,8 +17,8 @@ const NEW_AND_OLD = programOf({ web: [], old: [] });
 const idOf = async ({ stack }: Scenario, name: string): Promise<string> =>
   statesOf(await stack.deployment(), name)[0]?.id ?? "";
 
-describeOnEngines("a resource that is renamed while a new one takes its name", (engine) => {
-  it("is deleted without the new one", async () => {
+describeOnEngines("a renamed resource whose old name a new resource takes", (engine) => {
+  it("is deleted without deleting the new one", async () => {
     await withStack(engine, { program: programOf(WEB) }, async (scenario) => {
       const { stack, emulator, write } = scenario;
       expectOk(await stack.run("up"));
@@ -35,7 +35,7 @@ describeOnEngines("a resource that is renamed while a new one takes its name", (
   it.each([
     ["before", OLD_AND_NEW],
     ["after", NEW_AND_OLD],
-  ])("never shares an instance with it, if it is registered %s it", async (_when, program) => {
+  ])("never shares an instance with the new one if it is registered %s it", async (_when, program) => {
     await withStack(engine, { program: programOf(WEB) }, async (scenario) => {
       const { stack, emulator, write } = scenario;
       expectOk(await stack.run("up", UNCONFIRMED));
@@ -61,11 +61,11 @@ describeOnEngines("a resource that is renamed while a new one takes its name", (
     });
   });
 
-  it("is resumed, not deleted and recreated, if its placeholder is deleted before its replacement", async () => {
+  it("is resumed instead of recreated if deleteBeforeReplace deletes its placeholder first", async () => {
     const options = { program: programOf(WEB), behaviour: { operationMs: 100 } };
     await withStack(engine, options, async (scenario) => {
       const { stack, emulator, write } = scenario;
-      await cutOff(scenario);
+      await runInterruptedUp(scenario);
       emulator.finishOperations();
       write(programOf({ old: ["", 'aliases: [{ name: "web" }], deleteBeforeReplace: true'] }));
       expectOk(await stack.run("up"));
@@ -75,7 +75,7 @@ describeOnEngines("a resource that is renamed while a new one takes its name", (
   });
 });
 
-describeOnEngines("two stacks of the same name in one folder, with different backends,", (engine) => {
+describeOnEngines("two stacks of the same name in one folder with different backends", (engine) => {
   it("never adopt or delete each other's instances", async () => {
     await withStack(engine, { program: 'new Project("p", { region: "eu-1" });' }, async (scenario) => {
       const { stack, emulator, write, open } = scenario;
@@ -95,25 +95,28 @@ describeOnEngines("two stacks of the same name in one folder, with different bac
   });
 });
 
-describeOnEngines("an instance that is to outlive its resource", (engine) => {
-  it.each(["retainOnDelete", "pulumi state delete"])("is not deleted with the project: %s", async (how) => {
-    const retained = how === "retainOnDelete";
-    const program = programOf({ web: ["", retained ? "retainOnDelete: true" : ""] });
-    await withStack(engine, { program }, async (scenario) => {
-      const { stack, emulator } = scenario;
-      expectOk(await stack.run("up", UNCONFIRMED));
-      if (!retained) await stack.deleteState(urnOf("web"));
-      expect(errorsOf(await stack.run("destroy"))).toContain("still holds instances");
-      expect(emulator.instances.size).toBe(1);
-    });
-  });
+describeOnEngines("an instance that the stack no longer manages", (engine) => {
+  it.each(["retainOnDelete", "pulumi state delete"])(
+    "is not deleted with its project after %s",
+    async (how) => {
+      const retained = how === "retainOnDelete";
+      const program = programOf({ web: ["", retained ? "retainOnDelete: true" : ""] });
+      await withStack(engine, { program }, async (scenario) => {
+        const { stack, emulator } = scenario;
+        expectOk(await stack.run("up", UNCONFIRMED));
+        if (!retained) await stack.deleteState(urnOf("web"));
+        expect(errorsOf(await stack.run("destroy"))).toContain("still holds instances");
+        expect(emulator.instances.size).toBe(1);
+      });
+    },
+  );
 });
 
 describeOnEngines("an interrupted creation that another provider process resumes", (engine) => {
   it("is not deleted by the process that deletes the placeholder", async () => {
     await withStack(engine, { program: programOf(WEB) }, async (scenario) => {
       const { emulator, stack, write } = scenario;
-      await cutOff(scenario);
+      await runInterruptedUp(scenario);
       emulator.finishOperations();
       write(programOf({ web: ["", 'version: "3.250.1"'] }));
       expectOk(await stack.run("up"));
@@ -125,10 +128,10 @@ describeOnEngines("an interrupted creation that another provider process resumes
 });
 
 describe.each([true, false])(
-  "a tainted resource with the `import` option (delete first: %s)",
+  "a tainted resource with the `import` option and deleteBeforeReplace: %s",
   (deleteFirst) => {
-    describeOnEngines("is never reported as replaced when it was not", (engine) => {
-      it("and a further `up` works", async () => {
+    describeOnEngines("is reported as replaced only if it was replaced", (engine) => {
+      it("and the next `up` succeeds", async () => {
         await withStack(engine, { program: 'new Project("p", { region: "eu-1" });' }, async (scenario) => {
           const { stack, emulator, write } = scenario;
           expectOk(await stack.run("up"));

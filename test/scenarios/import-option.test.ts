@@ -9,11 +9,11 @@ interface Declared {
   readonly image?: string;
   readonly flavor?: string;
   readonly ids?: { readonly project: string; readonly web: string };
-  /** How long a creation of the instance may take. */
+  /** Timeout of a creation of the instance. */
   readonly create?: string;
 }
 
-/** A program that declares a project and an instance, taken over by their ids where they are given. */
+/** A program that declares a project and an instance, and imports them if `ids` are given. */
 const programOf = ({ image = "debian-13", flavor = "small", ids, create }: Declared): string => `
   const project = new Project("shop", { name: "shop", region: "eu-1" }, ${options(ids?.project)});
   new Instance("web", { project: project.id, name: "web", image: "${image}", flavor: "${flavor}", network: "n1" }, ${options(ids?.web, create)});
@@ -23,19 +23,21 @@ const options = (id: string | undefined, create?: string): string =>
     ? "{}"
     : `{ import: "${id}"${create === undefined ? "" : `, customTimeouts: { create: "${create}" }`} }`;
 
-function foreign(emulator: Emulator): { project: string; web: string } {
+/** Adds a project and an instance that no program manages. */
+function addUnmanaged(emulator: Emulator): { project: string; web: string } {
   const project = emulator.addProject({ name: "shop", region: "eu-1" }).id;
   const fields = { project, name: "web", image: "debian-13", flavor: "large", network: "n1" };
   return { project, web: emulator.addInstance(fields).id };
 }
 
-const written = (emulator: Emulator): string[] =>
+/** The requests that changed something. */
+const writes = (emulator: Emulator): string[] =>
   emulator.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 
 describeLongOnEngines("the import option", (engine) => {
-  it("takes objects over: left in, taken out, replaced and removed, each is as anybody would think", async () => {
+  it("adopts objects, and may stay in the program or be removed from it afterwards", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
-      const ids = foreign(emulator);
+      const ids = addUnmanaged(emulator);
       write(programOf({ ids }));
       const preview = expectOk(await stack.run("preview"));
       expect(preview.diagnostics.map(({ message }) => message).join("\n")).toContain(
@@ -44,7 +46,7 @@ describeLongOnEngines("the import option", (engine) => {
       expect(emulator.requests).toEqual([]);
 
       expectOk(await stack.run("up"));
-      expect(written(emulator)).toEqual([`PUT /v1/instances/${ids.web}`]); // the flavor
+      expect(writes(emulator)).toEqual([`PUT /v1/instances/${ids.web}`]); // updates the flavor
       expect(stateOf(await stack.deployment(), "shop").id).toBe(ids.project);
       expect(stateOf(await stack.deployment(), "web").id).toBe(ids.web);
 
@@ -75,15 +77,15 @@ describeLongOnEngines("the import option", (engine) => {
     });
   });
 
-  it("refuses what could only be replaced, with both sides, and leaves everything as it was", async () => {
+  it("rejects an object that would have to be replaced, and changes nothing", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
-      const ids = foreign(emulator);
+      const ids = addUnmanaged(emulator);
       write(programOf({ ids, image: "ubuntu" }));
       const refused = await stack.run("up");
       expect(refused.ok).toBe(false);
       const words = refused.diagnostics.map(({ message }) => message).join("\n");
       expect(words).toMatch(/image +debian-13 +ubuntu/);
-      expect(written(emulator)).toEqual([]);
+      expect(writes(emulator)).toEqual([]);
       write(programOf({ ids }));
       expectOk(await stack.run("up"));
       await expectConverged({ stack, emulator });
@@ -91,13 +93,13 @@ describeLongOnEngines("the import option", (engine) => {
     });
   });
 
-  it("leaves alone what `ignoreChanges` lists, also in a refresh, and changes it once the option is gone", async () => {
+  it("ignores differences that `ignoreChanges` lists until that option is removed", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
-      const ids = foreign(emulator);
+      const ids = addUnmanaged(emulator);
       const ignoring = programOf({ ids }).replace(/ \}\);\s*$/, ', ignoreChanges: ["flavor"] });');
       write(ignoring);
       expectOk(await stack.run("up"));
-      expect(written(emulator)).toEqual([]);
+      expect(writes(emulator)).toEqual([]);
       expect(stateOf(await stack.deployment(), "web").outputs).toMatchObject({ flavor: "large" });
       await expectConverged({ stack, emulator });
       write(programOf({ ids }));
@@ -114,7 +116,7 @@ describeLongOnEngines("the import option", (engine) => {
   });
 
   it.each(["before", "after"])(
-    "can't adopt what another resource manages, declared %s that one: the preview fails, too",
+    "can't adopt an object of another resource, if declared %s that resource",
     async (where) => {
       const own = 'new Project("own", { name: "shop", region: "eu-1" }';
       await withStack(engine, { program: `${own});` }, async ({ stack, emulator, write }) => {
@@ -137,9 +139,9 @@ describeLongOnEngines("the import option", (engine) => {
     },
   );
 
-  it("has done its work for ever: a second replacement creates an instance, and one that timed out is resumed", async () => {
+  it("has no effect on replacements after the import", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
-      const ids = foreign(emulator);
+      const ids = addUnmanaged(emulator);
       write(programOf({ flavor: "large", ids }));
       expectOk(await stack.run("up"));
       for (const image of ["debian-14", "debian-15"]) {
@@ -159,7 +161,7 @@ describeLongOnEngines("the import option", (engine) => {
     });
   });
 
-  it.each(["created", "imported"])("renames a resource that was %s, in place of an alias", async (how) => {
+  it.each(["created", "imported"])("can rename a resource that was %s, as an alias does", async (how) => {
     await withStack(engine, { program: programOf({}) }, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));
       const { id = "" } = stateOf(await stack.deployment(), "web");
@@ -183,7 +185,7 @@ describeLongOnEngines("the import option", (engine) => {
     });
   });
 
-  it("in place of an unfinished creation deletes what that has made", async () => {
+  it("added to a resource with an unfinished creation deletes the object of that creation", async () => {
     const ids = { project: "", web: "" };
     await withStack(engine, { program: programOf({}) }, async ({ stack, emulator, write }) => {
       const lost = emulator.fail({ kind: "gateway", method: "POST", path: "/v1/instances", times: 99 });
@@ -226,7 +228,7 @@ describeLongOnEngines("an import through another provider process", (engine) => 
     return `new Instance("${name}", ${JSON.stringify(fields)}, { ${options} });`;
   };
 
-  it("leaves the instance where it is if the rename is reverted after a failure", async () => {
+  it("keeps the instance if the rename is reverted after a failure", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
       const { id: project } = emulator.addProject({ name: "shop", region: "eu-1" });
       write(instance("web", project));
@@ -242,7 +244,7 @@ describeLongOnEngines("an import through another provider process", (engine) => 
     });
   });
 
-  it("fails if another resource of the program has the instance, and removing either resource deletes nothing", async () => {
+  it("fails if another resource of the program manages the instance", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
       const { id: project } = emulator.addProject({ name: "shop", region: "eu-1" });
       const web = instance("web", project);

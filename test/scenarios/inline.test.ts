@@ -11,7 +11,7 @@ import { isAllWithCli } from "../harness/describe-on-engines";
 import { programFolder } from "../harness/program";
 import { isolatedEnvironment, pulumiOnPath } from "../harness/pulumi-environment";
 
-/** Runs `up` of two stacks at the same time, with programs inside this process. Prints what a person would see of each as JSON. */
+/** Runs `up` of two stacks concurrently, with inline programs. Prints the outputs of both as JSON. */
 const HOST = `
   const { LocalWorkspace } = require("@pulumi/pulumi/automation");
   const { getProjectsOutput } = require("pulumi-cloudinfra");
@@ -36,7 +36,7 @@ const HOST = `
 
 describe("inline programs of two stacks in one process", () => {
   it.skipIf(pulumiOnPath() === undefined || !isAllWithCli)(
-    "declare resources from results of functions, and are warned of their own interrupted creations only",
+    "can use results of functions, and warn only about interrupted creations of their own stack",
     async () => {
       const emulator = await startEmulator({ behaviour: { operationMs: 100 } });
       onTestFinished(() => emulator.stop());
@@ -44,7 +44,7 @@ describe("inline programs of two stacks in one process", () => {
       onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
       const { dir, remove } = programFolder(HOST);
       onTestFinished(remove);
-      rmSync(path.join(dir, "Pulumi.yaml")); // inline programs have none
+      rmSync(path.join(dir, "Pulumi.yaml")); // Inline programs have no Pulumi.yaml.
       const journal = openJournal({
         endpoint: emulator.endpoint,
         dir: path.join(root, "journal"),

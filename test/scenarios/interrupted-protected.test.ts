@@ -3,17 +3,17 @@ import { expectOk } from "../harness/assertions";
 import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
-import { cutOff, errorsOf, expectOneEach, postsOf, programOf, urnOf } from "./cut-off";
+import { errorsOf, expectOneEach, postsOf, programOf, runInterruptedUp, urnOf } from "./interruption";
 
 const kept = { kept: ["", "protect: true"] } as const;
 const retained = (name: string) => ({ [name]: ["", "retainOnDelete: true"] }) as const;
 
-describeLongOnEngines("a creation that was cut off, of a resource with an option that keeps it", (engine) => {
-  it("protect: it waits for `up --refresh`, and nothing else touches it; retainOnDelete: it stays where it leaves the program", async () => {
+describeLongOnEngines("an interrupted creation of a resource with protect or retainOnDelete", (engine) => {
+  it("is resumed by `up --refresh` if protected, and kept after its removal if retained", async () => {
     const program = programOf({ ...kept, ...retained("on"), ...retained("out"), ...retained("off") });
     await withStack(engine, { program }, async (scenario) => {
       const { stack, emulator, write } = scenario;
-      await cutOff(scenario);
+      await runInterruptedUp(scenario);
       emulator.finishOperations();
       const placeholder = stateOf(await stack.deployment(), "kept").id;
       expect(placeholder).toMatch(/^operation\/op-/);
@@ -34,7 +34,7 @@ describeLongOnEngines("a creation that was cut off, of a resource with an option
       write(programOf({ ...kept, ...retained("on") }));
       expectOk(await stack.run("up", { refresh: true }));
       expect(postsOf(emulator)).toHaveLength(4);
-      expect(emulator.instances.size, "those that were to stay are there").toBe(4);
+      expect(emulator.instances.size, "no instance was deleted").toBe(4);
       const known = ["kept", "on"];
       for (const [id, { fields }] of emulator.instances)
         if (!known.some((name) => String(fields.name).startsWith(`${name}-`))) emulator.remove(id);

@@ -5,7 +5,7 @@ import type { Deployment, Stack } from "../harness/engine";
 import { processEngines, processStack } from "../harness/process-stack";
 import { type Scenario, withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
-import { cutOff, errorsOf, expectOneEach, programOf, urnOf } from "./cut-off";
+import { errorsOf, expectOneEach, programOf, runInterruptedUp, urnOf } from "./interruption";
 import { journalOf, killedCreation } from "./killed";
 
 const program = (images: Readonly<Record<string, string>>): string =>
@@ -19,8 +19,8 @@ const imagesOf = async ({ stack, emulator }: Scenario, names: readonly string[])
   return Object.fromEntries(names.map((name) => [name, emulator.instances.get(idOf(name))?.fields.image]));
 };
 
-/** Brings a row into the state as a hand-over leaves it that is killed at its end: what it handed over is still to be deleted. */
-async function handOverKilled({ stack, emulator }: Scenario, name: string): Promise<void> {
+/** Adds a placeholder that is marked for deletion to the state, as a kill leaves it after the creation was resumed. */
+async function addDeletedPlaceholder({ stack, emulator }: Scenario, name: string): Promise<void> {
   const deployment: Deployment = await stack.deployment();
   const resource = stateOf(deployment, name);
   const [operation] = [...emulator.operations.values()].filter(({ resultPath }) =>
@@ -39,8 +39,8 @@ async function handOverKilled({ stack, emulator }: Scenario, name: string): Prom
 
 const run = async (stack: Stack, ...args: Parameters<Stack["run"]>) => expectOk(await stack.run(...args));
 
-describeLongOnEngines("a replacement that was interrupted", (engine) => {
-  it("leaves one instance as it is wanted, whatever is asked next, after a kill and after a failure", async () => {
+describeLongOnEngines("an interrupted replacement", (engine) => {
+  it("ends with one instance after each command, whether it was killed or failed", async () => {
     await withStack(engine, { program: program(old) }, async (scenario) => {
       const { stack, emulator, write } = scenario;
       await run(stack, "up");
@@ -49,13 +49,13 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       for (const name of Object.keys(old)) {
         const image = name === "targeted" ? "old" : "new";
         const replaces = stateOf(before, name).inputs?.__key;
-        const noted = name !== "removed";
-        await killedCreation(scenario, name, { project, fields: { image }, noted, replaces });
+        const isReplyRecorded = name !== "removed";
+        await killedCreation(scenario, name, { project, fields: { image }, isReplyRecorded, replaces });
       }
       emulator.finishOperations();
       expect(emulator.instances.size).toBe(10);
 
-      await handOverKilled(scenario, "targeted");
+      await addDeletedPlaceholder(scenario, "targeted");
       await run(stack, "up", { targetReplace: [urnOf("targeted")] });
       await run(stack, "destroy", { target: [urnOf("destroyed")] });
       const kept = { reverted: "old", wanted: "new", targeted: "old" };
@@ -67,7 +67,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
       expect(await journalOf(scenario).list()).toEqual([]);
 
       write(program({ reverted: "newer", wanted: "newer", targeted: "newer" }));
-      expect(errorsOf(await cutOff(scenario))).toMatch(/the state records it/);
+      expect(errorsOf(await runInterruptedUp(scenario))).toMatch(/the state records it/);
       expect(statesOf(await stack.deployment(), "wanted")).toHaveLength(2);
       expect(emulator.instances.size).toBe(6);
       emulator.finishOperations();
@@ -80,7 +80,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
     });
   });
 
-  it("keeps the instance of a replacement that is reverted, if the resource has the option retainOnDelete", async () => {
+  it("keeps its instance if it is reverted and the resource has retainOnDelete", async () => {
     const retained = (image: string) => programOf({ web: [`image: "${image}"`, "retainOnDelete: true"] });
     await withStack(engine, { program: retained("old") }, async (scenario) => {
       const { stack, emulator } = scenario;
@@ -98,11 +98,11 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
     });
   });
 
-  it("keeps the instance of a creation that no longer fits, if retainOnDelete is added and the next creation fails at first", async () => {
+  it("keeps the instance of an obsolete creation if retainOnDelete is added", async () => {
     await withStack(engine, { program: programOf({ web: [] }) }, async (scenario) => {
       const { stack, emulator, write } = scenario;
       emulator.behaviour.uniqueNames = true;
-      await cutOff(scenario);
+      await runInterruptedUp(scenario);
       emulator.finishOperations();
       const [first = ""] = emulator.instances.keys();
       write(programOf({ web: ['image: "debian"', "retainOnDelete: true"] }));
@@ -115,7 +115,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
     });
   });
 
-  it("keeps an instance that retainOnDelete keeps, if the state holds it under its id while its creation is unfinished", async () => {
+  it("keeps the instance of an unfinished creation if the state has its id and the resource has retainOnDelete", async () => {
     const retained = (image: string) => programOf({ web: [`image: "${image}"`, "retainOnDelete: true"] });
     await withStack(engine, { program: retained("ubuntu") }, async ({ stack, emulator, write }) => {
       const path = "/v1/instances/";
@@ -137,7 +137,7 @@ describeLongOnEngines("a replacement that was interrupted", (engine) => {
 const AT_THE_END = { PULUMI_SKIP_CHECKPOINTS: "1" };
 
 describeLongOnEngines("with PULUMI_SKIP_CHECKPOINTS, a replacement", (engine) => {
-  it("asks for the operation of the new instance no more once that exists: the service may have purged it", async () => {
+  it("succeeds even if the service has purged the operation of the new instance", async () => {
     const behaviour = { operationKeptPolls: 1 };
     await withStack(engine, { program: program({ web: "old" }), behaviour }, async (scenario) => {
       const { stack, emulator, write } = scenario;
@@ -153,7 +153,7 @@ describeLongOnEngines("with PULUMI_SKIP_CHECKPOINTS, a replacement", (engine) =>
 });
 
 describe.each(processEngines)("with PULUMI_SKIP_CHECKPOINTS, a replacement on %s", (engine) => {
-  it("that is killed while the old instance is being deleted leaves one instance after the next up", async () => {
+  it("ends with one instance after the next up if it is killed while it deletes the old instance", async () => {
     const env = (image: string) => ({ env: { ...AT_THE_END, IMAGE: image } });
     const stack = await processStack(
       engine,

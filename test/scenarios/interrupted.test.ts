@@ -3,7 +3,7 @@ import { expectConverged, expectOk } from "../harness/assertions";
 import { describeLongOnEngines, describeOnEngines } from "../harness/describe-on-engines";
 import { type Scenario, withStack } from "../harness/scenario";
 import { isSecret, stateOf, statesOf } from "../harness/state";
-import { errorsOf, HELD_MS, postsOf, requestsOf, urnOf } from "./cut-off";
+import { errorsOf, HELD_MS, postsOf, requestsOf, urnOf } from "./interruption";
 
 const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): string => `
   const project = new Project("p", { region: "eu-1" });
@@ -11,18 +11,18 @@ const program = (args = "", options = 'customTimeouts: { create: "1500ms" }'): s
   new Instance("web", { ...args, ${args} }, { ${options} });
 `;
 
-/** An `up` whose instance was accepted and is not made in time. */
-async function cutOff({ stack, emulator }: Scenario): Promise<void> {
+/** Runs an `up` that times out after the service has accepted the creation. */
+async function runTimedOutUp({ stack, emulator }: Scenario): Promise<void> {
   const error = errorsOf(await stack.run("up"));
   expect(error).toMatch(/timed\s+out\s+after\s.*\swaiting\s+for\s+operation\s+op-[0-9a-f]+/);
   expect(error).toMatch(/Run `pulumi up` again, on any machine/);
   const web = stateOf(await stack.deployment(), "web");
   expect(web.id).toMatch(/^operation\/op-/);
-  expect(isSecret(web.outputs?.__pending), "what was sent may hold secrets").toBe(true);
+  expect(isSecret(web.outputs?.__pending), "the request may contain secrets").toBe(true);
   emulator.behaviour.operationMs = 100;
 }
 
-/** The service holds one instance, and the state knows it. */
+/** Expects that the service has one instance, which is in the state. Returns its id. */
 async function expectOne({ stack, emulator }: Scenario): Promise<string> {
   const [id = "", ...others] = emulator.instances.keys();
   expect(others).toEqual([]);
@@ -31,13 +31,13 @@ async function expectOne({ stack, emulator }: Scenario): Promise<string> {
   return id;
 }
 
-describeOnEngines("a creation that was cut off after the service accepted it", (engine) => {
+describeOnEngines("a creation that timed out after the service accepted it", (engine) => {
   const options = { program: program(), behaviour: { operationMs: HELD_MS } };
 
-  it("goes on with the next up, which makes nothing twice, on this machine and on another", async () => {
+  it("is resumed by the next up on another machine, without duplicates", async () => {
     await withStack(engine, options, async (scenario) => {
       const { stack, emulator } = scenario;
-      await cutOff(scenario);
+      await runTimedOutUp(scenario);
       const preview = expectOk(await stack.run("preview"));
       expect(preview.diagnostics.map(({ message }) => message).join("\n") + preview.output).toMatch(
         /resuming its creation/,
@@ -51,10 +51,10 @@ describeOnEngines("a creation that was cut off after the service accepted it", (
     });
   });
 
-  it("is found by a refresh once it is done, and taken out of the state where it failed", async () => {
+  it("is completed by a refresh after its operation has finished", async () => {
     await withStack(engine, options, async (scenario) => {
       const { stack, emulator } = scenario;
-      await cutOff(scenario);
+      await runTimedOutUp(scenario);
       expectOk(await stack.run("refresh"));
       expect(stateOf(await stack.deployment(), "web").id).toMatch(/^operation\//);
       emulator.finishOperations();
@@ -65,26 +65,26 @@ describeOnEngines("a creation that was cut off after the service accepted it", (
     });
   });
 
-  it("whose operation then fails is made anew by the next up", async () => {
+  it("is recreated by the next up if its operation fails", async () => {
     await withStack(engine, options, async (scenario) => {
       const { stack, emulator } = scenario;
       emulator.failNextOperation({ kind: "create" });
-      await cutOff(scenario);
+      await runTimedOutUp(scenario);
       emulator.finishOperations();
       expectOk(await stack.run("up"));
       await expectOne(scenario);
     });
   });
 
-  it.each(["destroy", "removed from the program", "destroy with refresh"])(
-    "leaves nothing at the service: %s",
+  it.each(["destroy", "its removal from the program", "destroy with refresh"])(
+    "leaves no instance behind after %s",
     async (how) => {
       await withStack(engine, options, async (scenario) => {
         const { stack, emulator, write } = scenario;
-        await cutOff(scenario);
+        await runTimedOutUp(scenario);
         emulator.finishOperations();
-        if (how === "removed from the program") write('new Project("p", { region: "eu-1" });');
-        const command = how === "removed from the program" ? "up" : "destroy";
+        if (how === "its removal from the program") write('new Project("p", { region: "eu-1" });');
+        const command = how === "its removal from the program" ? "up" : "destroy";
         expectOk(await stack.run(command, { refresh: how === "destroy with refresh" }));
         expect(emulator.instances.size).toBe(0);
         expect(statesOf(await stack.deployment(), "web")).toEqual([]);
@@ -92,10 +92,10 @@ describeOnEngines("a creation that was cut off after the service accepted it", (
     },
   );
 
-  it("survives a targeted replacement with one object", async () => {
+  it("ends with one instance after a targeted replacement", async () => {
     await withStack(engine, options, async (scenario) => {
       const { stack, emulator } = scenario;
-      await cutOff(scenario);
+      await runTimedOutUp(scenario);
       emulator.finishOperations();
       expectOk(await stack.run("up", { targetReplace: [urnOf("web")] }));
       await expectOne(scenario);
@@ -103,8 +103,8 @@ describeOnEngines("a creation that was cut off after the service accepted it", (
   });
 });
 
-describeLongOnEngines("a creation whose answer was lost", (engine) => {
-  it("is repeated with the same key and body by the next up, on any machine, and nothing is made twice", async () => {
+describeLongOnEngines("a creation whose reply was lost", (engine) => {
+  it("is retried with the same key and body by the next up on another machine", async () => {
     await withStack(engine, { program: program() }, async (scenario) => {
       const { stack, emulator } = scenario;
       const lost = emulator.fail({
@@ -123,8 +123,8 @@ describeLongOnEngines("a creation whose answer was lost", (engine) => {
   });
 });
 
-describeLongOnEngines("an update that was cut off after the service accepted it", (engine) => {
-  it("is waited for by the next up, and then is as the program wants it", async () => {
+describeLongOnEngines("an update that timed out after the service accepted it", (engine) => {
+  it("is completed by the next up, which waits for its operation", async () => {
     const behaviour = { putReply: 202, operationMs: 100 } as const;
     const source = (flavor: string, update = "1500ms"): string =>
       program(`flavor: "${flavor}"`, `customTimeouts: { update: "${update}" }`);

@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 import { expectOk } from "../harness/assertions";
 import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
-import { programOf } from "./cut-off";
+import { programOf } from "./interruption";
 
 /**
- * Lets every call of these about the journal's folder fail so, in each process that loads the module first: modes don't bind a
- * superuser, and few may mount a disk of their own.
+ * Writes a module that makes these calls fail in the journal's folder, and returns the Node option that loads it. File modes
+ * would not stop a superuser, and mounting a file system requires privileges.
  */
 const failing = (dir: string, calls: readonly string[], code: string, words: string): string => {
   const module = path.join(dir, "disk.cjs");
@@ -26,8 +26,8 @@ const failing = (dir: string, calls: readonly string[], code: string, words: str
   return `--require ${module}`;
 };
 
-/** What is wrong with the journal's place: words that tell of it, and how it comes to be so in a folder. */
-const places: Record<string, readonly [words: string, (dir: string) => string | undefined]> = {
+/** Problems of the journal's folder, each with the expected words in the warning and a function that causes it. */
+const problems: Record<string, readonly [words: string, cause: (dir: string) => string | undefined]> = {
   "is a file": [
     "ENOTDIR: not a directory",
     (dir) => void writeFileSync(path.join(dir, "journal"), "somebody's own"),
@@ -42,13 +42,13 @@ const places: Record<string, readonly [words: string, (dir: string) => string | 
   ],
 };
 
-describeLongOnEngines("a journal whose place", (engine) => {
-  it.each(Object.entries(places))(
-    "%s is missed with one warning, and the instances are made all the same",
-    async (_how, [words, spoil]) => {
+describeLongOnEngines("a journal whose folder", (engine) => {
+  it.each(Object.entries(problems))(
+    "%s causes one warning, and the instances are still created",
+    async (_how, [words, cause]) => {
       const program = programOf({ one: [], two: [], three: [] });
       await withStack(engine, { program }, async ({ stack, emulator, dir }) => {
-        const preload = spoil(dir);
+        const preload = cause(dir);
         const result = expectOk(await stack.run("up", { env: preload ? { NODE_OPTIONS: preload } : {} }));
         const [warning, ...others] = result.diagnostics.filter(({ message }) =>
           message.includes("the journal of creations"),
@@ -61,7 +61,7 @@ describeLongOnEngines("a journal whose place", (engine) => {
         );
         expect(
           result.output.split(`in ${dir}/journal can't be used`),
-          "as it comes, and at the end",
+          "when it occurs, and at the end",
         ).toHaveLength(3);
         expect(emulator.instances.size).toBe(3);
       });

@@ -25,45 +25,45 @@ const program = (count: number): string => `
     new Instance("web" + i, { project: project.id, image: "u", flavor: "s", network: "n" });
 `;
 
-/** Nothing ends by itself: there is time to look at what is on disk meanwhile. */
+/** Operations that don't finish by themselves, so that a test can read the files during a creation. */
 const held = { operationMs: 600_000, retryAfter: 1 };
 
-/** The files of a journal, without what the processes of a run tell each other. */
+/** The files of a journal, without the facts that the processes of one command share. */
 const filesIn = (journal: string): string[] =>
   readdirSync(journal).filter((name) => !name.endsWith(".facts"));
 
 const entriesIn = (journal: string): Entry[] =>
   filesIn(journal).flatMap((name) => parseEntry(readFileSync(path.join(journal, name), "utf8")) ?? []);
 
-/** Runs `up`; looks around once an instance is being created, and then lets the service finish what it has begun. */
-async function upWithALook(
+/** Runs `up`, calls `inspect` during the creation of an instance, and then finishes all operations. */
+async function upWithInspection(
   { stack, emulator }: { stack: Stack; emulator: Emulator },
-  look: () => void,
+  inspect: () => void,
   options: RunOptions = {},
 ): Promise<RunResult> {
-  let looked: Promise<void> | undefined;
+  let inspection: Promise<void> | undefined;
   const onEvent = (event: EngineEvent): void => {
     if (event.kind !== "diagnostic" || !event.message.startsWith("creating")) return;
-    looked ??= Promise.resolve()
-      .then(look)
+    inspection ??= Promise.resolve()
+      .then(inspect)
       .finally(() => emulator.finishOperations());
   };
   const result = await stack.run("up", { ...options, onEvent });
-  if (looked === undefined) throw new Error(`no instance was being created: ${result.output}`);
-  await looked;
+  if (inspection === undefined) throw new Error(`no instance was being created: ${result.output}`);
+  await inspection;
   return result;
 }
 
-const aboutNotes = ({ diagnostics }: RunResult) =>
+const journalWarnings = ({ diagnostics }: RunResult) =>
   diagnostics.filter(({ message }) => message.includes("journal entry"));
 
-describeOnEngines("the entry of a creation", (engine) => {
-  it("is on disk while the service works, for its owner only and without the token, and is gone after `up`", async () => {
+describeOnEngines("the journal entry of a creation", (engine) => {
+  it("is on disk during the creation, readable only by its owner and without the token", async () => {
     await withStack(engine, { program: program(1), behaviour: held }, async (scenario) => {
       const { stack, emulator, dir } = scenario;
       const journal = path.join(dir, "journal");
       let seen: Entry[] = [];
-      const result = await upWithALook(scenario, () => {
+      const result = await upWithInspection(scenario, () => {
         seen = entriesIn(journal);
         const files = filesIn(journal).map((name) => path.join(journal, name));
         expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600]);
@@ -92,7 +92,7 @@ describeOnEngines("the entry of a creation", (engine) => {
     });
   });
 
-  it("goes for each of many resources that are saved at once", async () => {
+  it("is removed for each of many resources that are saved concurrently", async () => {
     await withStack(engine, { program: program(40) }, async ({ stack, dir }) => {
       expectOk(await stack.run("up", { parallel: 40 }));
       expect(ownStates(await stack.deployment())).toHaveLength(41);
@@ -100,20 +100,20 @@ describeOnEngines("the entry of a creation", (engine) => {
     });
   });
 
-  it("is not made by a preview", async () => {
+  it("is not written by a preview", async () => {
     await withStack(engine, { program: program(1) }, async ({ stack, dir }) => {
       expectOk(await stack.run("preview"));
       expect(existsSync(path.join(dir, "journal"))).toBe(false);
     });
   });
 
-  it("that is damaged is set aside with one warning, and the resource is made", async () => {
+  it("is set aside with one warning if it is damaged, and the resource is created", async () => {
     await withStack(engine, { program: program(1), behaviour: held }, async (scenario) => {
       const { stack, emulator, dir } = scenario;
       const folder = path.join(dir, "journal");
       let names: string[] = [];
       expectOk(
-        await upWithALook(scenario, () => {
+        await upWithInspection(scenario, () => {
           names = filesIn(folder);
         }),
       );
@@ -122,7 +122,7 @@ describeOnEngines("the entry of a creation", (engine) => {
       emulator.behaviour.operationMs = 100;
       const result = expectOk(await stack.run("up"));
       const file = path.join(folder, `${names[0]}.damaged`);
-      expect(aboutNotes(result)).toMatchObject([
+      expect(journalWarnings(result)).toMatchObject([
         { severity: "warning", message: expect.stringContaining(`set aside as ${file}`) },
       ]);
       expect(readFileSync(file, "utf8")).toBe("{");
@@ -130,7 +130,7 @@ describeOnEngines("the entry of a creation", (engine) => {
     });
   });
 
-  it("makes no difference to a program that recovers from a creation that failed", async () => {
+  it("doesn't affect a program that uses `pulumi.recover` after a failed creation", async () => {
     const recovering = `${program(0)}
       const web = new Instance("web", { project: project.id, image: "u", flavor: "s", network: "n" });
       for (const output of Object.values(web).filter(pulumi.Output.isInstance)) pulumi.recover(output, () => "none");
@@ -146,7 +146,7 @@ describeOnEngines("the entry of a creation", (engine) => {
   });
 });
 
-/** How a program may lie; what the engine is given as its folder, and what the program and the provider are run in. */
+/** Layouts of a program: the folder that the engine gets, and the working directory of program and provider. */
 const layouts: Record<string, (dir: string) => { given: string; cwd: string }> = {
   "main: src/index.ts": (dir) => {
     const src = path.join(dir, "src");
@@ -155,7 +155,7 @@ const layouts: Record<string, (dir: string) => { given: string; cwd: string }> =
     writeFileSync(path.join(dir, "Pulumi.yaml"), "name: scenario\nruntime: nodejs\nmain: src/index.ts\n");
     return { given: dir, cwd: src };
   },
-  "a folder reached through a link, as by -C": (dir) => {
+  "a symbolic link to the folder": (dir) => {
     const given = `${dir}-link`;
     symlinkSync(dir, given, "dir");
     return { given, cwd: dir };
@@ -173,35 +173,32 @@ const layouts: Record<string, (dir: string) => { given: string; cwd: string }> =
   },
 };
 
-describeOnEngines("program and provider find the same journal with", (engine) => {
-  it.each(Object.entries(layouts))(
-    "%s, a relative journalDir counting from the program's folder",
-    async (_how, lay) => {
-      const folder = programFolder(program(1));
-      onTestFinished(() => folder.remove());
-      const { given, cwd } = lay(folder.dir);
-      const emulator = await startEmulator({ behaviour: held });
-      onTestFinished(() => emulator.stop());
-      const stack = await engine.open({
-        dir: given,
-        project: "scenario",
-        stack: "dev",
-        config: {
-          "cloudinfra:endpoint": emulator.endpoint,
-          "cloudinfra:token": { secret: emulator.token },
-          "cloudinfra:journalDir": "notes",
-        },
-        env: { PULUMI_NODEJS_TRANSPILE_ONLY: "true" }, // checking types takes seconds and is not what this is about
-      });
-      onTestFinished(() => stack.dispose());
-      const notes = path.join(cwd, "notes");
-      let seen: Entry[] = [];
-      const result = await upWithALook({ stack, emulator }, () => {
-        seen = entriesIn(notes);
-      });
-      expectOk(result);
-      expect(seen).toMatchObject([{ backend: stack.backendUrl }]);
-      expect(filesIn(notes)).toEqual([]);
-    },
-  );
+describeOnEngines("a relative journalDir is the same folder for program and provider", (engine) => {
+  it.each(Object.entries(layouts))("with %s", async (_how, lay) => {
+    const folder = programFolder(program(1));
+    onTestFinished(() => folder.remove());
+    const { given, cwd } = lay(folder.dir);
+    const emulator = await startEmulator({ behaviour: held });
+    onTestFinished(() => emulator.stop());
+    const stack = await engine.open({
+      dir: given,
+      project: "scenario",
+      stack: "dev",
+      config: {
+        "cloudinfra:endpoint": emulator.endpoint,
+        "cloudinfra:token": { secret: emulator.token },
+        "cloudinfra:journalDir": "notes",
+      },
+      env: { PULUMI_NODEJS_TRANSPILE_ONLY: "true" }, // Type checks take seconds and don't matter here.
+    });
+    onTestFinished(() => stack.dispose());
+    const notes = path.join(cwd, "notes");
+    let seen: Entry[] = [];
+    const result = await upWithInspection({ stack, emulator }, () => {
+      seen = entriesIn(notes);
+    });
+    expectOk(result);
+    expect(seen).toMatchObject([{ backend: stack.backendUrl }]);
+    expect(filesIn(notes)).toEqual([]);
+  });
 });

@@ -3,9 +3,9 @@ import path from "node:path";
 import { type Journal, openJournal } from "../../src/journal/journal";
 import { runRecover } from "../cli/run-recover";
 import type { Scenario } from "../harness/scenario";
-import { urnOf } from "./cut-off";
+import { urnOf } from "./interruption";
 
-/** The journal of the machine that a scenario is played on. */
+/** The journal of the scenario. */
 export function journalOf({ emulator, dir, stack }: Pick<Scenario, "emulator" | "dir" | "stack">): Journal {
   const warn = (message: string): never => {
     throw new Error(message);
@@ -19,7 +19,7 @@ export function journalOf({ emulator, dir, stack }: Pick<Scenario, "emulator" | 
   });
 }
 
-/** Runs `recover --forget` on the machine that a scenario is played on. */
+/** Runs `recover --forget` with the journal of the scenario. */
 export async function forget({ stack, dir }: Pick<Scenario, "dir" | "stack">, urn: string): Promise<void> {
   const stdin = JSON.stringify({ version: 3, deployment: await stack.deployment() });
   const env = { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "journal"), PULUMI_BACKEND_URL: stack.backendUrl };
@@ -28,30 +28,30 @@ export async function forget({ stack, dir }: Pick<Scenario, "dir" | "stack">, ur
 }
 
 interface Killed {
-  /** Id of the instance in the service's project. */
+  /** Id of the instance's project. */
   readonly project: string;
-  /** Arguments of the request that differ. */
+  /** Fields of the request that differ from the default. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** When it began, in milliseconds since 1970. @default now */
+  /** Start of the creation in milliseconds since 1970. @default now */
   readonly at?: number;
-  /** Whether the service's answer was noted. @default true */
-  readonly noted?: boolean;
-  /** Key of the resource that the instance was to replace. */
+  /** Whether the journal entry contains the operation from the reply. @default true */
+  readonly isReplyRecorded?: boolean;
+  /** Key of the resource that the creation replaces. */
   readonly replaces?: unknown;
-  /** Key of the stack's resource for the project. */
+  /** Key of the project's resource. */
   readonly projectKey?: unknown;
 }
 
 /**
- * Leaves what an `up` leaves on this machine and at the service that was killed while it made the instance of that name: the
- * service has accepted the request.
+ * Simulates an `up` that was killed during the creation of an instance: the service has accepted the request, and the journal has
+ * an entry, but the state doesn't contain the instance.
  *
  * @returns id of the instance
  */
 export async function killedCreation(
   scenario: Pick<Scenario, "emulator" | "dir" | "stack">,
   name: string,
-  { project, fields = {}, at = Date.now(), noted = true, replaces, projectKey }: Killed,
+  { project, fields = {}, at = Date.now(), isReplyRecorded = true, replaces, projectKey }: Killed,
 ): Promise<string> {
   const { emulator } = scenario;
   const key = randomUUID();
@@ -82,7 +82,7 @@ export async function killedCreation(
   };
   await journal.begin({ urn, key, resource: key, body, at, ...lineage });
   const url = reply.headers.get("location") ?? "";
-  if (noted) await journal.extend(key, { operation: { id: url.split("/").at(-1) ?? "", url } });
+  if (isReplyRecorded) await journal.extend(key, { operation: { id: url.split("/").at(-1) ?? "", url } });
   const [made = ""] = [...emulator.instances.keys()].filter((id) => !before.has(id));
   return made;
 }

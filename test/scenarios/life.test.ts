@@ -7,8 +7,8 @@ import { inClear, stateOf } from "../harness/state";
 import { eachAlone, pairwise, title } from "./variants";
 
 /**
- * `CLOUDINFRA_TEST_LIVES=full`: each variant alone, and every pair of two; else as many as make each one appear, and with the
- * CLI, which takes its time, one.
+ * With `CLOUDINFRA_TEST_LIVES=full`, each variant and each pair of variants. Otherwise, six combinations on the fake engine, and one
+ * with the CLI, which is slow.
  */
 const full = process.env.CLOUDINFRA_TEST_LIVES === "full";
 const livesOn = (engine: Engine) =>
@@ -22,8 +22,8 @@ const program = (web: string, db: string): string => `
   exports.address = web.ipAddress;
 `;
 
-/** The whole life of a project and two instances. What must hold of it holds whatever the service is like. */
-describe("a life: created, changed, replaced, refreshed and destroyed", async () => {
+/** The expectations are the same for every variant of the service. */
+describe("a project with two instances is created, updated, replaced, refreshed and destroyed", async () => {
   for (const engine of await engines()) {
     describe(`on ${engine.name}`, () => {
       it.each(livesOn(engine).map((behaviour) => ({ behaviour, name: title(behaviour) })))(
@@ -44,7 +44,7 @@ describe("a life: created, changed, replaced, refreshed and destroyed", async ()
             write(program('flavor: "large"', 'image: "debian-13"'));
             const webBefore = instance("web")[0]?.id;
             if (behaviour.deleteObject === 405) {
-              // Nothing can be deleted there: the replaced instance stays and the error names the ways out.
+              // The service can't delete instances, so the replaced instance stays and the error suggests alternatives.
               const refused = await stack.run("up");
               expect(refused.ok).toBe(false);
               expect(refused.output).toMatch(/offers no deletion of instances/);

@@ -16,7 +16,7 @@ const program = (flavor: string): string => `
 `;
 
 describeOnEngines("a preview", (engine) => {
-  it("needs neither endpoint nor token nor service, with unknown inputs too, and says what up then does", async () => {
+  it("needs no settings and no service, and shows what up does", async () => {
     const settings = { "cloudinfra:endpoint": undefined, "cloudinfra:token": undefined };
     await withStack(
       engine,
@@ -51,7 +51,7 @@ describeOnEngines("a preview", (engine) => {
     );
   });
 
-  it("never shows what is hidden among the inputs, whatever of it changes beside an argument", async () => {
+  it("never shows hidden inputs, even if they change together with an argument", async () => {
     const source = (name: string, args: string, options: string): string => `
       const project = new Project("p", { region: "eu-1" });
       const args = { project: project.id, image: "ubuntu", network: "n" };
@@ -81,7 +81,7 @@ describeOnEngines("a preview", (engine) => {
     });
   });
 
-  it("names every wrong argument at once, on its resource, and nothing is made", async () => {
+  it("reports all invalid arguments of a resource at once", async () => {
     const wrong = `
       new Instance("web", {
         project: "prj-1", image: 7, flavor: "small", netwrok: "n", labels: { "a b": "1", c: 2 },

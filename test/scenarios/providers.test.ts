@@ -15,15 +15,15 @@ import type { Engine } from "../harness/engine";
 import { type Scenario, withStack } from "../harness/scenario";
 import { ownStates, stateOf } from "../harness/state";
 
-interface TwoPlaces extends Scenario {
+interface TwoServices extends Scenario {
   readonly there: Emulator;
 }
 
-/** A stack whose configuration leads to one service, and whose explicit provider leads to another one. */
-async function withTwoPlaces(
+/** Runs `body` with a stack whose configuration names one service, and whose explicit provider names another one. */
+async function withTwoServices(
   engine: Engine,
   program: (args: { endpoint: string; token: string }) => string,
-  body: (places: TwoPlaces) => Promise<void>,
+  body: (scenario: TwoServices) => Promise<void>,
 ): Promise<void> {
   const there = await startEmulator({ token: "token-of-the-other-place", behaviour: { operationMs: 100 } });
   try {
@@ -41,8 +41,8 @@ const EU = ({ endpoint }: { endpoint: string }, more = ""): string => `
   const eu = new Provider("eu", { endpoint: "${endpoint}", token: new pulumi.Config("theirs").requireSecret("token") ${more} });
 `;
 
-/** The same resources in both places; there inside a component, which passes the provider on. */
-const bothPlaces = (provider: string, flavor = "small"): string => `
+/** The same component on both services. It passes its provider on to its resources. */
+const onBothServices = (provider: string, flavor = "small"): string => `
   ${provider}
   class Shop extends pulumi.ComponentResource {
     constructor(name, opts) {
@@ -62,9 +62,9 @@ const writes = (requests: readonly string[]): string[] =>
   requests.filter((request) => !request.startsWith("GET "));
 
 describeOnEngines("a default and an explicit provider in one program", (engine) => {
-  it("create, refresh, change and delete, each at its own service, also without the program", async () => {
-    const program = (there: { endpoint: string }, flavor?: string) => bothPlaces(EU(there), flavor);
-    await withTwoPlaces(engine, program, async ({ stack, emulator, there, write }) => {
+  it("create, refresh, update and delete their own resources, each on its own service", async () => {
+    const program = (there: { endpoint: string }, flavor?: string) => onBothServices(EU(there), flavor);
+    await withTwoServices(engine, program, async ({ stack, emulator, there, write }) => {
       const preview = () =>
         noRequestsDuring(there, () => noRequestsDuring(emulator, () => stack.run("preview")));
       expect(changesOf(expectOk(await preview()))).toEqual({ create: 8 });
@@ -93,10 +93,10 @@ describeOnEngines("a default and an explicit provider in one program", (engine) 
 });
 
 describeLongOnEngines("an explicit provider", (engine) => {
-  it("gets another token by an update that replaces nothing", async () => {
-    await withTwoPlaces(
+  it("can get another token without a replacement", async () => {
+    await withTwoServices(
       engine,
-      (there) => bothPlaces(EU(there)),
+      (there) => onBothServices(EU(there)),
       async ({ stack, there, leaks }) => {
         expectOk(await stack.run("up"));
         const token = "another-token-of-the-other-place";
@@ -113,13 +113,13 @@ describeLongOnEngines("an explicit provider", (engine) => {
     );
   });
 
-  it("with another endpoint is an error, and nothing is changed there or here", async () => {
-    await withTwoPlaces(
+  it("rejects an update with another endpoint, and changes nothing", async () => {
+    await withTwoServices(
       engine,
-      (there) => bothPlaces(EU(there)),
+      (there) => onBothServices(EU(there)),
       async ({ stack, emulator, there, write }) => {
         expectOk(await stack.run("up"));
-        write(bothPlaces(EU(emulator), "large"));
+        write(onBothServices(EU(emulator), "large"));
         const { value, requests } = await requestsDuring(there, () => stack.run("up"));
         expect(value.ok).toBe(false);
         expect(value.output.replace(/\s+/g, " ")).toContain(
@@ -134,12 +134,12 @@ describeLongOnEngines("an explicit provider", (engine) => {
     );
   });
 
-  it("with another endpoint and a change that replaces is an error in the preview and the up, and creates nothing", async () => {
+  it("rejects a replacement with another endpoint in the preview and in the up", async () => {
     const inRegion = (place: { endpoint: string }, region: string): string => `
       ${EU(place)}
       new Project("shop", { region: "${region}" }, { provider: eu });
     `;
-    await withTwoPlaces(
+    await withTwoServices(
       engine,
       (there) => inRegion(there, "eu-1"),
       async ({ stack, emulator, there, write }) => {
@@ -159,14 +159,14 @@ describeLongOnEngines("an explicit provider", (engine) => {
         write(inRegion(there, "eu-1"));
         const back = await stack.run("up");
         expectOk(back);
-        expect(changesOf(back), "the provider alone").toEqual({ update: 1 });
+        expect(changesOf(back), "only the provider is updated").toEqual({ update: 1 });
       },
     );
   });
 
-  it("reads with `get` and functions, imports, and isn't asked by those of the stack", async () => {
+  it("serves `get`, functions and imports that name it, and no others", async () => {
     const program = (there: { endpoint: string }) => `${EU(there)} const options = { provider: eu };`;
-    await withTwoPlaces(engine, program, async ({ stack, emulator, there, write }) => {
+    await withTwoServices(engine, program, async ({ stack, emulator, there, write }) => {
       const { id: project } = there.addProject({ name: "other", region: "eu" });
       const fields = { project, name: "web", image: "i", flavor: "big", network: "n" };
       const { id } = there.addInstance(fields);
@@ -190,7 +190,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
     });
   });
 
-  it("may have a token that only `up` knows", async () => {
+  it("can have a token that is unknown in the preview", async () => {
     const program = ({ endpoint, token }: { endpoint: string; token: string }) => `
       const { getProjectsOutput, getProjects } = require("pulumi-cloudinfra");
       const issuer = new Project("issuer", { region: "r" });
@@ -199,7 +199,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
       const project = new Project("there", { region: "r" }, { provider: eu });
       exports.projects = getProjectsOutput({ provider: eu, dependsOn: project }).apply((all) => all.length);
     `;
-    await withTwoPlaces(engine, program, async ({ stack, there, write }) => {
+    await withTwoServices(engine, program, async ({ stack, there, write }) => {
       const preview = await noRequestsDuring(there, () => stack.run("preview"));
       expect(changesOf(expectOk(preview))).toEqual({ create: 4 });
       write(`${program(there)} exports.plain = getProjects({ provider: eu });`);
@@ -215,7 +215,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
     });
   });
 
-  it("takes over resources of the default provider, and gives them back: nothing is replaced", async () => {
+  it("can take resources from the default provider and return them without a replacement", async () => {
     const own = (provider: string): string => `
       const config = new pulumi.Config("cloudinfra");
       const own = new Provider("own", { endpoint: config.require("endpoint"), token: config.requireSecret("token") });
@@ -235,10 +235,10 @@ describeLongOnEngines("an explicit provider", (engine) => {
     });
   });
 
-  it("is removed together with its resources, which are deleted first", async () => {
-    await withTwoPlaces(
+  it("is removed after its resources", async () => {
+    await withTwoServices(
       engine,
-      (there) => bothPlaces(EU(there)),
+      (there) => onBothServices(EU(there)),
       async ({ stack, emulator, there, write }) => {
         expectOk(await stack.run("up"));
         write("");
@@ -252,12 +252,12 @@ describeLongOnEngines("an explicit provider", (engine) => {
     );
   });
 
-  it("that loses its token says which argument to pass", async () => {
+  it("reports the missing argument if it has no token", async () => {
     const program = ({ endpoint }: { endpoint: string }) => `
       const eu = new Provider("eu", { endpoint: "${endpoint}" });
       new Project("p", { region: "r" }, { provider: eu });
     `;
-    await withTwoPlaces(engine, program, async ({ stack, emulator, there }) => {
+    await withTwoServices(engine, program, async ({ stack, emulator, there }) => {
       const env = { CLOUDINFRA_TOKEN: emulator.token };
       const { ok, output } = await stack.run("up", { env });
       expect(ok).toBe(false);
@@ -268,7 +268,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
     });
   });
 
-  it("shares the journal that the stack's setting names: an instance that moves to it by `import` stays", async () => {
+  it("shares the stack's journal, so that an instance imported from the default provider is kept", async () => {
     const program = (resource: string): string => `
       const config = new pulumi.Config("cloudinfra");
       const own = new Provider("own", { endpoint: config.require("endpoint"), token: config.requireSecret("token") });
@@ -289,7 +289,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
     });
   });
 
-  it("whose process dies before the deletions of its run keeps what it has adopted", async () => {
+  it("keeps an adopted instance if its process is killed before the deletions of the same command", async () => {
     const tmp = mkdtempSync(path.join(os.tmpdir(), "providers-"));
     onTestFinished(() => rmSync(tmp, { recursive: true, force: true, maxRetries: 3 }));
     const program = (resources: string): string => `
@@ -322,7 +322,7 @@ describeLongOnEngines("an explicit provider", (engine) => {
   });
 });
 
-/** The number of the process that has told the others of an adoption, once the engine has its answer. */
+/** The id of a process that recorded an adoption at least 2 s ago, so that the engine has received its reply. */
 function processThatAdopted(tmp: string): number {
   const names = readdirSync(tmp, { recursive: true, encoding: "utf8" });
   for (const name of names.filter((one) => one.endsWith(".facts"))) {

@@ -25,23 +25,23 @@ const PROJECT_ONLY = 'new Project("p", { region: "eu-1" });';
 
 const WEB = "urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Instance::web";
 
-/** The creation requests for instances that the service has seen. */
+/** The requests for creations of instances that the service has received, including retries. */
 const posts = (emulator: Emulator) =>
   emulator.requests.filter(({ method, path }) => method === "POST" && path === "/v1/instances");
 
-/** The id of the one instance that the service has. */
+/** The id of the service's only instance. */
 function onlyInstance({ instances }: Emulator): string {
   const [id = "", ...others] = instances.keys();
   expect(others).toEqual([]);
   return id;
 }
 
-// The real engine's import drops pending operations, so there it takes a kill: below.
-describe("a machine that did not make the up that was cut off, on the fake engine", async () => {
+// The real engine's import drops pending operations. Therefore, the tests with the real CLI below kill a command.
+describe("a machine that didn't run the interrupted up, on the fake engine", async () => {
   const fakes = (await engines()).filter(({ name }) => name === "fake");
 
-  /** Leaves the state of an `up` that is killed after its request has arrived; the stack had another name then if one is given. */
-  async function cutOff(stack: Stack, formerName = "dev"): Promise<void> {
+  /** Imports the state that an `up` leaves if it is killed after its request arrived. `formerName` is the stack's name at that time. */
+  async function importKilledState(stack: Stack, formerName = "dev"): Promise<void> {
     expectOk(await stack.run("up"));
     const deployment = await stack.deployment();
     const {
@@ -69,34 +69,31 @@ describe("a machine that did not make the up that was cut off, on the fake engin
   it.each(
     fakes.flatMap((engine) => [
       { engine, when: "", formerName: "dev" },
-      { engine, when: ", also if the stack was renamed since", formerName: "former" },
+      { engine, when: " if the stack was renamed", formerName: "former" },
     ]),
-  )(
-    "resumes the creation after `recover`, so that the state holds the only object$when",
-    async ({ engine, formerName }) => {
-      await withStack(engine, { program: program() }, async ({ stack, emulator, leaks, dir }) => {
-        await cutOff(stack, formerName);
-        const env = { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "of-another-machine") };
-        const stdin = JSON.stringify({ version: 3, deployment: await stack.deployment() });
-        const recovered = await runRecover(dir, ["--file", "-"], { stdin, env });
-        expect(recovered).toMatchObject({ code: 0, stderr: "" });
-        leaks.said("recover", recovered);
-        expectOk(await stack.run("up", { env }));
-        expect(posts(emulator)).toHaveLength(2);
-        expect(statesOf(await stack.deployment(), "web").map((web) => web.id)).toEqual([
-          onlyInstance(emulator),
-        ]);
-        await expectConverged({ stack, emulator });
-        const held = JSON.stringify({ version: 3, deployment: await stack.deployment() });
-        const again = await runRecover(dir, ["--file", "-"], { stdin: held, env });
-        expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Nothing to recover\.\n/) });
-      });
-    },
-  );
+  )("resumes the creation after `recover`$when", async ({ engine, formerName }) => {
+    await withStack(engine, { program: program() }, async ({ stack, emulator, leaks, dir }) => {
+      await importKilledState(stack, formerName);
+      const env = { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "of-another-machine") };
+      const stdin = JSON.stringify({ version: 3, deployment: await stack.deployment() });
+      const recovered = await runRecover(dir, ["--file", "-"], { stdin, env });
+      expect(recovered).toMatchObject({ code: 0, stderr: "" });
+      leaks.said("recover", recovered);
+      expectOk(await stack.run("up", { env }));
+      expect(posts(emulator)).toHaveLength(2);
+      expect(statesOf(await stack.deployment(), "web").map((web) => web.id)).toEqual([
+        onlyInstance(emulator),
+      ]);
+      await expectConverged({ stack, emulator });
+      const held = JSON.stringify({ version: 3, deployment: await stack.deployment() });
+      const again = await runRecover(dir, ["--file", "-"], { stdin: held, env });
+      expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Nothing to recover\.\n/) });
+    });
+  });
 
-  it.each(fakes)("makes another without `recover`, which is why a CI job runs it first", async (engine) => {
+  it.each(fakes)("creates a duplicate without `recover`", async (engine) => {
     await withStack(engine, { program: program() }, async ({ stack, emulator, dir }) => {
-      await cutOff(stack);
+      await importKilledState(stack);
       expectOk(
         await stack.run("up", { env: { CLOUDINFRA_JOURNAL_DIR: path.join(dir, "of-another-machine") } }),
       );
@@ -107,9 +104,9 @@ describe("a machine that did not make the up that was cut off, on the fake engin
 
 const real = [pulumiOnPath()].filter((file) => file !== undefined);
 
-describe.each(real)("a machine that did not make the up that was killed (%s)", (pulumi) => {
-  /** Runs `recover` on a machine, and gives what it noted. */
-  async function noted({ dir, emulator, leaks }: RealStack, env: Record<string, string>) {
+describe.each(real)("a machine that didn't run the killed up (%s)", (pulumi) => {
+  /** Runs `recover` on a machine, and returns its output and the journal entry. */
+  async function runRecoverAndRead({ dir, emulator, leaks }: RealStack, env: Record<string, string>) {
     const recovered = await runRecover(dir, [], { env });
     expect(recovered).toMatchObject({ code: 0, stderr: "" });
     leaks.said("recover", recovered);
@@ -132,7 +129,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     return { ids: statesOf(deployment, "web").map(({ id }) => id), pending: deployment.pending_operations };
   };
 
-  it("notes the request as it was sent, goes on with it, and is killed, changed and gone on with again", async () => {
+  it("restores the request after `recover`, even if the next up is killed, too", async () => {
     const stack = await realStack(pulumi, program());
     const { emulator } = stack;
     emulator.behaviour.operationMs = 600_000;
@@ -140,7 +137,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     const [sent] = posts(emulator);
 
     const second = stack.machine("second");
-    const { entry } = await noted(stack, second);
+    const { entry } = await runRecoverAndRead(stack, second);
     expect(entry).toMatchObject({ body: sent?.body, key: sent?.headers["idempotency-key"], recovered: true });
     expect(entry?.at).toBeLessThanOrEqual(sent?.at ?? 0);
     stack.write(program("large"));
@@ -148,7 +145,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     expect(posts(emulator)).toHaveLength(2);
 
     const third = stack.machine("third");
-    const { said, entry: again } = await noted(stack, third);
+    const { said, entry: again } = await runRecoverAndRead(stack, third);
     expect(again).toMatchObject({ body: sent?.body, key: sent?.headers["idempotency-key"] });
     emulator.finishOperations();
     emulator.behaviour.operationMs = 100;
@@ -161,8 +158,8 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     const asked = emulator.requests.length;
     await stack.run(third, ...clear.replaceAll("'", "").split(" "));
     expect(await stateOfWeb(stack, third)).toEqual({ ids: [id], pending: undefined });
-    expect(emulator.requests.length, "clearing the list asks the service nothing").toBe(asked);
-    expect((await noted(stack, stack.machine("fourth"))).said).toBe("Nothing to recover.\n");
+    expect(emulator.requests.length, "clearing the pending operations sends no requests").toBe(asked);
+    expect((await runRecoverAndRead(stack, stack.machine("fourth"))).said).toBe("Nothing to recover.\n");
   });
 
   it("resumes the creation after `pulumi stack rename` and `recover`", async () => {
@@ -184,7 +181,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     expect(ids).toEqual([onlyInstance(emulator)]);
   });
 
-  it("resumes the creation of an explicit provider, whose settings it takes from the state", async () => {
+  it("resumes the creation of an explicit provider with settings from the state", async () => {
     const stack = await realStack(pulumi, "");
     const { emulator } = stack;
     const first = stack.machine("first");
@@ -225,7 +222,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
   });
 
   it.skipIf(!isAllWithCli)(
-    "leaves an object alone that retainOnDelete has released, while Pulumi's list still has its creation",
+    "keeps an object that retainOnDelete released while its creation is still a pending operation",
     async () => {
       const stack = await realStack(pulumi, program("small", { options: "{ retainOnDelete: true }" }));
       const { emulator } = stack;
@@ -235,7 +232,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
       emulator.behaviour.operationMs = 1;
       const job = async (name: string): Promise<void> => {
         const env = stack.machine(name);
-        await noted(stack, env);
+        await runRecoverAndRead(stack, env);
         await stack.run(env, "up", "--yes", "--skip-preview");
       };
       await job("second");
@@ -255,7 +252,7 @@ describe.each(real)("a machine that did not make the up that was killed (%s)", (
     ["after the deletion of the old resource", "web", "{ deleteBeforeReplace: true }"],
   ];
   it.each(isAllWithCli ? replacements : replacements.slice(0, 1))(
-    "finds in the export which resource a killed creation replaces, %s",
+    "finds the resource that a killed creation replaces %s",
     async (_, name, options) => {
       const stack = await realStack(pulumi, program());
       const { emulator } = stack;

@@ -2,16 +2,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-/** One request that came by. */
+/** A request that passed through. */
 export interface Relayed {
   readonly method: string;
   readonly path: string;
 }
 
 /**
- * Starts a server in front of another one, for a time. It passes every request on, and every reply back.
+ * Runs `body` with a proxy in front of another server.
  *
- * @param spoil the bytes that go back in place of the reply, if any. The other server has carried the request out by then
+ * @param spoil returns bytes to send instead of a reply, or undefined. The other server has processed the request by then
  */
 export async function withRelay<T>(
   target: string,

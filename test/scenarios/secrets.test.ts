@@ -16,13 +16,13 @@ const program = (flavor: string, options = ""): string => `
   }, { ${options} });
 `;
 
-/** The state as somebody reads it who may not see secrets. */
+/** The state as text, without secrets. */
 function withoutSecrets(deployment: Deployment): string {
   return JSON.stringify(deployment, (_key, value: unknown) => (isSecret(value) ? "[secret]" : value));
 }
 
 describeOnEngines("secrets", (engine) => {
-  it("stay secret in state, output and errors, through creation, refresh, update and failure", async () => {
+  it("stay secret in state, output and errors of creations, refreshes, updates and failures", async () => {
     const behaviour = { extraFields: { first_password: "opened-sesame" } };
     await withStack(engine, { program: program(SECRET), behaviour }, async ({ stack, emulator, write }) => {
       const outputs: string[] = [];
@@ -65,7 +65,7 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
-  it("stay secret as the service normalizes them, and in the outputs that repeat them", async () => {
+  it("stay secret if the service normalizes them, and in outputs that contain them", async () => {
     const source = (flavor: string): string => `
       const project = new Project("p", { region: "eu-1" });
       const web = new Instance("web", {
@@ -84,7 +84,7 @@ describeOnEngines("secrets", (engine) => {
       engine,
       { program: source("h-small"), behaviour: { spelling } },
       async ({ stack, emulator, write }) => {
-        const expectNothingOpen = async (): Promise<void> => {
+        const expectNoPlaintext = async (): Promise<void> => {
           const deployment = await stack.deployment();
           expect(inClear(stateOf(deployment, "web").outputs)).toMatchObject({
             ...{ ipAddress: "198.51.100.77", url: "https://example.com/hush-name" },
@@ -95,21 +95,21 @@ describeOnEngines("secrets", (engine) => {
         const { output, outputs } = expectOk(await stack.run("up"));
         expect(outputs).toMatchObject({ address: "198.51.100.77", image: "ubuntu" });
         expect(output).not.toContain("198.51");
-        await expectNothingOpen();
+        await expectNoPlaintext();
         await expectConverged({ stack, emulator });
         for (const id of emulator.instances.keys()) emulator.touch(id);
         const refreshed = expectOk(await stack.run("refresh"));
         expect(changesOf(refreshed), refreshed.output).toEqual({});
-        await expectNothingOpen();
+        await expectNoPlaintext();
         write(source("h-large"));
         expectOk(await stack.run("up"));
-        await expectNothingOpen();
+        await expectNoPlaintext();
         await expectConverged({ stack, emulator });
       },
     );
   });
 
-  it("stay secret in what is kept of a creation that was cut off, and where it goes on with other ones", async () => {
+  it("stay secret in the state of an interrupted creation that is resumed with other secrets", async () => {
     const source = program(SECRET, 'customTimeouts: { create: "1500ms" }');
     const behaviour = { operationMs: 600_000 };
     await withStack(engine, { program: source, behaviour }, async ({ stack, emulator, write }) => {
@@ -127,7 +127,7 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
-  it("stay secret if `ignoreChanges` keeps them, whatever the program gives in their place", async () => {
+  it("stay secret if `ignoreChanges` keeps them and the program sets plaintext values", async () => {
     const source = (name: string, more: string): string => `
       const project = new Project("p", { region: "eu-1" });
       new Instance("web", {
@@ -160,7 +160,7 @@ describeOnEngines("secrets", (engine) => {
     );
   });
 
-  it("stay secret if the program removes them and the service does not, until it does", async () => {
+  it("stay secret if the program removes them but the service keeps them", async () => {
     const source = (labels: string): string => `
       const project = new Project("p", { region: "eu-1" });
       const given = { project: project.id, image: "ubuntu", network: "n", flavor: "small" };
@@ -184,7 +184,7 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
-  it("of the settings stand only in the default provider's own configuration; a token in plaintext causes a warning", async () => {
+  it("from settings occur only in the default provider's configuration, and a plaintext token causes a warning", async () => {
     const source = 'new Project("p", { region: "eu-1" });';
     await withStack(engine, { program: source }, async ({ stack, emulator }) => {
       const quiet = expectOk(await stack.run("up"));
@@ -205,7 +205,7 @@ describeOnEngines("secrets", (engine) => {
     });
   });
 
-  it("are not shown at debug level either, by our part of Pulumi or by Node", async () => {
+  it("don't occur in debug logs of this package or Node", async () => {
     await withStack(
       engine,
       { program: program(SECRET), env: MOST_VERBOSE },

@@ -10,7 +10,7 @@ import { spellings } from "./spellings";
 const names = Object.keys(spellings);
 const nameOf = (at: number): string => `Way-${at}`;
 
-/** An instance for each way of spelling, all in one project. */
+/** A project with an instance for each way of normalization. */
 const program = (flavor: string): string => `
   const project = new Project("p", { region: "eu-1" });
   for (let at = 0; at < ${names.length}; at++) new Instance("way" + at, {
@@ -24,30 +24,30 @@ function spelling(instance: Readonly<Record<string, unknown>>, place: "item" | "
   return spellings[names[at] ?? ""]?.(instance, place) ?? instance;
 }
 
-describeLongOnEngines(`a service that spells in ${names.length} ways`, (engine) => {
-  it.each(answersFor(engine.name))(
-    "brings no diff, and real drift shows: single objects answer %i",
+describeLongOnEngines(`a service that normalizes values in ${names.length} ways`, (engine) => {
+  it.each(statusesFor(engine.name))(
+    "causes no false diff and hides no drift, if a GET of an object returns %i",
     async (getObject) => {
       await withStack(
         engine,
         { program: program("small"), behaviour: { spelling, getObject } },
         async (scenario) => {
           const { stack, emulator, write } = scenario;
-          const nothing = async (words: string): Promise<void> => {
+          const expectNoDiff = async (words: string): Promise<void> => {
             const told = expectOk(await stack.run("refresh"));
             expect(differing(told.steps), `a refresh ${words}\n${told.output}`).toEqual([]);
             const preview = expectOk(await stack.run("preview"));
             expect(differing(preview.steps), `a preview ${words}\n${preview.output}`).toEqual([]);
           };
           expectOk(await stack.run("up"));
-          await nothing("after creation");
+          await expectNoDiff("after creation");
           const { urn } = stateOf(await stack.deployment(), "way4");
-          const alone = expectOk(await stack.run("refresh", { target: [urn] })); // asks for one object, not for the list
+          const alone = expectOk(await stack.run("refresh", { target: [urn] })); // reads one object instead of the list
           expect(differing(alone.steps), alone.output).toEqual([]);
 
           write(program("large"));
           expect(changesOf(expectOk(await stack.run("up")))).toEqual({ update: names.length });
-          await nothing("after an update");
+          await expectNoDiff("after an update");
 
           for (const { id } of emulator.instances.values()) emulator.edit(id, { flavor: "theirs" });
           expectOk(await stack.run("refresh"));
@@ -55,8 +55,8 @@ describeLongOnEngines(`a service that spells in ${names.length} ways`, (engine) 
           const unseen = names.filter(
             (_, at) => !/theirs/i.test(JSON.stringify(inClear(stateOf(state, `way${at}`).inputs))),
           );
-          // What a service never tells can't be seen.
-          expect(unseen).toEqual(getObject === 200 ? [] : ["lists with little"]);
+          // Drift of fields that no reply contains can't be detected.
+          expect(unseen).toEqual(getObject === 200 ? [] : ["lists with few fields"]);
           expectOk(await stack.run("up"));
           const left = [...emulator.instances.values()].filter(({ fields }) => fields.flavor === "theirs");
           expect(left).toHaveLength(unseen.length);
@@ -67,8 +67,8 @@ describeLongOnEngines(`a service that spells in ${names.length} ways`, (engine) 
   );
 });
 
-/** What a GET of one object answers: each engine plays one of them, and where there is but one engine, it plays both. */
-function answersFor(engine: Engine["name"]): (200 | 404)[] {
+/** The statuses of a GET of one object. Each engine tests one of them, and the fake engine tests both if it is the only one. */
+function statusesFor(engine: Engine["name"]): (200 | 404)[] {
   if (engine === "pulumi") return [200];
   return pulumiOnPath() === undefined ? [200, 404] : [404];
 }

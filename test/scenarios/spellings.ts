@@ -8,9 +8,9 @@ function without(instance: Fields, ...names: string[]): object {
   return Object.fromEntries(Object.entries(instance).filter(([name]) => !names.includes(name)));
 }
 
-/** Ways in which a service may show what it was asked for; none of them is a change. */
+/** Ways in which a service may normalize the values of a request. None of them is a change. */
 export const spellings: Readonly<Record<string, Spelling>> = {
-  "as it was asked for": (instance) => instance,
+  "as requested": (instance) => instance,
   "ids for names": (instance) => ({
     ...instance,
     image: `img-${instance.image}`,
@@ -31,7 +31,7 @@ export const spellings: Readonly<Record<string, Spelling>> = {
     ...instance,
     flavor: { id: `flv-${instance.flavor}`, name: instance.flavor },
   }),
-  "objects in another order of fields": (instance, place) => {
+  "objects with fields in another order": (instance, place) => {
     const flavor = { id: `flv-${instance.flavor}`, name: instance.flavor };
     return { ...instance, flavor: place === "item" ? reversed(flavor) : flavor };
   },
@@ -44,7 +44,7 @@ export const spellings: Readonly<Record<string, Spelling>> = {
     flavor: { name: `Size ${instance.flavor}`, href: `/${place}` },
   }),
   "an address for auto": (instance) => ({ ...instance, public_ip: instance.ip_address }),
-  "nothing for auto": (instance) => ({ ...instance, public_ip: null }),
+  "null for auto": (instance) => ({ ...instance, public_ip: null }),
   "an address that lists don't show": (instance, place) =>
     place === "item" ? without(instance, "ip_address") : instance,
   "keys without comments": (instance) => ({
@@ -61,11 +61,11 @@ export const spellings: Readonly<Record<string, Spelling>> = {
   }),
   "labels in another order": (instance) => ({ ...instance, labels: reversed(labelsOf(instance)) }),
   "labels of its own": (instance) => ({ ...instance, labels: { ...labelsOf(instance), "system/zone": "b" } }),
-  "numbers for texts": (instance) => ({ ...instance, labels: { ...labelsOf(instance), size: 3 } }),
-  "texts for numbers in lists": (instance, place) => ({ ...instance, cpus: place === "item" ? "4" : 4 }),
+  "numbers for numeric strings": (instance) => ({ ...instance, labels: { ...labelsOf(instance), size: 3 } }),
+  "strings for numbers in lists": (instance, place) => ({ ...instance, cpus: place === "item" ? "4" : 4 }),
   "lists without labels and keys": (instance, place) =>
     place === "item" ? without(instance, "labels", "ssh_keys") : instance,
-  "lists with little": (instance, place) => {
+  "lists with few fields": (instance, place) => {
     const { id, name, status, revision } = instance;
     return place === "item" ? { id, name, status, revision } : instance;
   },
@@ -83,7 +83,7 @@ export const spellings: Readonly<Record<string, Spelling>> = {
       ? { ...instance, created_at: String(instance.created_at).replace("Z", "+00:00") }
       : instance,
   "no dates": (instance) => without(instance, "created_at", "updated_at"),
-  "null for what is not there": (instance) => ({ description: null, deleted_at: null, ...instance }),
+  "null for absent values": (instance) => ({ description: null, deleted_at: null, ...instance }),
   "no URL in lists": (instance, place) => (place === "item" ? without(instance, "url") : instance),
   "fields in another order": (instance) => reversed(instance),
 };

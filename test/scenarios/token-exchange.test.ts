@@ -16,11 +16,11 @@ const program = `
 
 interface WithExchange extends Scenario {
   readonly tokens: TokenService;
-  /** The file with the token that is exchanged. */
+  /** Writes a new subject token to the file. */
   writeSubject(): void;
 }
 
-/** A stack that has its tokens from an exchange; the service takes the latest one only. */
+/** Runs `body` with a stack that gets its tokens from an exchange. The service accepts only the latest token. */
 async function withExchange(
   engine: Engine,
   onPoll: (emulator: Emulator, tokens: TokenService) => void,
@@ -63,21 +63,21 @@ async function withExchange(
 
 const HELD_MS = 3_600_000;
 
-describeLongOnEngines("a token that was exchanged", (engine) => {
-  it("and is refused in the middle of a wait is exchanged anew, with what the file holds by then", async () => {
-    let writeAnew = (): void => {};
+describeLongOnEngines("a token from an exchange", (engine) => {
+  it("is exchanged again with the current content of the file if the service rejects it during a wait", async () => {
+    let renewSubject = (): void => {};
     let isRefused = false;
     const onPoll = (emulator: Emulator, { issued }: TokenService): void => {
       if (issued.length > 1) return void emulator.finishOperations();
-      if (isRefused) return; // the poll that was rejected: the exchange may be over already
+      if (isRefused) return; // This poll was rejected. Another change would revoke the new token.
       isRefused = true;
       emulator.changeToken("none of these");
-      writeAnew();
+      renewSubject();
     };
     await withExchange(engine, onPoll, async ({ stack, emulator, tokens, writeSubject }) => {
       emulator.behaviour.operationMs = HELD_MS;
       writeSubject();
-      writeAnew = writeSubject;
+      renewSubject = writeSubject;
       expectOk(await noRequestsDuring(emulator, () => stack.run("preview")));
       expect(tokens.exchanges).toEqual([]);
       expectOk(await stack.run("up"));
@@ -91,7 +91,7 @@ describeLongOnEngines("a token that was exchanged", (engine) => {
     });
   });
 
-  it("is renewed before it ends: no request goes with one that has", async () => {
+  it("is renewed before it expires, so that no request is rejected", async () => {
     const onPoll = (emulator: Emulator, { issued }: TokenService): void => {
       if (issued.length > 2) emulator.finishOperations();
     };

@@ -4,7 +4,7 @@ import { describeLongOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { inClear, stateOf } from "../harness/state";
 
-/** A program whose stack changes each instance by a transformation. */
+/** A program with a stack transformation that changes each instance. */
 const program = (flavor: string, props: string, opts: string): string => `
   pulumi.runtime.registerStackTransformation(({ type, props, opts }) => {
     if (!type.endsWith(":Instance")) return undefined;
@@ -18,7 +18,7 @@ const SECRET_FLAVOR = "flavor: pulumi.secret(props.flavor)";
 const TIMEOUT = 'customTimeouts: { create: "5s" }';
 
 describeLongOnEngines("a stack transformation", (engine) => {
-  it("may limit the wait of a creation, and make an input secret in the state and in errors", async () => {
+  it("can set a timeout, and can make an input secret in the state and in errors", async () => {
     const source = program("hush-hush-flavor", SECRET_FLAVOR, TIMEOUT);
     const behaviour = { operationMs: 600_000 };
     await withStack(engine, { program: source, behaviour }, async ({ stack, emulator, write }) => {
@@ -41,7 +41,7 @@ describeLongOnEngines("a stack transformation", (engine) => {
     });
   });
 
-  it("may set the import option, and the object is adopted", async () => {
+  it("can set the import option", async () => {
     await withStack(engine, { program: "" }, async ({ stack, emulator, write }) => {
       const project = emulator.addProject({ name: "p", region: "eu-1" }).id;
       const fields = { project, name: "web", image: "ubuntu", flavor: "s", network: "n" };

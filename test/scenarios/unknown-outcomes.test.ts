@@ -5,7 +5,7 @@ import { expectConverged, expectOk } from "../harness/assertions";
 import { describeOnEngines } from "../harness/describe-on-engines";
 import { withStack } from "../harness/scenario";
 import { stateOf, statesOf } from "../harness/state";
-import { errorsOf, urnOf } from "./cut-off";
+import { errorsOf, urnOf } from "./interruption";
 import { forget } from "./killed";
 import { withRelay } from "./relay";
 
@@ -17,7 +17,7 @@ const program = `
 const MALFORMED = 'HTTP/1.1 200 OK\r\nx-note: a\u0001b\r\n\r\n{"password":"initial-password-5e1f"}';
 
 describeOnEngines("a request whose outcome is unknown", (engine) => {
-  it("is resent with its key by the next up, on any machine, if its replies were malformed", async () => {
+  it("is retried with the same key by the next up on another machine if its replies were malformed", async () => {
     await withStack(engine, { program }, async ({ stack, emulator, dir }) => {
       let isSpoiling = true;
       let polls = 0;
@@ -42,7 +42,7 @@ describeOnEngines("a request whose outcome is unknown", (engine) => {
 });
 
 describeOnEngines("a request that was never sent", (engine) => {
-  it("leaves nothing behind if the TLS handshake fails, so that up goes on once the endpoint is corrected", async () => {
+  it("leaves nothing in the state if the TLS handshake fails", async () => {
     await withStack(engine, { program }, async ({ stack, emulator }) => {
       const firewall = createServer((socket) => socket.on("error", () => {}).resetAndDestroy());
       await new Promise<void>((resolve) => firewall.listen(0, "127.0.0.1", resolve));
@@ -59,8 +59,8 @@ describeOnEngines("a request that was never sent", (engine) => {
   });
 });
 
-describeOnEngines("a service whose links name another host", (engine) => {
-  it("is followed by their paths at the endpoint", async () => {
+describeOnEngines("a link to another host", (engine) => {
+  it("is followed at the endpoint", async () => {
     await withStack(engine, { program }, async ({ stack, emulator }) => {
       emulator.behaviour.linkOrigin = "https://internal.example.test";
       expectOk(await stack.run("up"));
@@ -70,18 +70,18 @@ describeOnEngines("a service whose links name another host", (engine) => {
   });
 });
 
-describeOnEngines(
-  "a creation that the service keeps rejecting, and whose first request may have arrived,",
-  (engine) => {
-    const instance = (image: string): string => `
+describeOnEngines("a rejected creation whose first request may have arrived", (engine) => {
+  const instance = (image: string): string => `
     const project = new Project("p", { region: "eu-1" });
     new Instance("web", { project: project.id, image: "${image}", flavor: "small", network: "n" });
   `;
 
-    it.each([
-      ["of a new resource", ""],
-      ["of a replacement", "debian"],
-    ])("is given up by one command, however many failed ups it has: that %s", async (_, image) => {
+  it.each([
+    ["of a new resource", ""],
+    ["of a replacement", "debian"],
+  ])(
+    "is abandoned by one `recover --forget` after several failed ups, if it is that %s",
+    async (_, image) => {
       await withStack(engine, { program: image === "" ? "" : instance(image) }, async (scenario) => {
         const { stack, emulator, write } = scenario;
         expectOk(await stack.run("up"));
@@ -101,6 +101,6 @@ describeOnEngines(
         expect(statesOf(await stack.deployment(), "web").map((one) => one.id)).toEqual([id]);
         expect(emulator.instances.get(String(id))?.fields.image).toBe("ubuntu");
       });
-    });
-  },
-);
+    },
+  );
+});

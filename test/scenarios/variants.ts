@@ -1,6 +1,6 @@
 import type { Behaviour } from "../../src/emulator";
 
-/** Every way in which a service may reasonably read what the specification leaves open, switch by switch. */
+/** For each switch of the emulator, the behaviors that the specification allows. The first one is the default here. */
 const variants: { readonly [K in keyof Behaviour]?: readonly Behaviour[K][] } = {
   resultLink: ["absolute", "relative", "early"],
   location: ["absolute", "relative", "missing"],
@@ -17,43 +17,44 @@ const variants: { readonly [K in keyof Behaviour]?: readonly Behaviour[K][] } = 
   finishedAt: [true, false],
 };
 
-/** The failed statuses under which a service may end an operation. */
+/** Final statuses of failed operations. */
 export const failedStatuses = ["failed", "error", "cancelled", "canceled", "aborted", "rejected"];
 
-type Life = Partial<Behaviour>;
+type Combination = Partial<Behaviour>;
 const entries = Object.entries(variants);
 
-/** Each value once, with every other switch at its first value. */
-export function eachAlone(): Life[] {
+/** One combination for each value of each switch, with all other switches at their first value. */
+export function eachAlone(): Combination[] {
   return entries.flatMap(([key, values]) => values.map((value) => ({ [key]: value })));
 }
 
 /**
- * As few lives as hold each pair of values of two switches at least once (found greedily, the same at every run), or, with
- * `most`, the ones that hold most.
+ * A small set of combinations that together contain each pair of values of two switches. A deterministic greedy search finds them.
+ *
+ * @param most the maximum number of combinations; those that contain the most pairs come first
  */
-export function pairwise(most = Number.POSITIVE_INFINITY): Life[] {
+export function pairwise(most = Number.POSITIVE_INFINITY): Combination[] {
   const open = new Set(allPairs());
-  const lives: Life[] = [];
-  while (open.size > 0 && lives.length < most) {
-    const life = lifeCovering(open);
-    for (const pair of pairsOf(life)) open.delete(pair);
-    lives.push(life);
+  const combinations: Combination[] = [];
+  while (open.size > 0 && combinations.length < most) {
+    const combination = bestCombination(open);
+    for (const pair of pairsOf(combination)) open.delete(pair);
+    combinations.push(combination);
   }
-  return lives;
+  return combinations;
 }
 
-function lifeCovering(open: ReadonlySet<string>): Life {
-  let life: Record<string, unknown> = {};
+function bestCombination(open: ReadonlySet<string>): Combination {
+  let combination: Record<string, unknown> = {};
   for (const [key, values] of entries) {
     const gain = (value: unknown): number =>
-      pairsOf({ ...life, [key]: value }).filter((pair) => open.has(pair)).length;
+      pairsOf({ ...combination, [key]: value }).filter((pair) => open.has(pair)).length;
     const future = (value: unknown): number =>
       [...open].filter((pair) => pair.includes(half(key, value))).length;
     const [best] = [...values].sort((a, b) => gain(b) - gain(a) || future(b) - future(a));
-    life = { ...life, [key]: best };
+    combination = { ...combination, [key]: best };
   }
-  return life;
+  return combination;
 }
 
 function allPairs(): string[] {
@@ -64,18 +65,18 @@ function allPairs(): string[] {
   );
 }
 
-function pairsOf(life: Life): string[] {
-  const set = Object.entries(life);
+function pairsOf(combination: Combination): string[] {
+  const set = Object.entries(combination);
   return set.flatMap(([a, one], i) => set.slice(i + 1).map(([b, other]) => pair(a, one, b, other)));
 }
 
 const half = (key: string, value: unknown): string => `<${key}=${value}>`;
 const pair = (a: string, one: unknown, b: string, other: unknown): string => half(a, one) + half(b, other);
 
-/** A life's name: where it differs from the first values. */
-export function title(life: Life): string {
-  const differs = Object.entries(life).filter(
+/** The name of a combination: the values that differ from the first ones. */
+export function title(combination: Combination): string {
+  const differs = Object.entries(combination).filter(
     ([key, value]) => variants[key as keyof Behaviour]?.[0] !== value,
   );
-  return differs.map(([key, value]) => `${key} ${value}`).join(", ") || "everything as first named";
+  return differs.map(([key, value]) => `${key} ${value}`).join(", ") || "default behavior";
 }

@@ -6,14 +6,14 @@ import type { ProcessStack } from "../harness/process-stack";
 import type { Scenario } from "../harness/scenario";
 import { statesOf } from "../harness/state";
 
-/** An operation that ends only when a test says so. */
+/** A duration of operations that outlasts the test, unless it calls `finishOperations`. */
 export const HELD_MS = 600_000;
 
-/** URN of an instance of that name in the program. */
+/** The URN of an instance with this name. */
 export const urnOf = (name: string): string =>
   `urn:pulumi:dev::scenario::pulumi-nodejs:dynamic/cloudinfra:Instance::${name}`;
 
-/** A program with a project and instances: by name, further arguments and options as source text. */
+/** A program with a project and instances. The record maps each name to source text of further arguments and options. */
 export function programOf(instances: Readonly<Record<string, readonly [args?: string, options?: string]>>) {
   return [
     'const project = new Project("p", { region: "eu-1" });',
@@ -24,7 +24,7 @@ export function programOf(instances: Readonly<Record<string, readonly [args?: st
   ].join("\n");
 }
 
-/** What a command that failed told of errors, its broken lines joined. */
+/** The errors of a failed command, with wrapped lines joined. */
 export function errorsOf(result: RunResult): string {
   expect(result.ok, result.output).toBe(false);
   const errors = result.diagnostics.filter(({ severity }) => severity === "error");
@@ -32,10 +32,10 @@ export function errorsOf(result: RunResult): string {
 }
 
 /**
- * Runs an `up` in which no wait for an operation comes to its end, as if its time were up. Of operations that have ended before, the
- * end can be seen, but for that of the resources named.
+ * Runs an `up` that is interrupted while it waits for operations: polls fail. Polls of operations that finished before this
+ * call succeed, except for those of the resources in `unseen`.
  */
-export async function cutOff({ stack, emulator }: Scenario, unseen: readonly string[] = []) {
+export async function runInterruptedUp({ stack, emulator }: Scenario, unseen: readonly string[] = []) {
   const { operationMs } = emulator.behaviour;
   emulator.behaviour.operationMs = HELD_MS;
   const deployment = await stack.deployment();
@@ -51,15 +51,15 @@ export async function cutOff({ stack, emulator }: Scenario, unseen: readonly str
   return result;
 }
 
-/** The creation requests for instances that the service has seen. */
+/** The requests for creations of instances that the service has received, including retries. */
 export const postsOf = (emulator: Emulator) =>
   emulator.requests.filter(({ method, path }) => method === "POST" && path === "/v1/instances");
 
-/** Those requests without repetitions of one under its key. */
+/** The creation requests without retries that have the same key and body. */
 export const requestsOf = (emulator: Emulator): ReadonlySet<string> =>
   new Set(postsOf(emulator).map(({ headers, body }) => `${headers["idempotency-key"]} ${body}`));
 
-/** The service has exactly one instance for each of these names, the state knows it by its id, and nothing is left to do. */
+/** Expects exactly one instance for each name, whose id is in the state, and that another `up` changes nothing. */
 export async function expectOneEach(scenario: Scenario, names: readonly string[]): Promise<void> {
   const { stack, emulator } = scenario;
   const deployment = await stack.deployment();
@@ -70,8 +70,8 @@ export async function expectOneEach(scenario: Scenario, names: readonly string[]
 }
 
 /**
- * The service has one instance, made by one request however often that was sent; the state knows it as `web`, and nothing is left on
- * the machine.
+ * Expects that the service has one instance, that all attempts to create it sent the same request, that the state contains it
+ * as `web`, and that the journal of the machine is empty.
  */
 export function expectOnly({ emulator, state, journal }: ProcessStack, machine?: string): void {
   expect(requestsOf(emulator).size).toBe(1);
