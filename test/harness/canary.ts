@@ -20,7 +20,7 @@ export class Canary {
     readonly value: string,
     random = false,
   ) {
-    if (value.length < SHORTEST) throw new TypeError(`${name} is too short to be told from other words`);
+    if (value.length < SHORTEST) throw new TypeError(`${name} is too short: ordinary words could match it`);
     const whole = [...spellings(value)];
     const pieces = random ? whole.flatMap(([how, form]) => piecesOf(how, form)) : [];
     for (const [how, form] of [...whole, ...pieces]) if (!this.forms.has(form)) this.forms.set(form, how);

@@ -90,7 +90,7 @@ export function collectEvents(onEvent: (event: EngineEvent) => void = () => {}):
 function toStep({ op, urn, type, diffs, keys }: CliStep): Step | undefined {
   if (type.startsWith(PROVIDER_TYPE)) return undefined;
   const known = STEP_OPS.find((name) => name === op);
-  if (!known) throw new Error(`the CLI made a step that scenarios don't know: ${op} of ${urn}`);
+  if (!known) throw new Error(`the CLI reported an unknown step: ${op} of ${urn}`);
   return {
     op: known,
     urn,

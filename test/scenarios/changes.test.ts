@@ -120,7 +120,7 @@ describeOnEngines("a changed argument", (engine) => {
     });
   });
 
-  it("in replaceOnChanges causes a replacement for different SSH keys, but not for equal keys in another format", async () => {
+  it("causes a replacement if SSH keys in replaceOnChanges differ, but not if only their format differs", async () => {
     const program = (keys: string, flavor: string): string => `
       const project = new Project("p", { region: "eu-1" });
       const args = { project: project.id, image: "u", flavor: "${flavor}", network: "n", sshKeys: ${keys} };
@@ -162,7 +162,7 @@ describeOnEngines("a resource", (engine) => {
     ${lines}
   `;
 
-  it("keeps its object if it is renamed with an alias, and the removal of another one deletes only that one", async () => {
+  it("keeps its object if it is renamed with an alias, and is deleted if it is removed", async () => {
     const options = { program: program('new Instance("old", args); new Instance("other", args);') };
     await withStack(engine, options, async ({ stack, emulator, write }) => {
       expectOk(await stack.run("up"));

@@ -68,7 +68,7 @@ describeOnEngines("an endpoint that changes after a killed creation", (engine) =
 });
 
 describeLongOnEngines("another origin receives no requests", (engine) => {
-  it("if links lead there: requests go to the endpoint instead", async () => {
+  it("if links point to it, because requests go to the endpoint instead", async () => {
     const behaviour = { projectPost: 202, putReply: 202, deleteObject: 202, resultLink: "early" } as const;
     await withStack(
       engine,
@@ -87,7 +87,7 @@ describeLongOnEngines("another origin receives no requests", (engine) => {
     );
   });
 
-  it("if the service redirects there: the command fails and keeps the state", async () => {
+  it("if the service redirects to it, because the command fails and keeps the state", async () => {
     await withStack(engine, { program: program("small") }, async ({ stack, emulator, leaks }) =>
       withElsewhere(leaks, async (elsewhere) => {
         expectOk(await stack.run("up"));

@@ -116,7 +116,7 @@ describeLongOnEngines("the import option", (engine) => {
   });
 
   it.each(["before", "after"])(
-    "can't adopt an object of another resource, if declared %s that resource",
+    "fails for an object of another resource if it is declared %s that resource",
     async (where) => {
       const own = 'new Project("own", { name: "shop", region: "eu-1" }';
       await withStack(engine, { program: `${own});` }, async ({ stack, emulator, write }) => {

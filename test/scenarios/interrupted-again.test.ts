@@ -36,7 +36,8 @@ describeLongOnEngines(
           const errors = errorsOf(await runInterruptedUp(scenario, ["replaced"]));
           const unfinished = Object.keys(cases).filter((name) => version < 3 || name !== "same");
           for (const name of unfinished) expect(errors).toContain(`creating instance "${name}"`);
-          if (version > 1) emulator.finishOperations(); // The second run finds operations in progress. The third finds all of them finished except one.
+          // The second run finds operations in progress. The third finds all of them finished except one.
+        if (version > 1) emulator.finishOperations();
         }
         write(versionOf(4));
         expectOk(await stack.run("up"));

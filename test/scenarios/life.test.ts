@@ -7,8 +7,8 @@ import { inClear, stateOf } from "../harness/state";
 import { eachAlone, pairwise, title } from "./variants";
 
 /**
- * With `CLOUDINFRA_TEST_LIVES=full`, each variant and each pair of variants. Otherwise, six combinations on the fake engine, and one
- * with the CLI, which is slow.
+ * With `CLOUDINFRA_TEST_LIVES=full`, each variant and each pair of variants. Otherwise, six combinations on the fake engine,
+ * and one with the CLI, which is slow.
  */
 const full = process.env.CLOUDINFRA_TEST_LIVES === "full";
 const livesOn = (engine: Engine) =>

@@ -40,7 +40,7 @@ function onlyInstance({ instances }: Emulator): string {
 describe("a machine that didn't run the interrupted up, on the fake engine", async () => {
   const fakes = (await engines()).filter(({ name }) => name === "fake");
 
-  /** Imports the state that an `up` leaves if it is killed after its request arrived. `formerName` is the stack's name at that time. */
+  /** Imports the state of an `up` that was killed after its request arrived, while the stack was named `formerName`. */
   async function importKilledState(stack: Stack, formerName = "dev"): Promise<void> {
     expectOk(await stack.run("up"));
     const deployment = await stack.deployment();
@@ -129,7 +129,7 @@ describe.each(real)("a machine that didn't run the killed up (%s)", (pulumi) => 
     return { ids: statesOf(deployment, "web").map(({ id }) => id), pending: deployment.pending_operations };
   };
 
-  it("restores the request after `recover`, even if the next up is killed, too", async () => {
+  it("resumes the creation after `recover`, even if the next up is killed, too", async () => {
     const stack = await realStack(pulumi, program());
     const { emulator } = stack;
     emulator.behaviour.operationMs = 600_000;

@@ -115,7 +115,7 @@ describeLongOnEngines("a killed creation whose resource is removed from the prog
     });
   });
 
-  it("is not mistaken for one that was saved before the kill, whose object is deleted", async () => {
+  it("causes no warning if it was saved before the kill, and its object is deleted", async () => {
     await withStack(engine, { program: programOf({ web: [] }) }, async (scenario) => {
       const { stack, emulator, write } = scenario;
       expectOk(await stack.run("up"));

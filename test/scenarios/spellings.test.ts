@@ -26,7 +26,7 @@ function spelling(instance: Readonly<Record<string, unknown>>, place: "item" | "
 
 describeLongOnEngines(`a service that normalizes values in ${names.length} ways`, (engine) => {
   it.each(statusesFor(engine.name))(
-    "causes no false diff and hides no drift, if a GET of an object returns %i",
+    "causes no false diff and hides no drift if a GET of an object returns %i",
     async (getObject) => {
       await withStack(
         engine,

@@ -9,7 +9,7 @@ describe.each(processEngines)(
   "a command that is killed while its provider keeps running, on %s",
   (engine) => {
     it.each(["before", "after"])(
-      "leaves a creation that the next up resumes immediately, if killed %s the reply",
+      "leaves a creation that the next up resumes immediately if it is killed %s the reply",
       async (when) => {
         const stack = await processStack(engine, programOf({ web: [] }));
         const { emulator } = stack;
