@@ -37,7 +37,7 @@ describeLongOnEngines(
           const unfinished = Object.keys(cases).filter((name) => version < 3 || name !== "same");
           for (const name of unfinished) expect(errors).toContain(`creating instance "${name}"`);
           // The second run finds operations in progress. The third finds all of them finished except one.
-        if (version > 1) emulator.finishOperations();
+          if (version > 1) emulator.finishOperations();
         }
         write(versionOf(4));
         expectOk(await stack.run("up"));
